@@ -1,0 +1,122 @@
+"""The shape of a rule and of its examples.
+
+A rule is plain data around one pure function. The engine finds the uses of the rule's targets, whatever they are called
+in the file, and hands them over one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from torchlift.finding import Finding, Severity
+from torchlift.versions import LATEST, TorchVersion
+
+if TYPE_CHECKING:
+    from torchlift.project import Project
+    from torchlift.view import ModuleView, Use
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user wants, as far as rules may depend on it.
+
+    Attributes:
+        target: torch release the project moves to.
+        min_torch: lowest torch release the migrated project must still run on.
+    """
+
+    target: TorchVersion = LATEST
+    min_torch: TorchVersion = LATEST
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule sees besides the use it is asked about."""
+
+    view: ModuleView
+    project: Project
+    settings: Settings
+    cache: dict[Any, Any] = field(default_factory=dict)
+    """Results that several uses of one file share, keyed by the function that made them."""
+
+
+Check = Callable[["Use", Context], Iterable[Finding]]
+
+
+@dataclass(frozen=True)
+class Bad:
+    """An example that the rule reports.
+
+    Attributes:
+        before: the code, a whole module.
+        after: the module after applying the fix, or None for a manual finding.
+        safety: what the finding must be.
+        why: a few words that tell this example from the others; used as the test's name.
+        run: statements executed after `before` and after `after` in fresh processes. They assign `result`, and the two
+            results are compared: structure, Python types, dtype, shape, values. Every fix needs one.
+        files: further files of the example project, by path.
+        min_torch: lowest torch of the example project.
+    """
+
+    before: str
+    after: str | None = None
+    safety: Literal["safe", "unsafe", "manual"] = "safe"
+    why: str = ""
+    run: str | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    min_torch: TorchVersion = TorchVersion(2, 13)
+
+
+@dataclass(frozen=True)
+class Ok:
+    """A look-alike that the rule must not report; `why` says why not and names the test."""
+
+    code: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing torchlift knows.
+
+    Attributes:
+        code: stable code, `TL101`.
+        name: kebab-case name of the bad pattern, also accepted in suppressions and configuration.
+        summary: one line.
+        why: what breaks and since when; Markdown.
+        fix: when the fix is safe, when it needs review, when there is none; Markdown.
+        targets: qualified names whose uses are handed to `check`.
+        check: the rule's function.
+        examples: at least one `Bad` and three `Ok`.
+        sources: where the facts come from.
+        severity: default severity.
+        deprecated: release that deprecated the pattern, if any.
+        removed: release that removed it, if any.
+        triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
+            given. A file without any trigger of any rule is never decoded.
+        aliases: codes of other tools that select this rule.
+        needs_project: whether the check asks about other files.
+    """
+
+    code: str
+    name: str
+    summary: str
+    why: str
+    fix: str
+    targets: tuple[str, ...]
+    check: Check
+    examples: tuple[Bad | Ok, ...]
+    sources: tuple[str, ...]
+    severity: Severity = Severity.WARNING
+    deprecated: TorchVersion | None = None
+    removed: TorchVersion | None = None
+    triggers: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    needs_project: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words of which at least one stands in every file the rule can match."""
+        return self.triggers or tuple(sorted({target.rpartition(".")[2] for target in self.targets}))

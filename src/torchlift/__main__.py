@@ -1,0 +1,5 @@
+"""`python -m torchlift`: the same as the `torchlift` command."""
+
+from torchlift.cli import main
+
+main()

@@ -1,0 +1,215 @@
+"""What a rule says: findings, and fixes described as rewrites of the syntax.
+
+All of it is plain, picklable data. Rewrites name spans of the original text and templates; the text that replaces them
+is built later, and only for files that are written or shown as a patch.
+
+In a template, `$name` stands for the source text of a part (a span of the user's own code, comments included).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Literal
+
+from torchlift.source import Span
+from torchlift.versions import TorchVersion
+
+
+class Safety(Enum):
+    """How far a fix can be trusted; the values are the names used in every output format."""
+
+    SAFE = "safe"
+    """Every precondition was checked: for this program the new code does what the old did."""
+    UNSAFE = "unsafe"
+    """Right under an assumption that the message names; applied with `--unsafe-fixes` only."""
+    MANUAL = "manual"
+    """Nothing to apply: the message says what to do."""
+
+
+class Severity(Enum):
+    """How much a finding matters when the project moves to the target release."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+Parts = tuple[tuple[str, Span], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Source text with `$name` holes filled from spans of the original file."""
+
+    text: str
+    parts: Parts = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceExpression:
+    """Put `template` in the place of the expression at `span`."""
+
+    span: Span
+    template: Template
+
+
+@dataclass(frozen=True, slots=True)
+class EditCall:
+    """Change parts of one call and leave the layout and comments of everything else as they are.
+
+    Attributes:
+        span: the whole call expression.
+        function: what replaces the called expression, if anything.
+        arguments: replacement values, by position (`0`) or keyword name.
+        drop: arguments to remove, by position or keyword name.
+        add: keyword arguments to append, in order.
+        outer: template around the finished call, with `$call` for the call itself.
+    """
+
+    span: Span
+    function: Template | None = None
+    arguments: tuple[tuple[int | str, Template], ...] = ()
+    drop: tuple[int | str, ...] = ()
+    add: tuple[tuple[str, Template], ...] = ()
+    outer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStatement:
+    """Remove a simple statement with its line and trailing comment; `pass` stays where a block would be left empty."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class InsertStatements:
+    """Put whole lines before or after the statement at `span`, with its indentation."""
+
+    span: Span
+    lines: tuple[Template, ...]
+    where: Literal["before", "after"] = "after"
+
+
+@dataclass(frozen=True, slots=True)
+class DropDecorator:
+    """Remove the decorator whose expression (without the `@`) is at `span`."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class EditImport:
+    """Change one imported name of the `from ... import ...` statement at `span`.
+
+    Attributes:
+        span: the whole statement.
+        name: the imported name as written.
+        bound: the local name it binds (its `as` name, or the name itself).
+        module: new module, or None to remove the name.
+        new_name: new imported name.
+        new_bound: new local name.
+    """
+
+    span: Span
+    name: str
+    bound: str
+    module: str | None = None
+    new_name: str | None = None
+    new_bound: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddImport:
+    """Make sure the module imports `statement` at its top, next to the imports it already has."""
+
+    statement: str
+
+
+Rewrite = ReplaceExpression | EditCall | DeleteStatement | InsertStatements | DropDecorator | EditImport | AddImport
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that makes a finding go away.
+
+    Attributes:
+        title: what applying it does, in the imperative.
+        safety: `SAFE` or `UNSAFE`.
+        rewrites: syntax changes, all of them applied or none.
+        needs: lowest torch release the new code runs on, if any.
+        group: key shared by fixes, in any file, that are applied together or not at all.
+    """
+
+    title: str
+    safety: Safety
+    rewrites: tuple[Rewrite, ...]
+    needs: TorchVersion | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place that breaks, or will.
+
+    Attributes:
+        code: rule code, such as `TL101`.
+        path: path relative to the project root, with forward slashes.
+        span: where, in the file as it was read.
+        message: what is wrong and why, one or two sentences.
+        severity: how much it matters at the target release.
+        help: what to do, when there is no fix or the fix needs review.
+        fix: the change offered, if any.
+        statement: span of the whole statement, which is what a suppression comment covers.
+    """
+
+    code: str
+    path: str
+    span: Span
+    message: str
+    severity: Severity = Severity.WARNING
+    help: str | None = None
+    fix: Fix | None = None
+    statement: Span | None = None
+
+    @property
+    def safety(self) -> Safety:
+        """Safety of the fix, `MANUAL` where there is none."""
+        return self.fix.safety if self.fix else Safety.MANUAL
+
+    def without_fix(self, why: str) -> Finding:
+        """The same finding with its fix withheld and the reason in its help."""
+        return replace(self, fix=None, help=f"{self.help} {why}" if self.help else why)
+
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """Order of every report: by file, place, code."""
+        return (self.path, self.span.start, self.span.end, self.code, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """Characters to put in the place of `span`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something torchlift could not do with one file; never an exception that ends a run.
+
+    Attributes:
+        path: the file.
+        stage: which stage failed (`read`, `parse`, `rule TL101`, `verify`, `write`).
+        reason: a sentence.
+        ours: whether it is a defect of torchlift and not of the input.
+        detail: traceback, for reports of defects.
+    """
+
+    path: str
+    stage: str
+    reason: str
+    ours: bool = False
+    detail: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
