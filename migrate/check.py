@@ -1,0 +1,75 @@
+"""Rules on one file: uses in, findings out. A rule that crashes is a failure of that rule on that file, nothing more."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torchlift.finding import Failure, Finding
+from torchlift.project import Project
+from torchlift.rules.rule import Context, Rule, Settings
+from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_guarded
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Findings of one file in source order, before suppressions."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+class Dispatcher:
+    """Rules by the names they want to hear about."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._by_target: dict[str, list[Rule]] = {}
+        for rule in rules:
+            for target in rule.targets:
+                self._by_target.setdefault(target, []).append(rule)
+        self.targets = frozenset(self._by_target)
+
+    def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
+        """Run every rule on every use in `view`."""
+        context = Context(view, project, settings)
+        findings: dict[tuple[str, int, int, str, str], Finding] = {}
+        failures: list[Failure] = []
+        for use in view.uses(self.targets, project.translate):
+            guarded = is_guarded(view, use.node)
+            for rule in self._by_target[use.target]:
+                if guarded and not rule.sees_guarded:
+                    continue
+                try:
+                    for finding in rule.check(use, context):
+                        settled = _complete(finding, use, view, settings)
+                        findings.setdefault(settled.sort_key(), settled)
+                except Exception:
+                    reason = f"Rule {rule.code} failed on line {use.node.lineno}; its findings in this file may be missing."
+                    detail = traceback.format_exc()
+                    failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+        ordered = tuple(findings[key] for key in sorted(findings))
+        return Checked(view.path, ordered, tuple(failures))
+
+
+def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:
+    """Apply what holds for every rule: uncertain names and releases that lack the new code keep their fix back."""
+    if finding.statement is None:
+        finding = replace(finding, statement=view.simple_statement_span(use.node))
+    fix = finding.fix
+    if fix is None:
+        return finding
+    if use.resolution is not None and not use.resolution.certain:
+        others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
+        return finding.without_fix(f"No fix is offered because the name may also mean {others} here.")
+    if fix.needs is not None and settings.min_torch < fix.needs:
+        return finding.without_fix(
+            f"The fix needs torch>={fix.needs} and this project supports torch {settings.min_torch}: raise its lower "
+            f"bound, or pass --min-torch {fix.needs}."
+        )
+    return finding
+
+

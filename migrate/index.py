@@ -1,0 +1,74 @@
+"""From the bytes of one file to what the rest of a run needs to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchlift.migrate.prefilter import Prefilter
+from torchlift.project import Collector, Project
+from torchlift.source import UnreadableSource
+
+
+@dataclass(frozen=True)
+class FileIndex:
+    """Result of indexing one file.
+
+    Attributes:
+        path: the file.
+        parsed: whether it passed the prefilter and was parsed.
+        hits: number of uses of rule targets.
+        records: what the collectors recorded.
+        unreadable: why it could not be analysed, a sentence fragment; None if it could.
+        line: 1-based line of a syntax error, 0 if it has none.
+    """
+
+    path: str
+    parsed: bool = False
+    hits: int = 0
+    records: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: str | None = None
+    line: int = 0
+
+
+def index_file(
+    project: Project,
+    path: str,
+    prefilter: Prefilter,
+    targets: frozenset[str],
+    collectors: Sequence[Collector],
+) -> FileIndex:
+    """Read, prefilter, parse and index one file; every failure is part of the result."""
+    try:
+        data = project.data(path)
+    except OSError as error:
+        return FileIndex(path, unreadable=f"it cannot be read ({error.strerror or error})")
+    if not prefilter.matches(data) and b"torchlift:" not in data:
+        return FileIndex(path)
+    try:
+        view = project.parse(path)
+        hits = len(view.uses(targets, project.translate))
+        records = {}
+        for collector in collectors:
+            if any(word.encode() in data for word in collector.triggers):
+                record = collector.collect(view)
+                if record is not None:
+                    records[collector.name] = record
+    except UnreadableSource as error:
+        return FileIndex(path, unreadable=str(error))
+    except SyntaxError as error:
+        return FileIndex(path, unreadable=_syntax_reason(error), line=error.lineno or 0)
+    except (RecursionError, MemoryError):
+        return FileIndex(path, unreadable="it is nested too deeply for Python's parser")
+    except ValueError as error:
+        return FileIndex(path, unreadable=f"Python's parser refuses it ({error})")
+    hits += b"torchlift:" in data
+    return FileIndex(path, parsed=True, hits=hits, records=records)
+
+
+def _syntax_reason(error: SyntaxError) -> str:
+    import platform
+
+    version = ".".join(platform.python_version_tuple()[:2])
+    return f"it is not valid Python {version} ({error.msg}); code for a newer Python needs torchlift run by that Python"

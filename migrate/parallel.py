@@ -1,0 +1,151 @@
+"""The per-file stages over many files, in this process or in several; results always in the order of the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torchlift.finding import Failure
+from torchlift.migrate.check import Checked, Dispatcher
+from torchlift.migrate.index import FileIndex, index_file
+from torchlift.migrate.prefilter import Prefilter
+from torchlift.project import Project
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+
+Progress = Callable[[str, int, int], None]
+
+# Below this many bytes of Python to parse, starting processes costs more time than they save.
+_WORTH_A_POOL = 4_000_000
+_MOST_JOBS = 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every process needs to know.
+
+    Attributes:
+        codes: rules that run.
+        settings: what rules may depend on.
+    """
+
+    codes: tuple[str, ...]
+    settings: Settings
+
+
+class _Worker:
+    """State of one process."""
+
+    def __init__(self, project: Project, work: Work) -> None:
+        rules = [all_rules()[code] for code in work.codes]
+        self.project = project
+        self.settings = work.settings
+        self.dispatcher = Dispatcher(rules)
+        self.prefilter = Prefilter(word for rule in rules for word in rule.words)
+        self.collectors = tuple({c.name: c for rule in rules for c in rule.collectors}.values())
+
+    def index(self, path: str) -> FileIndex:
+        return index_file(self.project, path, self.prefilter, self.dispatcher.targets, self.collectors)
+
+    def check(self, path: str) -> Checked:
+        view = self.project.view(path)
+        if view is None:
+            failure = Failure(path, "parse", "The file could be read a moment ago and no longer can.")
+            return Checked(path, failures=(failure,))
+        return self.dispatcher.check(self.project, view, self.settings)
+
+
+_worker: _Worker | None = None
+
+
+def _start(project: Project, work: Work) -> None:
+    global _worker  # noqa: PLW0603 - one worker a process is what a pool's initialiser is for
+    _worker = _Worker(project, work)
+
+
+def _index_chunk(paths: Sequence[str]) -> list[FileIndex]:
+    assert _worker is not None
+    return [_worker.index(path) for path in paths]
+
+
+def _check_chunk(paths: Sequence[str]) -> list[Checked]:
+    assert _worker is not None
+    return [_worker.check(path) for path in paths]
+
+
+def index_files(
+    project: Project, paths: Sequence[str], work: Work, jobs: int = 0, progress: Progress | None = None
+) -> list[FileIndex]:
+    """Index `paths`. Files that the prefilter stops never leave this process."""
+    worker = _Worker(project, work)
+    done: dict[str, FileIndex] = {}
+    parse: list[str] = []
+    size = 0
+    for path in paths:
+        try:
+            data = project.data(path)
+        except OSError:
+            parse.append(path)
+            continue
+        if worker.prefilter.matches(data) or b"torchlift:" in data:
+            parse.append(path)
+            size += len(data)
+        else:
+            done[path] = FileIndex(path)
+    for result in _spread("index", worker.index, _index_chunk, project, parse, work, _jobs(jobs, size), progress):
+        done[result.path] = result
+    return [done[path] for path in paths]
+
+
+def check_files(
+    project: Project, paths: Sequence[str], work: Work, jobs: int = 0, progress: Progress | None = None
+) -> list[Checked]:
+    """Run the rules on `paths`."""
+    worker = _Worker(project, work)
+    size = 0
+    if jobs != 1:
+        size = sum(len(project.data(path)) for path in paths)
+    results = _spread("check", worker.check, _check_chunk, project, list(paths), work, _jobs(jobs, size), progress)
+    return sorted(results, key=lambda checked: checked.path)
+
+
+def _jobs(asked: int, size: int) -> int:
+    if asked:
+        return asked
+    if size < _WORTH_A_POOL:
+        return 1
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, _MOST_JOBS)
+
+
+def _spread(
+    stage: str,
+    here: Callable[[str], Any],
+    there: Callable[[Sequence[str]], list[Any]],
+    project: Project,
+    paths: list[str],
+    work: Work,
+    jobs: int,
+    progress: Progress | None,
+) -> Iterator[Any]:
+    if jobs <= 1 or len(paths) < 2 * jobs:
+        for number, path in enumerate(paths, 1):
+            yield here(path)
+            if progress:
+                progress(stage, number, len(paths))
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    bare = Project(project.root, project.files, project.overlay, project.indexed)
+    chunk = max(1, min(32, len(paths) // (jobs * 4)))
+    chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
+    finished = 0
+    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(bare, work)) as pool:
+        results: Iterable[list[Any]] = pool.map(there, chunks)
+        for result in results:
+            yield from result
+            finished += len(result)
+            if progress:
+                progress(stage, finished, len(paths))

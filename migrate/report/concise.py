@@ -1,0 +1,31 @@
+"""One line a finding, for editors, `grep` and logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torchlift.migrate.report.columns import one_line
+from torchlift.migrate.report.items import Item, left
+from torchlift.migrate.report.palette import Palette
+from torchlift.migrate.report.paths import shown_path
+from torchlift.migrate.result import RunResult
+
+
+def render(result: RunResult, *, root: Path, color: bool = False) -> str:
+    """Every finding that is left as `path:line:column: CODE [*] message`; empty if there is none.
+
+    Args:
+        result: the run.
+        root: project root.
+        color: whether to add terminal colours.
+    """
+    palette = Palette(color)
+    return "".join(f"{_finding(item, root, palette)}\n" for item in left(result))
+
+
+def _finding(item: Item, root: Path, palette: Palette) -> str:
+    finding = item.finding
+    row, column = item.source.location(item.span.start)
+    place = f"{palette.path(shown_path(root, finding.path))}:{row}:{column}:"
+    mark = f" {palette.fixable('[*]')}" if item.applicable else ""
+    return f"{place} {palette.severity(finding.code, finding.severity)}{mark} {one_line(finding.message)}"

@@ -1,0 +1,107 @@
+"""The machine format: everything a run has to say, in ruff's keys where ruff has them. Its shape is `json_schema.SCHEMA`.
+
+File names are relative to the project root where ruff's are absolute, so the same project gives the same report on every
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torchlift import __version__
+from torchlift.finding import Safety
+from torchlift.migrate.report.items import Item, items
+from torchlift.migrate.report.json_schema import SCHEMA_VERSION
+from torchlift.migrate.report.paths import from_here
+from torchlift.migrate.result import RunResult
+from torchlift.source import SourceText
+
+
+def render(result: RunResult, *, root: Path, names: Mapping[str, str], urls: Mapping[str, str]) -> str:
+    """The report as ASCII text; the same run gives the same bytes.
+
+    Args:
+        result: the run.
+        root: project root.
+        names: rule names by code.
+        urls: documentation addresses by code.
+    """
+    return json.dumps(report(result, root=root, names=names, urls=urls), indent=2) + "\n"
+
+
+def report(result: RunResult, *, root: Path, names: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, Any]:
+    """The report as plain data; arguments as for `render`."""
+    listed = sorted(items(result), key=lambda item: (item.finding.sort_key(), item.fixed))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "torchlift_version": __version__,
+        "mode": result.mode.value,
+        "unsafe_fixes": result.unsafe_fixes,
+        "target": str(result.target),
+        "min_torch": str(result.min_torch),
+        "min_torch_source": result.min_torch_source,
+        "root": from_here(root),
+        "findings": [_finding(item, names, urls) for item in listed],
+        "refused": [
+            {"path": outcome.path, "reason": outcome.refused}
+            for outcome in result.outcomes
+            if outcome.refused is not None
+        ],
+        "failures": [
+            {"path": failure.path, "stage": failure.stage, "reason": failure.reason, "ours": failure.ours}
+            for failure in result.failures
+        ],
+        "notes": list(result.notes),
+        "summary": _counts(result, listed),
+    }
+
+
+def _finding(item: Item, names: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, Any]:
+    finding = item.finding
+    fix = None
+    if finding.fix is not None:
+        fix = {
+            "applicability": finding.fix.safety.value,
+            "message": finding.fix.title,
+            "edits": [_edit(item.source, edit.span.start, edit.span.end, edit.text) for edit in item.edits],
+        }
+    return {
+        "code": finding.code,
+        "name": names.get(finding.code),
+        "message": finding.message,
+        "help": finding.help or None,
+        "severity": finding.severity.value,
+        "filename": finding.path,
+        "location": _location(item.source, item.span.start),
+        "end_location": _location(item.source, item.span.end),
+        "fixed": item.fixed,
+        "fix": fix,
+        "url": urls.get(finding.code),
+    }
+
+
+def _edit(source: SourceText, start: int, end: int, text: str) -> dict[str, Any]:
+    return {"content": text, "location": _location(source, start), "end_location": _location(source, end)}
+
+
+def _location(source: SourceText, offset: int) -> dict[str, int]:
+    row, column = source.location(offset)
+    return {"row": row, "column": column}
+
+
+def _counts(result: RunResult, listed: list[Item]) -> dict[str, int]:
+    safeties = [item.finding.safety for item in listed if not item.fixed]
+    return {
+        "files_seen": result.files_seen,
+        "files_analysed": result.files_analysed,
+        "files_changed": len({item.finding.path for item in listed if item.fixed}),
+        "fixed": len(listed) - len(safeties),
+        "left": len(safeties),
+        "safe": safeties.count(Safety.SAFE),
+        "unsafe": safeties.count(Safety.UNSAFE),
+        "manual": safeties.count(Safety.MANUAL),
+        "suppressed": result.suppressed,
+    }

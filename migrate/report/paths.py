@@ -1,0 +1,21 @@
+"""How files are named to a person: as seen from the working directory, so that the name can be opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from torchlift.migrate.report.columns import cells
+
+
+def shown_path(root: Path, path: str) -> str:
+    """The file `path` of the project at `root`, relative to the working directory; absolute on another drive."""
+    return cells(from_here(root / path))[0]
+
+
+def from_here(path: Path) -> str:
+    """`path` relative to the working directory, with forward slashes; absolute where it is on another drive."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # Windows: there is no way from one drive to another
+        return path.absolute().as_posix()

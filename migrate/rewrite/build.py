@@ -1,0 +1,163 @@
+"""All rewrites of one file, nested ones included, as text edits on the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from torchlift.finding import (
+    AddImport,
+    DeleteStatement,
+    DropDecorator,
+    EditCall,
+    EditComment,
+    EditImport,
+    InsertStatements,
+    ReplaceExpression,
+    Rewrite,
+    Template,
+    TextEdit,
+)
+from torchlift.migrate.rewrite.calls import edit_call
+from torchlift.migrate.rewrite.fragments import CannotEdit, fill, normalised, render
+from torchlift.migrate.rewrite.imports import edit_import
+from torchlift.migrate.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines, statement_at
+from torchlift.source import Span
+from torchlift.view import ModuleView
+
+_Expression = ReplaceExpression | EditCall
+
+
+def build_edits(view: ModuleView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:
+    """Non-overlapping edits, in order, that carry out all `rewrites`.
+
+    Raises:
+        CannotEdit: a rewrite cannot be carried out, or two contradict each other.
+    """
+    return _Builder(view, list(dict.fromkeys(rewrites))).build()
+
+
+def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
+    """`text` after `edits`, which must be in order and must not overlap."""
+    pieces, position = [], 0
+    for edit in edits:
+        pieces += [text[position : edit.span.start], edit.text]
+        position = edit.span.end
+    return "".join([*pieces, text[position:]])
+
+
+class _Builder:
+    def __init__(self, view: ModuleView, rewrites: list[Rewrite]) -> None:
+        self.view = view
+        self.source = view.source
+        self.rewrites = rewrites
+        self.expressions = sorted(
+            (rewrite for rewrite in rewrites if isinstance(rewrite, _Expression)),
+            key=lambda rewrite: (rewrite.span.start, -rewrite.span.end),
+        )
+
+    def build(self) -> list[TextEdit]:
+        deletions = [rewrite.span for rewrite in self.rewrites if isinstance(rewrite, DeleteStatement)]
+        edits: list[TextEdit] = []
+        behind: dict[Span, list[str]] = {}
+        imports: dict[Span, list[EditImport]] = {}
+        for rewrite in self.rewrites:
+            match rewrite:
+                case DropDecorator():
+                    edits.append(drop_decorator(self.view, rewrite.span))
+                case EditComment():
+                    edits.append(edit_comment(self.source, rewrite.span, rewrite.text))
+                case InsertStatements():
+                    lines = list(rewrite.lines)
+                    if rewrite.where == "after":
+                        behind.setdefault(rewrite.span, []).extend(lines)
+                    else:
+                        edits.append(insert_lines(self.view, rewrite.span, lines, "before"))
+                case AddImport():
+                    lines = behind.setdefault(rewrite.anchor, [])
+                    if rewrite.statement not in lines:
+                        lines.append(rewrite.statement)
+                case EditImport():
+                    imports.setdefault(rewrite.span, []).append(rewrite)
+                case _:
+                    pass
+        for span, group in imports.items():
+            result = edit_import(normalised(self.source.slice(span), self.source.newline), group)
+            behind.setdefault(span, []).extend(result.following)
+            if result.text is None:
+                deletions.append(span)
+            else:
+                edits.append(TextEdit(span, self._denormalised(result.text)))
+        kept_lines = {span: lines for span, lines in behind.items() if lines}
+        for span in list(deletions):
+            if span in kept_lines:
+                # The statement goes and others take its place: one edit, so that no block is ever empty.
+                first, *rest = kept_lines.pop(span)
+                deletions.remove(span)
+                indent = self.source.indentation(span.start)
+                edits.append(TextEdit(span, f"{self.source.newline}{indent}".join([first, *rest])))
+        edits += delete_statements(self.view, deletions)
+        edits += [insert_lines(self.view, span, lines, "after") for span, lines in kept_lines.items()]
+        swallowed = [edit.span for edit in edits if edit.span.start < edit.span.end]
+        for rewrite, text in self._outermost(Span(0, len(self.source.text))):
+            if not any(span.contains(rewrite.span) for span in swallowed):
+                edits.append(TextEdit(rewrite.span, text))
+        edits.sort(key=lambda edit: (edit.span.start, edit.span.end))
+        for left, right in zip(edits, edits[1:], strict=False):
+            if left.span.end > right.span.start:
+                raise CannotEdit("Two changes overlap.")
+        return edits
+
+    def _denormalised(self, text: str) -> str:
+        return text.replace("\n", self.source.newline)
+
+    def _outermost(self, within: Span, skip: Span | None = None) -> list[tuple[_Expression, str]]:
+        """Rewritten text of every expression inside `within` that no other one contains."""
+        result: list[tuple[_Expression, str]] = []
+        covered = within.start
+        groups: dict[Span, list[_Expression]] = {}
+        for rewrite in self.expressions:
+            if within.contains(rewrite.span) and rewrite.span != skip:
+                groups.setdefault(rewrite.span, []).append(rewrite)
+        last: Span | None = None
+        for span, group in groups.items():
+            if span.start < covered:
+                assert last is not None
+                if not last.contains(span):
+                    raise CannotEdit("Two changes overlap.")
+                continue
+            result.append((group[0], self._rewritten(span, group)))
+            covered, last = span.end, span
+        return result
+
+    def _text(self, span: Span, skip: Span | None = None) -> str:
+        """Source of `span` after every rewrite inside it, newlines as line feeds."""
+        pieces, position = [], span.start
+        for rewrite, text in self._outermost(span, skip):
+            pieces += [normalised(self.source.text[position : rewrite.span.start], self.source.newline)]
+            pieces += [normalised(text, self.source.newline)]
+            position = rewrite.span.end
+        pieces.append(normalised(self.source.text[position : span.end], self.source.newline))
+        return "".join(pieces)
+
+    def _rewritten(self, span: Span, group: list[_Expression]) -> str:
+        replacements = [rewrite for rewrite in group if isinstance(rewrite, ReplaceExpression)]
+        if len(replacements) > 1 or (replacements and len(group) > 1):
+            raise CannotEdit("Two changes replace the same code.")
+        if replacements:
+            template = replacements[0].template
+            if any(part == span for _, part in template.parts):
+                raise CannotEdit("A change refers to the very code it replaces.")
+            return self._denormalised(render(self._fill(template)))
+        text = self._text(span, skip=span)
+        for rewrite in group:
+            assert isinstance(rewrite, EditCall)
+            text = edit_call(text, rewrite, self._fill)
+        return self._denormalised(text)
+
+    def _fill(self, template: Template) -> cst.BaseExpression:
+        return fill(template.text, {name: self._text(span) for name, span in template.parts})
+
+
+__all__ = ["CannotEdit", "apply_edits", "build_edits", "statement_at"]

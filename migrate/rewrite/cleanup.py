@@ -1,0 +1,91 @@
+"""Imports whose every use is rewritten away go with the uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchlift.finding import (
+    DeleteStatement,
+    DropDecorator,
+    EditCall,
+    EditImport,
+    ReplaceExpression,
+    Rewrite,
+)
+from torchlift.project import Project
+from torchlift.source import Span
+from torchlift.view import Binding, ModuleView
+
+
+def unused_imports(project: Project, view: ModuleView, rewrites: Iterable[Rewrite]) -> list[EditImport]:
+    """Removals of `from torch... import name` names that nothing would use any more after `rewrites`.
+
+    A name stays if other code may import it from here: in a package's `__init__`, in `__all__`, or when another file of
+    the project mentions both this module and the name.
+    """
+    rewrites = list(rewrites)
+    edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
+    gone = list(_removed(rewrites))
+    removals = []
+    for scope in view.scopes.scope_of.values():
+        for bound in scope.bindings.values():
+            for binding in bound:
+                if not _is_torch_name(view, binding):
+                    continue
+                assert isinstance(binding.node, ast.alias) and binding.statement is not None
+                span = view.span(binding.statement)
+                reads = [view.span(read) for read, _ in view.reads_of(binding)]
+                if (
+                    reads
+                    and (span, binding.node.name) not in edited
+                    and all(any(area.contains(read) for area in gone) for read in reads)
+                    and not _needed_elsewhere(project, view, binding)
+                ):
+                    removals.append(EditImport(span, binding.node.name, binding.name))
+    return removals
+
+
+def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
+    if not isinstance(binding.statement, ast.ImportFrom) or binding.imported is None:
+        return False
+    return (view.absolute(binding.imported) or "").startswith("torch.")
+
+
+def _removed(rewrites: Iterable[Rewrite]) -> Iterator[Span]:
+    """Areas of the old text that do not survive."""
+    for rewrite in rewrites:
+        match rewrite:
+            case DropDecorator() | DeleteStatement():
+                yield rewrite.span
+            case ReplaceExpression():
+                start = rewrite.span.start
+                for _, part in sorted(rewrite.template.parts, key=lambda item: item[1]):
+                    yield Span(start, part.start)
+                    start = part.end
+                yield Span(start, rewrite.span.end)
+            case EditCall() if rewrite.function is not None and rewrite.callee is not None:
+                yield rewrite.callee
+            case _:
+                pass
+
+
+def _needed_elsewhere(project: Project, view: ModuleView, binding: Binding) -> bool:
+    if view.is_package or binding.scope.kind != "module":
+        return view.is_package
+    for listed in view.scopes.module.bindings.get("__all__", ()):
+        if listed.value is None or any(
+            isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
+        ):
+            return True
+    module = view.module.rpartition(".")[2].encode()
+    for path in project.files:
+        if path == view.path:
+            continue
+        try:
+            data = project.data(path)
+        except OSError:
+            continue
+        if module in data and binding.name.encode() in data and b"import" in data:
+            return True
+    return False

@@ -1,0 +1,125 @@
+"""Edits of whole statements and decorators: which lines go, and where new ones may stand."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.finding import TextEdit
+from torchlift.migrate.rewrite.fragments import CannotEdit
+from torchlift.source import SourceText, Span
+from torchlift.view import ModuleView
+
+_BLANK = " \t\f"
+
+
+def statement_at(view: ModuleView, span: Span) -> ast.stmt:
+    """The statement that covers exactly `span`.
+
+    Raises:
+        CannotEdit: there is none.
+    """
+    for node in ast.walk(view.tree):
+        if isinstance(node, ast.stmt) and view.span(node) == span:
+            return node
+    raise CannotEdit("The statement to change is not where it was expected.")
+
+
+def _line_end(source: SourceText, offset: int) -> int:
+    """Offset behind the newline of the line holding `offset`."""
+    line, _ = source.location(offset)
+    return source.line_starts[line] if line < len(source.line_starts) else len(source.text)
+
+
+def _alone(source: SourceText, span: Span) -> bool:
+    """Whether nothing but white space and a comment shares the statement's lines."""
+    start = source.line_starts[source.location(span.start)[0] - 1]
+    before = source.text[start : span.start]
+    after = source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n")
+    return not before.strip(_BLANK) and (not after or after.startswith("#"))
+
+
+def delete_statements(view: ModuleView, spans: list[Span]) -> list[TextEdit]:
+    """Edits that remove simple statements; a block that would be left empty keeps a `pass`.
+
+    Raises:
+        CannotEdit: a statement is compound, or shares its line in a way that cannot be undone safely.
+    """
+    source = view.source
+    statements = [statement_at(view, span) for span in sorted(set(spans))]
+    gone = set(map(id, statements))
+    edits = []
+    for statement in statements:
+        if hasattr(statement, "body"):
+            raise CannotEdit("A compound statement is not removed as a whole.")
+        block = view.block(statement)
+        keep = [item for item in block if id(item) not in gone]
+        span = view.span(statement)
+        if not keep and not isinstance(view.parent(statement), ast.Module):
+            survivor = block[0] is statement
+            if survivor:
+                edits.append(TextEdit(span, "pass"))
+                continue
+        if _alone(source, span):
+            start = source.line_starts[source.location(span.start)[0] - 1]
+            edits.append(TextEdit(Span(start, _line_end(source, span.end)), ""))
+            continue
+        index = block.index(statement)
+        if index + 1 < len(block) and not _newline_between(source, span.end, view.span(block[index + 1]).start):
+            edits.append(TextEdit(Span(span.start, view.span(block[index + 1]).start), ""))
+        elif index > 0 and not _newline_between(source, view.span(block[index - 1]).end, span.start):
+            edits.append(TextEdit(Span(view.span(block[index - 1]).end, span.end), ""))
+        else:
+            edits.append(TextEdit(span, "pass"))
+    return edits
+
+
+def _newline_between(source: SourceText, start: int, end: int) -> bool:
+    return source.location(start)[0] != source.location(end)[0]
+
+
+def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
+    """Remove the line (or lines) of a decorator.
+
+    Raises:
+        CannotEdit: the `@` is not on the same line as the start of the expression.
+    """
+    source = view.source
+    start = source.line_starts[source.location(span.start)[0] - 1]
+    head = source.text[start : span.start].strip(_BLANK)
+    if head not in {"@", "@("}:
+        raise CannotEdit("The decorator to remove does not start its line.")
+    tail = source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
+    if tail and not tail.lstrip(_BLANK).startswith("#"):
+        raise CannotEdit("Something else stands on the line of the decorator to remove.")
+    return TextEdit(Span(start, _line_end(source, span.end)), "")
+
+
+def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> TextEdit:
+    """Put whole lines before or after the simple statement at `span`.
+
+    Raises:
+        CannotEdit: the statement shares its line with another one or with the head of its block.
+    """
+    source = view.source
+    if not _alone(source, span):
+        raise CannotEdit("The statement next to the new code shares its line with other code.")
+    indent = source.indentation(span.start)
+    text = "".join(f"{indent}{line}{source.newline}" for line in lines)
+    if where == "before":
+        start = source.line_starts[source.location(span.start)[0] - 1]
+        return TextEdit(Span(start, start), text)
+    end = _line_end(source, span.end)
+    if end == len(source.text) and not source.text.endswith(("\n", "\r")):
+        text = source.newline + text.removesuffix(source.newline)
+    return TextEdit(Span(end, end), text)
+
+
+def edit_comment(source: SourceText, span: Span, text: str) -> TextEdit:
+    """Replace a comment, or remove it with the white space before it and, if it stands alone, its line."""
+    if text:
+        return TextEdit(span, text)
+    start = source.line_starts[source.location(span.start)[0] - 1]
+    before = source.text[start : span.start]
+    if not before.strip(_BLANK):
+        return TextEdit(Span(start, _line_end(source, span.end)), "")
+    return TextEdit(Span(start + len(before.rstrip(_BLANK)), span.end), "")

@@ -1,0 +1,296 @@
+"""One run over a project: every stage in order, until no fix is left to apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from torchlift.finding import Failure, Finding, Safety, Severity, TextEdit
+from torchlift.migrate.check import Dispatcher
+from torchlift.migrate.index import FileIndex
+from torchlift.migrate.parallel import Work, check_files, index_files
+from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.settle import applicable, settle
+from torchlift.migrate.suppress import apply_suppressions
+from torchlift.project import Project
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.source import SourceText, Span, UnreadableSource
+
+_MOST_PASSES = 8
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What to do.
+
+    Attributes:
+        root: project root.
+        files: files to analyse, relative to `root`.
+        mode: write, diff or check.
+        codes: rules that run.
+        unsafe_fixes: whether fixes that need review are applied too.
+        settings: target and lowest torch release.
+        min_torch_source: where the lowest release was read; None when assumed.
+        per_file_ignores: codes not reported, by path; called for files with findings.
+        project_files: lists the whole project's Python files; called at most once, when a file has hits.
+        guard: reasons not to write, by path, for the files given to it; asked in `WRITE` mode only.
+        jobs: processes to use; 0 lets the amount of work decide.
+        want_edits: whether text edits of remaining fixes are needed for the report.
+        progress: told about every finished file: stage, files done, files in all.
+    """
+
+    root: Path
+    files: tuple[str, ...]
+    mode: Mode
+    codes: frozenset[str]
+    unsafe_fixes: bool = False
+    settings: Settings = field(default_factory=Settings)
+    min_torch_source: str | None = None
+    per_file_ignores: Callable[[str], frozenset[str]] = lambda path: frozenset()
+    project_files: Callable[[], Sequence[str]] | None = None
+    guard: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    jobs: int = 0
+    want_edits: bool = False
+    progress: Callable[[str, int, int], None] | None = None
+    overlay: Mapping[str, SourceText] = field(default_factory=dict)
+
+
+@dataclass
+class _Analysis:
+    """Findings of one state of the project, suppressions applied, fixes not yet settled."""
+
+    project: Project
+    findings: dict[str, list[Finding]]
+    failures: list[Failure]
+    suppressed: int
+
+
+class _Run:
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self.rules = all_rules()
+        self.active = [rule for code, rule in self.rules.items() if code in options.codes]
+        self.work = Work(tuple(rule.code for rule in self.active), options.settings)
+        self.allowed = {Safety.SAFE, Safety.UNSAFE} if options.unsafe_fixes else {Safety.SAFE}
+        self.failures: list[Failure] = []
+        self.held: dict[tuple[str, tuple[str, int, int, str, str]], str] = {}
+        self.blocked: dict[str, str] = {}
+
+    def run(self) -> RunResult:
+        options = self.options
+        start = Project(options.root, options.files, options.overlay)
+        indexes = {i.path: i for i in index_files(start, options.files, self.work, options.jobs, options.progress)}
+        hits = [path for path, index in indexes.items() if index.hits]
+        unreadable = {path: self._unreadable(index) for path, index in indexes.items() if index.unreadable}
+        outcomes: dict[str, FileOutcome] = {}
+        suppressed = 0
+        if hits:
+            files = options.project_files() if options.project_files else options.files
+            known = {path: index.records for path, index in indexes.items()}
+            project = Project(options.root, sorted({*files, *options.files}), options.overlay, known)
+            outcomes, suppressed = self._migrate(project, hits)
+        for path, finding in unreadable.items():
+            if finding is not None and finding.code not in options.per_file_ignores(path):
+                outcomes[path] = FileOutcome(path, SourceText(""), left=(finding,))
+        return RunResult(
+            mode=options.mode,
+            unsafe_fixes=options.unsafe_fixes,
+            target=options.settings.target,
+            min_torch=options.settings.min_torch,
+            min_torch_source=options.min_torch_source,
+            files_seen=len(options.files),
+            files_analysed=sum(index.parsed for index in indexes.values()),
+            outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
+            failures=tuple(sorted(self.failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
+            suppressed=suppressed,
+        )
+
+    def _unreadable(self, index: FileIndex) -> Finding | None:
+        if "TL902" not in self.options.codes:
+            return None
+        line = f"line {index.line}: " if index.line else ""
+        message = f"Not analysed: {line}{index.unreadable}."
+        return Finding("TL902", index.path, Span(0, 0), message, Severity.WARNING,
+                       "Nothing is known about this file; correct it, exclude it, or ignore TL902 for it.")
+
+    def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
+        findings: dict[str, list[Finding]] = {path: [] for path in self.options.files}
+        failures: list[Failure] = []
+        suppressed = 0
+        for checked in check_files(project, paths, self.work, self.options.jobs, self.options.progress):
+            failures += checked.failures
+            ignored = self.options.per_file_ignores(checked.path)
+            kept = [finding for finding in checked.findings if finding.code not in ignored]
+            source = self._source(project, checked.path)
+            if source is not None:
+                kept, silenced = apply_suppressions(checked.path, source, kept, self.rules, self.options.codes)
+                suppressed += len(silenced)
+            findings[checked.path] = kept
+        return _Analysis(project, findings, failures, suppressed)
+
+    @staticmethod
+    def _source(project: Project, path: str) -> SourceText | None:
+        try:
+            return project.source(path)
+        except (OSError, UnreadableSource):
+            return None
+
+    def _migrate(self, project: Project, hits: Sequence[str]) -> tuple[dict[str, FileOutcome], int]:
+        first = self._analyse(project, hits)
+        self.failures += first.failures
+        settled = settle(first.findings, self.blocked, self.held)
+        if self.options.mode is Mode.CHECK:
+            return self._outcomes(project, first, settled, {}, {}), first.suppressed
+        self._ask_guard(settled)
+        now, fixed, texts = self._apply_until_stable(project, first, hits)
+        settled = settle(now.findings, self.blocked, self.held)
+        return self._outcomes(project, now, settled, fixed, texts), now.suppressed
+
+    def _ask_guard(self, settled: Mapping[str, Sequence[Finding]]) -> None:
+        if self.options.guard is not None and self.options.mode is Mode.WRITE:
+            chosen = applicable(settled, self.allowed, {})
+            if chosen:
+                self.blocked.update(self.options.guard(sorted(chosen)))
+
+    def _apply_until_stable(
+        self, project: Project, first: _Analysis, hits: Sequence[str]
+    ) -> tuple[_Analysis, dict[str, list[Finding]], dict[str, SourceText]]:
+        """Apply fixes until none is left. A file that fails a check is blocked and everything starts over."""
+        while True:
+            now, fixed, texts = first, {}, dict[str, SourceText]()
+            for _ in range(_MOST_PASSES):
+                chosen = applicable(settle(now.findings, self.blocked, self.held), self.allowed, self.blocked)
+                if not chosen:
+                    return now, fixed, texts
+                changed = self._rewrite(now.project, chosen)
+                if changed is None:
+                    break
+                texts.update(changed)
+                for path, findings in chosen.items():
+                    fixed.setdefault(path, []).extend(findings)
+                after = self._analyse(self._next(project, texts), hits)
+                if not self._kept_promises(now, after, chosen):
+                    break
+                now = after
+            else:
+                for path in sorted(chosen):
+                    self._block(path, "verify", "its fixes do not come to an end")
+
+    def _next(self, project: Project, texts: Mapping[str, SourceText]) -> Project:
+        known = {path: records for path, records in project.indexed.items() if path not in texts}
+        return Project(project.root, project.files, {**self.options.overlay, **texts}, known)
+
+    def _rewrite(self, project: Project, chosen: Mapping[str, Sequence[Finding]]) -> dict[str, SourceText] | None:
+        """New texts of all files with chosen fixes; None if a fix or file had to be held back."""
+        from torchlift.migrate.rewrite.build import CannotEdit, apply_edits, build_edits
+        from torchlift.migrate.rewrite.cleanup import unused_imports
+        from torchlift.migrate.verify import problem_with
+
+        changed: dict[str, SourceText] = {}
+        complete = True
+        for path in sorted(chosen):
+            view = project.view(path)
+            assert view is not None
+            accepted: list[Finding] = []
+            edits: list[TextEdit] = []
+            for finding in chosen[path]:
+                assert finding.fix is not None
+                try:
+                    candidates = [*accepted, finding]
+                    edits = build_edits(view, [r for item in candidates if item.fix for r in item.fix.rewrites])
+                    accepted = candidates
+                except CannotEdit as error:
+                    self.held[path, finding.sort_key()] = f"The fix cannot be written here: {error}"
+                    complete = False
+            if not accepted:
+                continue
+            rewrites = [rewrite for item in accepted if item.fix for rewrite in item.fix.rewrites]
+            edits = build_edits(view, [*rewrites, *unused_imports(project, view, rewrites)])
+            new = view.source.replaced(apply_edits(view.source.text, edits))
+            problem = problem_with(view, edits, new)
+            if problem is not None:
+                self._block(path, "verify", problem)
+                complete = False
+            changed[path] = new
+        return changed if complete else None
+
+    def _kept_promises(
+        self, before: _Analysis, after: _Analysis, chosen: Mapping[str, Sequence[Finding]]
+    ) -> bool:
+        """Whether every finding said to be fixed is gone and nothing new was brought in."""
+        for path, findings in chosen.items():
+            fixed = _count(findings)
+            old, new = _count(before.findings[path]), _count(after.findings[path])
+            for code in {*fixed, *new}:
+                if new.get(code, 0) > old.get(code, 0) - fixed.get(code, 0):
+                    self._block(path, "verify", f"after the fixes {code} is still reported")
+                    return False
+        return True
+
+    def _block(self, path: str, stage: str, reason: str) -> None:
+        self.blocked[path] = "could not be rewritten correctly"
+        self.failures.append(
+            Failure(path, stage, f"The file was left as it was: {reason.rstrip('.')}.", ours=True)
+        )
+
+    def _outcomes(
+        self,
+        project: Project,
+        now: _Analysis,
+        settled: Mapping[str, Sequence[Finding]],
+        fixed: Mapping[str, Sequence[Finding]],
+        texts: Mapping[str, SourceText],
+    ) -> dict[str, FileOutcome]:
+        outcomes = {}
+        for path in sorted({path for path, items in settled.items() if items} | set(texts)):
+            source = self._source(project, path)
+            assert source is not None
+            left = tuple(sorted(settled.get(path, ()), key=Finding.sort_key))
+            outcome = FileOutcome(
+                path,
+                source,
+                left=left,
+                fixed=tuple(sorted(fixed.get(path, ()), key=Finding.sort_key)) if path in texts else (),
+                new_text=texts[path].text if path in texts else None,
+                refused=self.blocked.get(path),
+                edits=self._edits(now.project, path, left) if self.options.want_edits else (),
+            )
+            outcomes[path] = outcome
+        return outcomes
+
+    def _edits(self, project: Project, path: str, left: Sequence[Finding]) -> tuple[tuple[TextEdit, ...], ...]:
+        if not any(finding.fix for finding in left):
+            return tuple(() for _ in left)
+        from torchlift.migrate.rewrite.build import CannotEdit, build_edits
+
+        view = project.view(path)
+        assert view is not None
+        result: list[tuple[TextEdit, ...]] = []
+        for finding in left:
+            try:
+                result.append(tuple(build_edits(view, finding.fix.rewrites)) if finding.fix else ())
+            except CannotEdit:
+                result.append(())
+        return tuple(result)
+
+
+def _count(findings: Sequence[Finding]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for finding in findings:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+    return counts
+
+
+def analyse(options: RunOptions) -> RunResult:
+    """Everything but writing: findings, fixes applied in memory, checks. Never raises for what a file holds."""
+    return _Run(options).run()
+
+
+def without_changes(outcome: FileOutcome, reason: str) -> FileOutcome:
+    """The same file when its new text could not be written after all."""
+    return replace(outcome, refused=reason)
+
+
+__all__ = ["Dispatcher", "RunOptions", "analyse", "without_changes"]

@@ -1,0 +1,146 @@
+"""Inline suppressions: `# torchlift: ignore[TL101] reason` and `# torchlift: file-ignore[TL101] reason`."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
+from torchlift.rules.registry import selected_by
+from torchlift.rules.rule import Rule
+from torchlift.source import SourceText, Span
+
+_PRAGMA = re.compile(r"#\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """One suppression comment.
+
+    Attributes:
+        span: the comment.
+        verb: `ignore` or `file-ignore`; anything else is a mistake to report.
+        names: rules it names, as written.
+        reason: the text behind the names.
+        line: 1-based line that must belong to the suppressed statement; 0 for the whole file.
+    """
+
+    span: Span
+    verb: str
+    names: tuple[str, ...]
+    reason: str
+    line: int
+
+
+def read_suppressions(source: SourceText) -> list[Suppression]:
+    """All suppression comments, in source order; none where the text cannot be tokenised."""
+    if "torchlift:" not in source.text:
+        return []
+    found = []
+    pending: list[Suppression] = []
+    code_on_line = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
+            line = token.start[0]
+            if token.type == tokenize.COMMENT:
+                match = _PRAGMA.match(token.string)
+                if match:
+                    start = source.line_starts[line - 1] + token.start[1]
+                    span = Span(start, start + len(token.string.rstrip("\r\n")))
+                    verb = match["verb"] or ""
+                    names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
+                    own_line = code_on_line != line
+                    suppression = Suppression(span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line)
+                    if own_line and verb == "ignore":
+                        pending.append(suppression)
+                    else:
+                        found.append(suppression)
+            elif token.type not in {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}:
+                code_on_line = token.end[0]
+                found += [Suppression(s.span, s.verb, s.names, s.reason, line) for s in pending]
+                pending.clear()
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return []
+    return sorted([*found, *pending], key=lambda suppression: suppression.span)
+
+
+def apply_suppressions(
+    path: str,
+    source: SourceText,
+    findings: Sequence[Finding],
+    rules: Mapping[str, Rule],
+    active: Collection[str],
+) -> tuple[list[Finding], list[Finding]]:
+    """Split `findings` into kept and suppressed, adding findings about the suppressions themselves.
+
+    Args:
+        path: the file.
+        source: its text.
+        findings: what rules found in it.
+        rules: all rules by code.
+        active: codes of the rules that ran; a suppression of any other rule cannot be called unused.
+    """
+    suppressions = read_suppressions(source)
+    if not suppressions:
+        return list(findings), []
+    used: dict[Suppression, set[str]] = {suppression: set() for suppression in suppressions}
+    kept, silenced = [], []
+    for finding in findings:
+        by = [
+            (suppression, name)
+            for suppression in suppressions
+            for name in suppression.names
+            if _covers(suppression, finding, source) and selected_by(rules[finding.code], name)
+        ]
+        for suppression, name in by:
+            used[suppression].add(name)
+        (silenced if by else kept).append(finding)
+    for suppression in suppressions:
+        kept += _about(path, suppression, used[suppression], rules, active)
+    return sorted(kept, key=Finding.sort_key), silenced
+
+
+def _covers(suppression: Suppression, finding: Finding, source: SourceText) -> bool:
+    if suppression.verb == "file-ignore":
+        return True
+    if suppression.verb != "ignore":
+        return False
+    span = finding.statement or finding.span
+    first, _ = source.location(span.start)
+    last, _ = source.location(max(span.start, span.end - 1))
+    return first <= suppression.line <= last
+
+
+def _about(
+    path: str, suppression: Suppression, used: set[str], rules: Mapping[str, Rule], active: Collection[str]
+) -> list[Finding]:
+    def finding(code: str, message: str, advice: str, fix: Fix | None = None) -> list[Finding]:
+        if code not in active:
+            return []
+        return [Finding(code, path, suppression.span, message, Severity.INFO, advice, fix, suppression.span)]
+
+    usage = "Write `# torchlift: ignore[TL101] reason` or `# torchlift: file-ignore[TL101] reason`."
+    if suppression.verb not in {"ignore", "file-ignore"} or not suppression.names:
+        return finding("TL901", "This suppression names no rule, so it has no effect.", usage)
+    unknown = [name for name in suppression.names if not any(selected_by(rule, name) for rule in rules.values())]
+    if unknown:
+        names = ", ".join(f"`{name}`" for name in unknown)
+        return finding("TL901", f"This suppression names {names}, which is no rule.", "`torchlift rules` lists them.")
+    unused = [
+        name
+        for name in suppression.names
+        if name not in used and all(rule.code in active for rule in rules.values() if selected_by(rule, name))
+    ]
+    if unused:
+        rest = [name for name in suppression.names if name not in unused]
+        text = f"# torchlift: {suppression.verb}[{', '.join(rest)}] {suppression.reason}".rstrip() if rest else ""
+        names = ", ".join(f"`{name}`" for name in unused)
+        fix = Fix(f"Remove {names} from the suppression" if rest else "Remove the suppression", Safety.SAFE,
+                  (EditComment(suppression.span, text),))
+        return finding("TL901", f"Nothing here is reported for {names}, so the suppression is unused.", "", fix)
+    if not suppression.reason:
+        return finding("TL903", "This suppression gives no reason.", "Say behind the brackets why the code may stay.")
+    return []

@@ -1,0 +1,49 @@
+"""All rules, found by file name: every `tl*.py` below this package defines `RULE` or `RULES`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import torchlift.rules
+from torchlift.rules.rule import Rule
+
+CATALOGUE_URL = "https://github.com/torchlift/torchlift/blob/main/docs/rules.md"
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """Every rule by its code, in the order of the codes."""
+    rules: dict[str, Rule] = {}
+    for module in pkgutil.walk_packages(torchlift.rules.__path__, "torchlift.rules."):
+        if module.name.rpartition(".")[2].startswith("tl"):
+            loaded = importlib.import_module(module.name)
+            for rule in getattr(loaded, "RULES", None) or (loaded.RULE,):
+                if rule.code in rules:
+                    raise ValueError(f"{rule.code} is defined twice")
+                rules[rule.code] = rule
+    return dict(sorted(rules.items()))
+
+
+def names_of(rules: Iterable[Rule]) -> list[str]:
+    """Everything a user may write to mean one of `rules`: codes, prefixes of codes, names, codes of other tools."""
+    known: set[str] = set()
+    for rule in rules:
+        known |= {rule.code, rule.name, *rule.aliases}
+        known |= {rule.code[:length] for length in range(2, len(rule.code))}
+        known |= {alias.rstrip("0123456789") for alias in rule.aliases}
+    return sorted(known)
+
+
+def selected_by(rule: Rule, name: str) -> bool:
+    """Whether `name` (a code, a prefix of one, a rule's name, another tool's code, or `ALL`) means `rule`."""
+    if name == "ALL" or name == rule.name or (len(name) >= 2 and rule.code.startswith(name)):
+        return True
+    return any(alias == name or alias.rstrip("0123456789") == name for alias in rule.aliases)
+
+
+def url_of(rule: Rule) -> str:
+    """Where the catalogue explains `rule`."""
+    return f"{CATALOGUE_URL}#{rule.code.lower()}-{rule.name}"

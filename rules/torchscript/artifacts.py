@@ -1,0 +1,247 @@
+"""Files that TorchScript values are written to and read from, across the project.
+
+Writer and readers of one file have to change together: `torch.export.load` cannot open a TorchScript archive, and
+`torch.jit.load` cannot open an exported program.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from torchlift.finding import Group, ReplaceExpression, Rewrite, Template
+from torchlift.project import Collector, Project
+from torchlift.view import Binding, ModuleView
+
+_LOADERS = {"torch.jit.load": "load", "torch.load": "other"}
+_SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
+_CONSTANT = re.compile(r"#|[A-Za-z_]\w*(\s*:\s*[\w.]+)?\s*=\s*[^(]*$")
+_DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place that writes or reads an artifact.
+
+    Attributes:
+        role: `save`, `load`, or `other` for uses that are never rewritten.
+        key: what identifies the file, see `path_key`.
+        line: 1-based line.
+        literal: whether the path is a string literal right there.
+        traced: for `save`, whether the value surely comes from `torch.jit.trace` in the same file.
+        inputs: for `save` of a trace, the number of example inputs, if known.
+        moved: for `save`, whether the writer's file moves modules or tensors to other devices.
+    """
+
+    role: Literal["save", "load", "other"]
+    key: str
+    line: int
+    literal: bool
+    traced: bool = False
+    inputs: int | None = None
+    moved: bool = False
+
+
+def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
+    """What identifies the file that a path expression names; None if that is not certain.
+
+    A literal is its normalised text, also through constants bound once; a module-level constant with any other value is
+    its qualified name, and `CONSTANT / "name"` or `os.path.join(CONSTANT, "name")` are built from such parts.
+    """
+    match node:
+        case ast.Constant(value=str() as text):
+            return f"file {posixpath.normpath(text)}"
+        case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
+            return path_key(view, inner, project)
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=str() as text)):
+            base = _constant_name(view, left, project)
+            return f"file {base}/{text}" if base else None
+        case ast.Call(args=[left, ast.Constant(value=str() as text)], keywords=[]):
+            resolution = view.resolve(node.func)
+            if resolution is None or resolution.name != "os.path.join":
+                return None
+            base = _constant_name(view, left, project)
+            return f"file {base}/{text}" if base else None
+        case ast.Name() | ast.Attribute():
+            value = _constant_value(view, node, project)
+            if value is not None and isinstance(value[1].value, ast.Constant):
+                return path_key(value[0], value[1].value, None)
+            name = _constant_name(view, node, project)
+            return f"file {name}" if name else None
+        case _:
+            return None
+
+
+def _constant_value(view: ModuleView, node: ast.expr, project: Project | None) -> tuple[ModuleView, Binding] | None:
+    binding = view.definition(node)
+    if binding is not None and binding.kind == "assign":
+        only = len(binding.scope.bindings[binding.name]) == 1
+        return (view, binding) if only else None
+    resolution = view.resolve(node) if project is not None else None
+    if resolution is None or not resolution.certain or project is None:
+        return None
+    found = project.binding(resolution.name, view.path)
+    return found if found is not None and found[1].kind == "assign" else None
+
+
+def _constant_name(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
+    found = _constant_value(view, node, project)
+    if found is None or found[1].scope.kind != "module":
+        return None
+    return f"{found[0].module}.{found[1].name}"
+
+
+def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
+    """Sites of one file; where the path is an imported name, its qualified name, to be resolved in the project."""
+    from torchlift.rules.torchscript.example_inputs import read_example_inputs
+    from torchlift.rules.torchscript.value_life import follow
+
+    moved = any(name in view.source.text for name in (".cuda(", ".to(", "device="))
+    sites: list[tuple[Site, str | None]] = []
+    handled: set[ast.Call] = set()
+
+    def add(role: Literal["save", "load", "other"], call: ast.Call, path: ast.expr, life_of: ast.Call | None) -> None:
+        traced = life_of is not None
+        inputs = None
+        if life_of is not None and len(life_of.args) > 1:
+            found = read_example_inputs(view, life_of.args[1])
+            inputs = len(found.tensors) if found.form != "unknown" else None
+        key = path_key(view, path, None)
+        deferred = None
+        if key is None:
+            resolution = view.resolve(path)
+            deferred = resolution.name if resolution is not None and resolution.certain else None
+        if key is not None or deferred is not None:
+            literal = isinstance(path, ast.Constant)
+            sites.append((Site(role, key or "", path.lineno, literal, traced, inputs, moved), deferred))
+
+    targets = frozenset({"torch.jit.trace", "torch.jit.script", "torch.jit.save", "torch.jit.freeze", *_LOADERS})
+    for use in view.uses(targets):
+        if use.call is None or not use.certain:
+            continue
+        if use.target in _LOADERS:
+            if use.call.args:
+                add("load" if use.target == "torch.jit.load" else "other", use.call, use.call.args[0], None)
+        elif use.target != "torch.jit.save":
+            for save in follow(view, use.call).saves:
+                handled.add(save.call)
+                add("save", save.call, save.path, use.call if use.target == "torch.jit.trace" else None)
+    for use in view.uses(frozenset({"torch.jit.save"})):
+        if use.call is not None and use.call not in handled and len(use.call.args) > 1:
+            add("save", use.call, use.call.args[1], None)
+    return tuple(sites) or None
+
+
+COLLECTOR = Collector("torchscript.artifacts", ("jit", "torch.load"), _collect)
+
+
+def sites_of(project: Project, key: str) -> list[tuple[str, Site]]:
+    """Every known site of one artifact, as `(path, site)`."""
+    found = []
+    for path, records in sorted(project.records(COLLECTOR).items()):
+        for site, deferred in records:
+            if (site.key or _deferred_key(project, deferred, path)) == key:
+                found.append((path, site))
+    return found
+
+
+def _deferred_key(project: Project, name: str | None, importer: str) -> str | None:
+    found = project.binding(name, importer) if name else None
+    if found is None or found[1].kind != "assign":
+        return None
+    view, binding = found
+    if isinstance(binding.value, ast.Constant):
+        return path_key(view, binding.value, None)
+    return f"file {view.module}.{binding.name}"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What the project knows about one artifact.
+
+    Attributes:
+        key: its key; None if the path is not understood.
+        writers, readers, others: places, as `(path, site)`.
+        strangers: `path:line` of mentions that are not among those places and not in documents.
+        documents: mentions in documents.
+    """
+
+    key: str | None
+    writers: tuple[tuple[str, Site], ...] = ()
+    readers: tuple[tuple[str, Site], ...] = ()
+    others: tuple[tuple[str, Site], ...] = ()
+    strangers: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """How messages call it."""
+        return f"`{self.key.removeprefix('file ')}`" if self.key else "the file"
+
+    def group(self) -> tuple[Group, ...]:
+        """The group that ties all its sites together."""
+        if self.key is None:
+            return ()
+        places = [*self.writers, *self.readers, *self.others]
+        paths = tuple(sorted({path for path, _ in places}))
+        return (Group(f"the artifact {self.title}", paths, len(places)),)
+
+    def obstacle(self) -> str | None:
+        """Why its sites cannot safely change together, a sentence; None if they can."""
+        if self.key is None:
+            return "The path is not a constant, so it is not known who else reads or writes the file."
+        if not self.readers:
+            return f"Nothing in this project reads {self.title}; whatever does has to call `torch.export.load` from now on."
+        if not self.writers:
+            return f"Nothing in this project writes {self.title}; `torch.export.load` cannot open a TorchScript archive."
+        if self.strangers:
+            return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}."
+        if self.others:
+            path, site = self.others[0]
+            return f"{self.title} is also read by `torch.load` at {path}:{site.line}."
+        return None
+
+    def new_path(self, view: ModuleView, node: ast.expr) -> tuple[Rewrite, ...]:
+        """The edit that gives a literal path the suffix `.pt2`, if all sites spell the path as a literal."""
+        places = [*self.writers, *self.readers]
+        if not isinstance(node, ast.Constant) or not all(site.literal for _, site in places) or self.obstacle():
+            return ()
+        text = view.text(node)
+        for suffix in _SUFFIXES:
+            for quote in ('"', "'"):
+                ending = suffix + quote
+                if text.endswith(ending):
+                    return (ReplaceExpression(view.span(node), Template(text.removesuffix(ending) + ".pt2" + quote)),)
+        return ()
+
+
+def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifact:
+    """Everything known about the file that `path` names."""
+    key = path_key(view, path, project)
+    if key is None:
+        return Artifact(None)
+    sites = sites_of(project, key)
+    name = posixpath.basename(key.removeprefix("file "))
+    known = {f"{place}:{site.line}" for place, site in sites}
+    mentions = [place for place in project.mentions(name) if place not in known] if "." in name else []
+    mentions = [place for place in mentions if not _defines(project, place, name)]
+    return Artifact(
+        key,
+        tuple(site for site in sites if site[1].role == "save"),
+        tuple(site for site in sites if site[1].role == "load"),
+        tuple(site for site in sites if site[1].role == "other"),
+        tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
+        tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
+    )
+
+
+def _defines(project: Project, place: str, name: str) -> bool:
+    """Whether a mention is the definition of a constant (its uses are sites of their own) or a comment."""
+    path, _, line = place.rpartition(":")
+    if not path.endswith(".py"):
+        return False
+    text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace").strip()
+    return bool(_CONSTANT.match(text.partition(name)[0]))

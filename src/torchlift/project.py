@@ -1,0 +1,270 @@
+"""The files of one project, seen together: which file is which module, and what a name of the project is bound to.
+
+Files are read and parsed when something asks about them, never all at once. A project is made anew whenever the text of
+a file changes, so every answer is about one consistent state.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torchlift.source import SourceText, UnreadableSource
+from torchlift.view import Binding, ModuleView
+
+_KEPT_VIEWS = 24
+_KEPT_TEXT = 1_000_000
+_MOST_TEXT = 1_000_000
+_NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Facts that one family of rules wants from every file of the project.
+
+    Attributes:
+        name: key of the facts.
+        triggers: words of which a file must hold at least one, searched in its bytes.
+        collect: from one file to a picklable record, or None if there is nothing to record.
+    """
+
+    name: str
+    triggers: tuple[str, ...]
+    collect: Callable[[ModuleView], Any]
+
+
+class Project:
+    """One project.
+
+    Attributes:
+        root: its folder.
+        files: its Python files, relative to `root`, sorted.
+        overlay: new texts of files that have been changed but not written.
+        indexed: records that are already known, by path and collector; a path in it is not read for records again.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: Sequence[str],
+        overlay: Mapping[str, SourceText] | None = None,
+        indexed: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.root = root
+        self.files = tuple(files)
+        self.overlay = dict(overlay or {})
+        self.indexed = dict(indexed or {})
+        self._known = frozenset(self.files)
+        self._modules: dict[str, list[str]] | None = None
+        self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
+        self._kept = 0
+        self._records: dict[str, dict[str, Any]] = {}
+        self._mentions: dict[str, list[str]] = {}
+        self._translated: dict[tuple[str, str], str | None] = {}
+
+    # Files
+
+    def data(self, path: str) -> bytes:
+        """Current bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        changed = self.overlay.get(path)
+        return changed.to_bytes() if changed is not None else (self.root / path).read_bytes()
+
+    def source(self, path: str) -> SourceText:
+        """Current text of a file.
+
+        Raises:
+            OSError, UnreadableSource: it cannot be read or decoded.
+        """
+        return self.overlay.get(path) or SourceText.read(self.root / path)
+
+    def parse(self, path: str) -> ModuleView:
+        """The view of one file.
+
+        Raises:
+            OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
+        """
+        kept = self._views.get(path)
+        if kept is not None:
+            self._views.move_to_end(path)
+            return kept
+        source = self.source(path)
+        view = ModuleView(path, source, source.parse(), self.module_name(path))
+        self._views[path] = view
+        self._kept += len(source.text)
+        while len(self._views) > 1 and (len(self._views) > _KEPT_VIEWS or self._kept > _KEPT_TEXT):
+            _, dropped = self._views.popitem(last=False)
+            self._kept -= len(dropped.source.text) if dropped is not None else 0
+        return view
+
+    def view(self, path: str) -> ModuleView | None:
+        """The view of one file; None if it cannot be read or parsed (which is reported where the file is analysed)."""
+        try:
+            return self.parse(path)
+        except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    # Modules
+
+    def module_name(self, path: str) -> str:
+        """Dotted name of a file, from the outermost folder that is a package."""
+        folder, _, file = path.rpartition("/")
+        parts = [] if file in {"__init__.py", "__init__.pyi"} else [file.rpartition(".")[0]]
+        while folder and self._is_package(folder):
+            folder, _, name = folder.rpartition("/")
+            parts.append(name)
+        return ".".join(reversed(parts))
+
+    def _is_package(self, folder: str) -> bool:
+        return f"{folder}/__init__.py" in self._known or f"{folder}/__init__.pyi" in self._known
+
+    @property
+    def modules(self) -> Mapping[str, list[str]]:
+        """Files by dotted module name; scripts in different folders may share one."""
+        if self._modules is None:
+            self._modules = {}
+            for path in self.files:
+                self._modules.setdefault(self.module_name(path), []).append(path)
+        return self._modules
+
+    def find_module(self, name: str, importer: str) -> str | None:
+        """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""
+        candidates = self.modules.get(name, [])
+        folder = importer.rpartition("/")[0]
+        if len(candidates) > 1:
+            beside = [path for path in candidates if path.rpartition("/")[0] == folder]
+            candidates = beside or candidates
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            return None
+        relative = name.replace(".", "/")
+        for base in (folder + "/" if folder else "", "", "src/"):
+            for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
+                if path in self._known:
+                    return path
+        return None
+
+    def _split(self, name: str, importer: str) -> tuple[str, list[str]] | None:
+        """The file of the longest module prefix of `name`, and the attributes behind it."""
+        parts = name.split(".")
+        for end in range(len(parts), 0, -1):
+            path = self.find_module(".".join(parts[:end]), importer)
+            if path is not None:
+                return path, parts[end:]
+        return None
+
+    def translate(self, name: str, importer: str) -> str | None:
+        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown."""
+        key = (name, importer.rpartition("/")[0])
+        if key not in self._translated:
+            self._translated[key] = None  # a circle of re-exports ends here
+            self._translated[key] = self._translate(name, importer)
+        return self._translated[key]
+
+    def _translate(self, name: str, importer: str) -> str | None:
+        found = self._split(name, importer)
+        if found is None:
+            return None
+        path, rest = found
+        if not rest:
+            return self.module_name(path)
+        view = self.view(path)
+        if view is None:
+            return None
+        bound = {self._meaning(view, binding) for binding in view.scopes.module.bindings.get(rest[0], ())}
+        if not bound:
+            bound = {
+                self.translate(f"{module}.{rest[0]}", path) or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
+                for module in map(view.absolute, view.scopes.stars)
+                if module
+            } - {None}
+        if len(bound) != 1:
+            return None
+        meaning = bound.pop()
+        if meaning is None:
+            return None
+        full = ".".join([meaning, *rest[1:]])
+        return self.translate(full, path) or full if meaning != f"{view.module}.{rest[0]}" else full
+
+    @staticmethod
+    def _meaning(view: ModuleView, binding: Binding) -> str | None:
+        if binding.imported is not None:
+            return view.absolute(binding.imported)
+        if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+            resolution = view.resolve(binding.value)
+            if resolution is not None and resolution.certain:
+                return resolution.name
+        return f"{view.module}.{binding.name}"
+
+    def binding(self, name: str, importer: str) -> tuple[ModuleView, Binding] | None:
+        """The one module-level binding that defines a qualified name of the project, with its file."""
+        name = self.translate(name, importer) or name
+        found = self._split(name, importer)
+        if found is None or len(found[1]) != 1:
+            return None
+        view = self.view(found[0])
+        bindings = view.scopes.module.bindings.get(found[1][0], ()) if view is not None else ()
+        return (view, bindings[0]) if view is not None and len(bindings) == 1 else None
+
+    # Text
+
+    def mentions(self, word: str, skip: Iterable[str] = ()) -> list[str]:
+        """`path:line` of every place in the project's text files that holds `word`, leaving out files in `skip`.
+
+        Folders that never hold a project's own text (version control, environments, build output) are not entered.
+        """
+        if word not in self._mentions:
+            needle = word.encode()
+            found: list[str] = []
+            for folder, folders, names in os.walk(self.root):
+                folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
+                for name in sorted(names):
+                    path = Path(folder, name)
+                    relative = path.relative_to(self.root).as_posix()
+                    try:
+                        if relative not in self.overlay and path.stat().st_size > _MOST_TEXT:
+                            continue
+                        data = self.data(relative)
+                    except OSError:
+                        continue
+                    if needle in data and b"\0" not in data[:1024]:
+                        found += [
+                            f"{relative}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if needle in line
+                        ]
+            self._mentions[word] = found
+        skipped = frozenset(skip)
+        return [place for place in self._mentions[word] if place.rpartition(":")[0] not in skipped]
+
+    # Facts that cross files
+
+    def records(self, collector: Collector) -> Mapping[str, Any]:
+        """Records of all files that have one, by path."""
+        if collector.name not in self._records:
+            self._records[collector.name] = dict(self._collect(collector))
+        return self._records[collector.name]
+
+    def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
+        words = [word.encode() for word in collector.triggers]
+        for path in self.files:
+            if path in self.indexed:
+                if collector.name in self.indexed[path]:
+                    yield path, self.indexed[path][collector.name]
+                continue
+            try:
+                data = self.data(path)
+            except OSError:
+                continue
+            if any(word in data for word in words):
+                view = self.view(path)
+                record = collector.collect(view) if view is not None else None
+                if record is not None:
+                    yield path, record

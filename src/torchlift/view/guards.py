@@ -1,0 +1,48 @@
+"""Whether code already handles both the old and the new release: version tests, `hasattr`, import fallbacks."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchlift.view.module import ModuleView
+
+_VERSION_WORD = re.compile(r"version|torch_?(?:ge|gt|le|lt|eq|\d)|is_torch_\w*\d", re.IGNORECASE)
+_FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
+
+
+def is_guarded(view: ModuleView, node: ast.AST) -> bool:
+    """Whether `node` runs only where a test or a handler has dealt with the other release."""
+    child = node
+    for ancestor in view.ancestors(node):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            if _tests_release(ancestor.test):
+                return True
+        elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
+            if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
+                return True
+        elif isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor):
+            return True
+        child = ancestor
+    return False
+
+
+def _tests_release(test: ast.expr) -> bool:
+    for node in ast.walk(test):
+        word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if _VERSION_WORD.search(word) or word == "hasattr":
+            return True
+    return False
+
+
+def _catches_missing_name(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(kind, ast.Name) and kind.id in _FALLBACK_ERRORS for kind in types)
+
+
+def _tries_name(statement: ast.AST) -> bool:
+    """Whether the tried statement is a look-up of a name (an import, an alias), not work that may fail in other ways."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return True
+    value = getattr(statement, "value", None)
+    return isinstance(value, (ast.Name, ast.Attribute, ast.Call))

@@ -1,0 +1,499 @@
+"""What a rule sees of one file: its text, its tree, and what every name in it means."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from torchlift.finding import AddImport
+from torchlift.source import SourceText, Span
+from torchlift.torch_names import public_name
+from torchlift.view.flow import ReachingDefinitions
+from torchlift.view.scopes import Binding, Chain, Scope, ScopeTree
+
+ProjectNames = Callable[[str, str], "str | None"]
+"""Turns a qualified name, as a file (a path) would find it, into what the project binds it to; None if it is not the
+project's."""
+
+UseKind = Literal[
+    "call", "decorator", "base", "annotation", "isinstance", "reference", "store", "delete", "import", "string"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a dotted name refers to.
+
+    Attributes:
+        name: qualified public name.
+        certain: whether every binding the name can have here agrees.
+        alternatives: other qualified names it may refer to; `None` in it stands for something unknown.
+        binding: the binding of the chain's root that led to `name`.
+    """
+
+    name: str
+    certain: bool
+    alternatives: tuple[str | None, ...]
+    binding: Binding | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """One place where a file uses a name that a rule cares about.
+
+    Attributes:
+        target: the rule's target that matched.
+        name: the full qualified name used; starts with `target`.
+        kind: how it is used.
+        node: the expression for `target`, the `ast.alias` of an import, or the string constant.
+        resolution: how the name was resolved; None for strings.
+        scope: the scope it is used in.
+        call: for `call` the call expression.
+    """
+
+    target: str
+    name: str
+    kind: UseKind
+    node: ast.expr | ast.alias
+    resolution: Resolution | None
+    scope: Scope
+    call: ast.Call | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether the name can mean nothing else here."""
+        return self.resolution is not None and self.resolution.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How to write a qualified name at some place, and the import this needs."""
+
+    text: str
+    imports: tuple[AddImport, ...] = ()
+
+
+def longest_target(name: str, targets: Iterable[str]) -> str | None:
+    """The target that equals `name` or is its longest dotted prefix."""
+    known = targets if isinstance(targets, (dict, set, frozenset)) else set(targets)
+    while name:
+        if name in known:
+            return name
+        name = name.rpartition(".")[0]
+    return None
+
+
+class ModuleView:
+    """One parsed file.
+
+    Attributes:
+        path: relative to the project root, forward slashes.
+        source: its text.
+        tree: its syntax tree.
+        module: its dotted module name, as far as the project's layout tells.
+        is_package: whether it is an `__init__` file.
+    """
+
+    def __init__(self, path: str, source: SourceText, tree: ast.Module, module: str = "") -> None:
+        self.path = path
+        self.source = source
+        self.tree = tree
+        self.module = module
+        self.is_package = path.rpartition("/")[2] in {"__init__.py", "__init__.pyi"}
+        self.scopes = ScopeTree(tree)
+        self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
+        self._resolving: set[Binding] = set()
+
+    # Positions and structure
+
+    def span(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword | ast.arg) -> Span:
+        """Characters that `node` covers."""
+        return self.source.span(node)
+
+    def text(self, node: ast.expr | ast.stmt | ast.alias) -> str:
+        """Source text of `node`."""
+        return self.source.slice(self.span(node))
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The parent of every node but the module."""
+        parents: dict[ast.AST, ast.AST] = {}
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                parents[child] = node
+                stack.append(child)
+        return parents
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node around `node`."""
+        return self.parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, from the inside out."""
+        parent = self.parents.get(node)
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(parent)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds `node`."""
+        current: ast.AST = node
+        while not isinstance(current, ast.stmt):
+            current = self.parents[current]
+        return current
+
+    def simple_statement_span(self, node: ast.AST) -> Span:
+        """Span of the statement that holds `node`; for a compound statement, of its header only."""
+        statement = self.statement(node)
+        span = self.span(statement)
+        body = getattr(statement, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+            decorators = getattr(statement, "decorator_list", [])
+            start = min([span.start, *(self.span(decorator).start for decorator in decorators)])
+            return Span(start, self.span(body[0]).start)
+        return span
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that `statement` stands in."""
+        parent = self.parents[statement]
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and any(item is statement for item in block):
+                return block
+        raise LookupError("statement without a block")
+
+    def scope_at(self, node: ast.AST) -> Scope:
+        """The scope in which `node` is evaluated, for nodes inside bodies."""
+        previous: ast.AST = node
+        for ancestor in self.ancestors(node):
+            scope = self.scopes.scope_of.get(ancestor)
+            if scope is not None and not self._outside_body(ancestor, previous):
+                return scope
+            previous = ancestor
+        return self.scopes.module
+
+    @staticmethod
+    def _outside_body(definition: ast.AST, child: ast.AST) -> bool:
+        body = getattr(definition, "body", None)
+        if isinstance(definition, ast.Lambda):
+            return child is not definition.body
+        return isinstance(body, list) and not any(item is child for item in body)
+
+    def function_of(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function whose body holds `node`."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                return ancestor
+        return None
+
+    # Names
+
+    def absolute(self, imported: str) -> str | None:
+        """A name from an import statement with its leading dots resolved; None if they leave the known package."""
+        level = len(imported) - len(imported.lstrip("."))
+        if not level:
+            return imported
+        parts = self.module.split(".") if self.module else []
+        keep = len(parts) - level + (1 if self.is_package else 0)
+        if keep < 0 or (keep == 0 and not parts):
+            return None
+        return ".".join([*parts[:keep], imported[level:]]).strip(".")
+
+    def reaching(self, scope: Scope, name: str) -> ReachingDefinitions:
+        """Reaching definitions of `name` among the reads of `scope`."""
+        key = (scope, name)
+        if key not in self._reaching:
+            self._reaching[key] = ReachingDefinitions(scope, name)
+        return self._reaching[key]
+
+    def bindings_of(self, root: ast.Name, scope: Scope) -> tuple[Binding, ...]:
+        """Every binding a read can see; empty for builtins and star imports."""
+        owner = scope.lookup(root.id)
+        if owner is None:
+            return ()
+        bindings = owner.bindings[root.id]
+        if len(bindings) > 1:
+            seen = self.reaching(owner, root.id).reads.get(root)
+            if seen is not None:
+                bindings = [binding for binding in bindings if binding in seen]
+        return tuple(binding for binding in bindings if binding.kind != "delete")
+
+    def definition(self, node: ast.expr) -> Binding | None:
+        """The one binding that a read of a plain name can see, if there is exactly one."""
+        if not isinstance(node, ast.Name):
+            return None
+        chain = self._by_root.get(node)
+        bindings = self.bindings_of(node, chain.scope) if chain else ()
+        return bindings[0] if len(bindings) == 1 else None
+
+    def reads_of(self, binding: Binding) -> list[tuple[ast.Name, bool]]:
+        """Every read that can see `binding`, in source order, and whether it can see nothing else."""
+        found = []
+        for chain in self.scopes.chains.get(binding.name, ()):
+            if chain.scope.lookup(binding.name) is binding.scope:
+                bindings = self.bindings_of(chain.root, chain.scope)
+                if binding in bindings:
+                    found.append((chain.root, len(bindings) == 1))
+        return sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset))
+
+    def _binding_name(self, binding: Binding) -> str | None:
+        if binding.imported is not None:
+            return self.absolute(binding.imported)
+        if binding.kind in {"def", "class"} and binding.scope.kind == "module" and self.module:
+            return f"{self.module}.{binding.name}"
+        if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+            if binding in self._resolving:
+                return None
+            self._resolving.add(binding)
+            try:
+                resolution = self.resolve(binding.value)
+            finally:
+                self._resolving.discard(binding)
+            return resolution.name if resolution is not None and resolution.certain else None
+        return None
+
+    @cached_property
+    def _by_root(self) -> dict[ast.Name, Chain]:
+        return {chain.root: chain for chains in self.scopes.chains.values() for chain in chains}
+
+    def resolve(self, node: ast.expr) -> Resolution | None:
+        """Qualified name of a `Name` or `Attribute` chain; None where nothing is known about its root."""
+        attributes: list[str] = []
+        base = node
+        while isinstance(base, ast.Attribute):
+            attributes.append(base.attr)
+            base = base.value
+        if not isinstance(base, ast.Name):
+            return None
+        chain = self._by_root.get(base)
+        if chain is None:
+            return None
+        return self._resolve(base, chain.scope, tuple(reversed(attributes)))
+
+    def _resolve(self, root: ast.Name, scope: Scope, attributes: tuple[str, ...]) -> Resolution | None:
+        bindings = self.bindings_of(root, scope)
+        if not bindings:
+            return self._from_star(root, scope, attributes)
+        named = [(self._binding_name(binding), binding) for binding in bindings]
+        # `torch = None` beside `import torch` is how optional imports are written; a use means the import.
+        if any(name for name, _ in named):
+            named = [(name, binding) for name, binding in named if not _is_placeholder(binding)]
+        full = sorted({public_name(".".join((name, *attributes))) for name, _ in named if name})
+        if not full:
+            return None
+        unknown = any(name is None for name, _ in named)
+        chosen = full[0]
+        binding = next(b for n, b in named if n and public_name(".".join((n, *attributes))) == chosen)
+        alternatives: tuple[str | None, ...] = (*full[1:], *((None,) if unknown else ()))
+        return Resolution(chosen, not alternatives, alternatives, binding)
+
+    def _from_star(self, root: ast.Name, scope: Scope, attributes: tuple[str, ...]) -> Resolution | None:
+        if scope.lookup(root.id) is not None or root.id in _BUILTINS:
+            return None
+        modules = [module for module in map(self.absolute, self.scopes.stars) if module]
+        if not modules:
+            return None
+        names = [public_name(".".join((module, root.id, *attributes))) for module in modules]
+        return Resolution(names[0], len(names) == 1, tuple(names[1:]), None)
+
+    def uses(self, targets: frozenset[str], project_name: ProjectNames | None = None) -> list[Use]:
+        """Every use of a target, in source order.
+
+        `project_name` turns names that belong to other modules of the project into what those modules bind.
+        """
+        found: list[Use] = []
+        translate = project_name or _unchanged
+        for chain in self._candidates(targets, translate):
+            use = self._chain_use(chain, targets, translate)
+            if use is not None:
+                found.append(use)
+        found.extend(self._import_uses(targets, translate))
+        for constant in self.scopes.strings:
+            target = longest_target(public_name(constant.value), targets)
+            if target is not None:
+                found.append(Use(target, constant.value, "string", constant, None, self.scopes.module))
+        return sorted(found, key=lambda use: (self.span(use.node), use.target))
+
+    def _candidates(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Chain]:
+        """Chains whose root can be an import, an alias of one, or come from a star import."""
+        roots = {name for scope in self.scopes.scope_of.values() for name, bound in scope.bindings.items()
+                 if any(binding.imported is not None for binding in bound)}
+        aliases: dict[str, list[str]] = {}
+        for scope in self.scopes.scope_of.values():
+            for name, bound in scope.bindings.items():
+                for binding in bound:
+                    if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+                        base: ast.expr = binding.value
+                        while isinstance(base, ast.Attribute):
+                            base = base.value
+                        if isinstance(base, ast.Name):
+                            aliases.setdefault(base.id, []).append(name)
+        pending = list(roots)
+        while pending:
+            for name in aliases.get(pending.pop(), ()):
+                if name not in roots:
+                    roots.add(name)
+                    pending.append(name)
+        everything = bool(self.scopes.stars)
+        for name, chains in self.scopes.chains.items():
+            if everything or name in roots:
+                yield from chains
+
+    def _chain_use(self, chain: Chain, targets: frozenset[str], translate: ProjectNames) -> Use | None:
+        resolution = self._resolve(chain.root, chain.scope, chain.attributes)
+        if resolution is None:
+            return None
+        name = public_name(translate(resolution.name, self.path) or resolution.name)
+        target = longest_target(name, targets)
+        if target is None:
+            return None
+        node: ast.expr = chain.top
+        for _ in range(min(name.count(".") - target.count("."), len(chain.attributes))):
+            assert isinstance(node, ast.Attribute)
+            node = node.value
+        kind, call = self._kind(node)
+        return Use(target, name, kind, node, resolution, chain.scope, call)
+
+    def _import_uses(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Use]:
+        for scope in self.scopes.scope_of.values():
+            for bound in scope.bindings.values():
+                for binding in bound:
+                    if binding.imported is None or not isinstance(binding.node, ast.alias):
+                        continue
+                    absolute = self.absolute(binding.imported)
+                    if absolute is None:
+                        continue
+                    name = public_name(translate(absolute, self.path) or absolute)
+                    target = longest_target(name, targets)
+                    if target is not None:
+                        resolution = Resolution(name, True, (), binding)
+                        yield Use(target, name, "import", binding.node, resolution, scope)
+
+    def _kind(self, node: ast.expr) -> tuple[UseKind, ast.Call | None]:
+        context = getattr(node, "ctx", None)
+        if isinstance(context, ast.Store):
+            return "store", None
+        if isinstance(context, ast.Del):
+            return "delete", None
+        parent = self.parents[node]
+        if isinstance(parent, ast.Call):
+            if parent.func is node:
+                return "call", parent
+            function = parent.func
+            if isinstance(function, ast.Name) and function.id in {"isinstance", "issubclass"}:
+                return "isinstance", None
+            return "reference", None
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if any(node is decorator for decorator in parent.decorator_list):
+                return "decorator", None
+            if isinstance(parent, ast.ClassDef):
+                return "base", None
+        if self._in_annotation(node):
+            return "annotation", None
+        return "reference", None
+
+    def _in_annotation(self, node: ast.expr) -> bool:
+        child: ast.AST = node
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, (ast.AnnAssign, ast.arg)):
+                return ancestor.annotation is child
+            if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                return ancestor.returns is child
+            if isinstance(ancestor, ast.stmt):
+                return False
+            child = ancestor
+        return False
+
+    # Writing
+
+    def spell(self, name: str, at: ast.AST, anchor: Binding | None = None) -> Spelling | None:
+        """How to write the qualified `name` at `at`, through an import the file already has or a new one.
+
+        A new import goes right behind the statement of `anchor`, an import known to be visible at `at`, so that it is
+        available exactly where the old name was. None if the needed name means something else there.
+        """
+        scope = self.scope_at(at)
+        parts = name.split(".")
+        best: str | None = None
+        for local, owner in self._visible_imports(scope):
+            for binding in owner.bindings[local]:
+                imported = self.absolute(binding.imported) if binding.imported else None
+                if imported is None or not (name == imported or name.startswith(imported + ".")):
+                    continue
+                if not self._available(local, owner, at, imported):
+                    continue
+                text = ".".join([local, *parts[imported.count(".") + 1 :]])
+                if best is None or (text.count("."), text) < (best.count("."), best):
+                    best = text
+        if best is not None:
+            return Spelling(best)
+        if anchor is None or anchor.statement is None:
+            return None
+        if parts[0] == "torch":
+            bound, statement, text = "torch", "import torch", name
+        else:
+            module, _, last = name.rpartition(".")
+            bound, statement, text = last, f"from {module} import {last}", last
+        if scope.lookup(bound) is not None or anchor.scope.lookup(bound) is not None:
+            return None
+        return Spelling(text, (AddImport(statement, self.span(anchor.statement)),))
+
+    def _visible_imports(self, scope: Scope) -> Iterator[tuple[str, Scope]]:
+        current: Scope | None = scope
+        while current is not None:
+            if current.kind != "class" or current is scope:
+                for name, bound in current.bindings.items():
+                    if any(binding.imported for binding in bound) and scope.lookup(name) is current:
+                        yield name, current
+            current = current.parent
+
+    def _available(self, local: str, owner: Scope, at: ast.AST, imported: str) -> bool:
+        """Whether `local` surely means `imported` at `at`: one meaning only, bound before and not under a condition."""
+        bindings = owner.bindings[local]
+        if any(binding.imported is None or self.absolute(binding.imported) != imported for binding in bindings):
+            return False
+        if self.scope_at(at) is not owner and self.scope_at(at).frame is not owner:
+            # Bound by the time the function runs, unless the import itself is conditional.
+            return any(self._unconditional(binding, owner) for binding in bindings)
+        line = getattr(self.statement(at), "lineno", 0)
+        return any(
+            self._unconditional(binding, owner) and binding.statement is not None and binding.statement.lineno < line
+            for binding in bindings
+        ) or any(self._same_block_before(binding, at) for binding in bindings)
+
+    def _unconditional(self, binding: Binding, owner: Scope) -> bool:
+        return binding.statement is not None and self.parents.get(binding.statement) is owner.node
+
+    def _same_block_before(self, binding: Binding, at: ast.AST) -> bool:
+        if binding.statement is None:
+            return False
+        block = self.block(binding.statement)
+        inside = [at, *self.ancestors(at)]
+        for statement in block[block.index(binding.statement) + 1 :]:
+            if any(statement is node for node in inside):
+                return True
+        return False
+
+    def fresh_name(self, base: str, at: ast.AST) -> str:
+        """A name starting with `base` that nothing in this file uses."""
+        taken = {name for scope in self.scopes.scope_of.values() for name in scope.bindings} | set(self.scopes.chains)
+        candidate, number = base, 2
+        while candidate in taken:
+            candidate, number = f"{base}_{number}", number + 1
+        return candidate
+
+
+def _unchanged(name: str, importer: str) -> str | None:
+    return None
+
+
+_BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+
+
+def _is_placeholder(binding: Binding) -> bool:
+    return binding.kind == "assign" and isinstance(binding.value, ast.Constant) and binding.value.value is None
