@@ -55,7 +55,7 @@ class Bad:
         safety: what the finding must be.
         why: a few words that tell this example from the others; used as the test's name.
         run: statements executed after `before` and after `after` in fresh processes. They assign `result`, and the two
-            results are compared: structure, Python types, dtype, shape, values. Every fix needs one.
+            results are compared: structure, Python types, dtype, shape, values. Every safe fix needs one.
         files: further files of the example project, by path.
         min_torch: lowest torch of the example project.
     """

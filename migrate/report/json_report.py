@@ -1,7 +1,7 @@
-"""The machine format: everything a run has to say, in ruff's keys where ruff has them. Its shape is `json_schema.SCHEMA`.
+"""The machine format: all that a run has to say, in ruff's keys where ruff has them. `json_schema.SCHEMA` is its shape.
 
-File names are relative to the project root where ruff's are absolute, so the same project gives the same report on every
-machine.
+File names are relative to the project root where ruff's are absolute, so the same project gives the same report on
+every machine.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _FIX = _object(
     "A change that makes the finding go away.",
     applicability={
         "enum": ["safe", "unsafe"],
-        "description": "`unsafe` fixes rest on an assumption named in `message` or `help` and are applied only on demand.",
+        "description": "`unsafe` fixes rest on an assumption that the finding names, and are applied only on demand.",
     },
     message=_text("What applying it does."),
     edits=_array(

@@ -79,15 +79,18 @@ def _left(result: RunResult, left: Sequence[Item], nothing: str, verb: str) -> s
 
 def _kinds(result: RunResult, left: Sequence[Item]) -> str:
     """What is left by what it takes, each kind with the way to see it."""
-    ready = [item for item in left if item.applicable and result.mode is not Mode.CHECK]
-    safe = [item for item in left if item not in ready and item.finding.safety is Safety.SAFE]
-    review = [item for item in left if item not in ready and item.finding.safety is Safety.UNSAFE]
-    manual = [item for item in left if item.finding.safety is Safety.MANUAL]
+    applies = result.mode is not Mode.CHECK
+    held = [item for item in left if item.applicable and applies]
+    waiting = [item for item in left if not (item.applicable and applies)]
+    safe = [item for item in waiting if item.finding.safety is Safety.SAFE]
+    review = [item for item in waiting if item.finding.safety is Safety.UNSAFE]
+    manual = [item for item in waiting if item.finding.safety is Safety.MANUAL]
     kinds = []
     if safe:
         kinds.append(f"{_subject(safe, left)} can be fixed (run without `--check` to apply)")
-    if ready:
-        kinds.append(f"{_subject(ready, left)} could be fixed but {_were(ready)} not")
+    if held:
+        were = "was" if len(held) == 1 else "were"
+        kinds.append(f"{_subject(held, left)} could be fixed but {were} not")
     if review:
         need = "needs" if len(review) == 1 else "need"
         kinds.append(f"{_subject(review, left)} {need} review ({_how_to_review(result, review)})")
@@ -99,10 +102,6 @@ def _kinds(result: RunResult, left: Sequence[Item]) -> str:
 
 def _subject(kind: Sequence[Item], left: Sequence[Item]) -> str:
     return "it" if len(left) == 1 else str(len(kind))
-
-
-def _were(kind: Sequence[Item]) -> str:
-    return "was" if len(kind) == 1 else "were"
 
 
 def _how_to_review(result: RunResult, review: Sequence[Item]) -> str:

@@ -53,13 +53,19 @@ def _without(args: list[cst.Arg], index: int) -> list[cst.Arg]:
     rest = args[:index] + args[index + 1 :]
     if index == len(args) - 1 and rest:
         last = rest[-1]
+        assert isinstance(last.comma, cst.Comma)
+        closing = removed.comma.whitespace_after if isinstance(removed.comma, cst.Comma) else removed.whitespace_after_arg
+        between = last.comma.whitespace_after
+        if isinstance(between, cst.ParenthesizedWhitespace):
+            # A comment behind the argument that is now the last one stays with it.
+            if isinstance(closing, cst.ParenthesizedWhitespace):
+                closing = between.with_changes(indent=closing.indent, last_line=closing.last_line)
+            elif between.first_line.comment is not None:
+                closing = between
         if isinstance(removed.comma, cst.Comma):
-            assert isinstance(last.comma, cst.Comma)
-            last = last.with_changes(comma=last.comma.with_changes(whitespace_after=removed.comma.whitespace_after))
+            last = last.with_changes(comma=last.comma.with_changes(whitespace_after=closing))
         else:
-            last = last.with_changes(
-                comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=removed.whitespace_after_arg
-            )
+            last = last.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=closing)
         rest[-1] = last
     return rest
 

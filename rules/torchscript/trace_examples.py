@@ -5,10 +5,7 @@ from __future__ import annotations
 from torchlift.rules.rule import Bad, Ok
 from torchlift.versions import TorchVersion
 
-_HEAD = '''\
-import torch
-
-
+_CLASS = '''\
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -19,25 +16,54 @@ class Net(torch.nn.Module):
 
 
 torch.manual_seed(0)
-net = Net()
-net.eval()
 '''
+_HEAD = f"import torch\n\n\n{_CLASS}net = Net()\nnet.eval()\n"
 _BATCHES = "result = [traced(torch.ones(n, 3)) for n in (4, 7, 4, 1)]"
+_SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2,)"
+_EXPORT = f"torch.export.export(net, (torch.rand(4, 3),), {_SHAPES})"
+_TWO = '''\
+import torch
+
+
+class Two(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.cat([x, 2 * y], dim=1)
+
+
+net = Two()
+'''
+_TWO_SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2, [torch.export.Dim.AUTO] * 2)"
+
+
+def _forward(body: str, init: str = "", head: str = "import torch\n") -> str:
+    """A module with one forward, traced on a visible example."""
+    return (
+        f"{head}\n\nclass Net(torch.nn.Module):\n"
+        + (f"    def __init__(self):\n        super().__init__()\n        {init}\n\n" if init else "")
+        + f"    def forward(self, x):\n        {body}\n\n\n"
+        + "torch.manual_seed(0)\nnet = Net().eval()\ntraced = torch.jit.trace(net, torch.rand(4, 3))\n"
+    )
+
+
+def _exported(code: str) -> str:
+    return code.replace("torch.jit.trace(net, torch.rand(4, 3))", f"{_EXPORT}.module()")
+
+
+def _review(body: str, why: str, init: str = "") -> Bad:
+    code = _forward(body, init)
+    return Bad(code, _exported(code), safety="unsafe", why=why)
+
 
 EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\n",
-        _HEAD
-        + "traced = torch.export.export(net, (torch.rand(4, 3),), "
-        + "dynamic_shapes=([torch.export.Dim.AUTO] * 2,)).module()\n",
+        _HEAD + f"traced = {_EXPORT}.module()\n",
         why="called only",
         run=_BATCHES,
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\n",
-        _HEAD
-        + "traced = torch.export.export(net, (torch.rand(4, 3),), "
-        + "dynamic_shapes=([torch.export.Dim.AUTO] * 2,), strict=False).module()\n",
+        _HEAD + f"traced = {_EXPORT[:-1]}, strict=False).module()\n",
         why="torch 2.5 is supported: strict had another default",
         min_torch=TorchVersion(2, 5),
         run=_BATCHES,
@@ -48,4 +74,145 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="torch 1.13 is supported: no torch.export there",
         min_torch=TorchVersion(1, 13),
     ),
+    Bad(
+        _HEAD
+        + "traced = torch.jit.trace(\n    net,  # in eval mode\n    torch.rand(4, 3),  # one batch\n"
+        + "    check_trace=False,\n    strict=False,\n)\ntraced.eval()  # inference\n",
+        _HEAD
+        + "traced = torch.export.export(\n    net,  # in eval mode\n    (torch.rand(4, 3),),  # one batch\n"
+        + f"    {_SHAPES},\n).module()\n",
+        why="comments and layout stay, tracer options and eval go",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD + "example = torch.rand(4, 3)\nwith torch.no_grad():\n    traced = torch.jit.trace(net, example).eval()\n",
+        _HEAD
+        + "example = torch.rand(4, 3)\nwith torch.no_grad():\n"
+        + f"    traced = torch.export.export(net, (example,), {_SHAPES}).module()\n",
+        why="under no_grad, eval chained",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD
+        + 'traced = torch.jit.trace(net, torch.rand(4, 3))\nassert traced(torch.ones(2, 3)).shape == (2, 4)\n'
+        + 'torch.jit.save(traced, "net.pt")\nloaded = torch.jit.load("net.pt")\n',
+        _HEAD
+        + f"traced_program = {_EXPORT}\ntraced = traced_program.module()\n"
+        + "assert traced(torch.ones(2, 3)).shape == (2, 4)\n"
+        + 'torch.export.save(traced_program, "net.pt2")\nloaded = torch.export.load("net.pt2").module()\n',
+        why="called and saved: two names",
+        run="result = [m(torch.ones(n, 3)) for n in (4, 7, 4) for m in (traced, loaded)]",
+    ),
+    Bad(
+        _HEAD + 'traced = torch.jit.trace(net, torch.rand(4, 3))\ntraced.save("net.pt")\n',
+        _HEAD + f'traced = {_EXPORT}\ntorch.export.save(traced, "net.pt")\n',
+        safety="unsafe",
+        why="nobody in the project reads the file, so the reader is elsewhere",
+        run="import os\nresult = os.path.exists('net.pt')",
+    ),
+    Bad(
+        f"import torch as th\nfrom torch.jit import trace\n\n\n{_CLASS}".replace("torch.nn", "th.nn").replace(
+            "torch.manual", "th.manual"
+        )
+        + "net = Net().eval()\ntraced = trace(net, th.rand(4, 3))\n",
+        f"import torch as th\n\n\n{_CLASS}".replace("torch.nn", "th.nn").replace("torch.manual", "th.manual")
+        + "net = Net().eval()\ntraced = th.export.export(net, (th.rand(4, 3),), "
+        + "dynamic_shapes=([th.export.Dim.AUTO] * 2,)).module()\n",
+        why="aliased torch and a from-import that is left without use",
+        run="import torch\n" + _BATCHES,
+    ),
+    Bad(
+        _TWO + "traced = torch.jit.trace(net, (torch.rand(4, 3), torch.rand(4, 5)))\n",
+        _TWO
+        + "traced = torch.export.export(net, (torch.rand(4, 3), torch.rand(4, 5)), " + _TWO_SHAPES + ").module()\n",
+        why="two inputs, no layer that cares about eval",
+        run="result = [traced(torch.ones(n, 3), torch.ones(n, 5)) for n in (4, 7)]",
+    ),
+    Bad(
+        _TWO + "x = torch.rand(4, 3)\ntraced = torch.jit.trace(net, [x, x])\n",
+        _TWO + "x = torch.rand(4, 3)\ntraced = torch.export.export(net, (x, x.clone()), " + _TWO_SHAPES + ").module()\n",
+        why="a list that holds one tensor twice",
+        run="result = [traced(torch.ones(n, 3), 3 * torch.ones(n, 3)) for n in (4, 7)]",
+    ),
+    Bad(
+        _TWO + "x, y = torch.rand(4, 3), torch.rand(4, 3)\ntraced = torch.jit.trace(net, (x, y))\n",
+        safety="manual",
+        why="inputs from an unpacking: their kind is not visible",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(1, 3))\n",
+        _HEAD + f"traced = {_EXPORT.replace('rand(4', 'rand(1')}.module()\n",
+        safety="unsafe",
+        why="batch of one becomes fixed",
+        run="result = [traced(torch.ones(1, 3)) for _ in range(2)]",
+    ),
+    Bad(
+        f"import torch\n\n\n{_CLASS}net = torch.nn.Sequential(Net(), torch.nn.Dropout())\n"
+        "traced = torch.jit.trace(net, torch.rand(4, 3))\n",
+        f"import torch\n\n\n{_CLASS}net = torch.nn.Sequential(Net(), torch.nn.Dropout())\ntraced = {_EXPORT}.module()\n",
+        safety="unsafe",
+        why="train mode: tracing runs the model once",
+    ),
+    Bad(
+        "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"
+        "    traced = torch.jit.trace(net, x)\n    return traced(x)\n",
+        "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"
+        "    traced = torch.export.export(net, (x,), dynamic_shapes=([torch.export.Dim.AUTO] * x.dim(),)).module()\n"
+        "    return traced(x)\n",
+        safety="unsafe",
+        why="module and input are parameters",
+        run="result = export(torch.nn.ReLU(), torch.arange(6.0).reshape(2, 3))",
+    ),
+    _review("self.calls = 1\n        return x", "forward keeps Python state", "self.calls = 0"),
+    _review("return x if self.training else 2 * x", "forward asks for the mode"),
+    _review("return x.to(torch.float64)", "forward changes the dtype"),
+    _review("return torch.zeros(3, dtype=x.dtype) + x", "forward reads the dtype"),
+    _review("print(x)\n        return x", "forward prints"),
+    _review("with torch.no_grad():\n            return 2 * x", "forward switches gradients off"),
+    _review("return x * x.max().item()", "forward takes a number out of a tensor"),
+    _review("return x.shape[0]", "forward returns a size: a tensor when traced, an int when exported"),
+    _review("if x.shape[0] > 3:\n            return x\n        return -x", "forward branches on a shape"),
+    _review("return self.rnn(x)[0]", "recurrent layers fix the sequence length", "self.rnn = torch.nn.GRU(3, 4)"),
+    _review("return -x if torch.jit.is_tracing() else x", "forward asks whether it is traced"),
+    Bad(
+        _forward("return self.part(x)", "self.part = torch.jit.script(torch.nn.ReLU())"),
+        safety="manual",
+        why="a scripted part breaks export",
+    ),
+    Bad(
+        "import torch\n\ntraced = torch.jit.trace(lambda x: 2 * x, torch.rand(4, 3))\n",
+        safety="manual",
+        why="a function is no module",
+    ),
+    Bad(_HEAD + "traced = torch.jit.trace(net.forward, torch.rand(4, 3))\n", safety="manual", why="a bound forward"),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\nprint(traced.graph)\n",
+        safety="manual",
+        why="the graph of the value is read",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\ny = traced(x=torch.rand(4, 3))\n",
+        safety="manual",
+        why="called with keywords",
+    ),
+    Bad(
+        _HEAD + 'traced = torch.jit.trace(net, torch.rand(4, 3))\ntraced.save("net.pt", _extra_files={"a": "b"})\n',
+        safety="manual",
+        why="saved with extra files",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, example_kwarg_inputs={'x': torch.rand(4, 3)})\n",
+        safety="manual",
+        why="keyword example inputs",
+    ),
+    Bad(_HEAD + "trace = torch.jit.trace\n", safety="manual", why="the function itself is passed around"),
+    Bad("import torch\nfrom unittest import mock\n\nmock.patch('torch.jit.trace')\n", safety="manual", why="patch target"),
+    Ok("import jax\n\njit = jax.jit(lambda x: x)\njax.make_jaxpr(jit)\n", "another jit"),
+    Ok("import numpy\n\njit = numpy.zeros(3)\njit.trace(0)\n", "trace of a matrix"),
+    Ok("import torch\n\n\ndef f(torch):\n    return torch.jit.trace(1, 2)\n", "a parameter named torch"),
+    Ok(
+        "import torch\n\nif torch.__version__ < '2.5':\n    traced = torch.jit.trace(1, 2)\n",
+        "code for an old release behind a version test",
+    ),
+    Ok('"""Call torch.jit.trace(model, x)."""\n', "a docstring"),
 )

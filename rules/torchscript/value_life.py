@@ -121,10 +121,10 @@ def _method_call(view: ModuleView, value: ast.expr, *names: str) -> ast.Call | N
 
 def _save_of(view: ModuleView, value: ast.expr) -> Save | None:
     call = _method_call(view, value, "save")
-    if call is not None and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred):
+    if call is not None and len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
         return Save(call, value, call.args[0], True)
     parent = view.parent(value)
-    if isinstance(parent, ast.Call) and len(parent.args) == 2 and parent.args[0] is value:
+    if isinstance(parent, ast.Call) and len(parent.args) == 2 and not parent.keywords and parent.args[0] is value:
         resolution = view.resolve(parent.func)
         if resolution is not None and resolution.certain and resolution.name == "torch.jit.save":
             return Save(parent, value, parent.args[1], False)
