@@ -60,15 +60,17 @@ def main() -> None:
         for project, folder in fetched(options.corpus, options.names):
             repository = as_repository(folder, Path(scratch, project.folder))
             title = f"{project.name} {project.version}, {describe(repository)}"
-            results.append(compare(title, rows(options), repository, options.rounds))
+            results.append(compare(title, rows(options, repository), repository, options.rounds))
             if options.torchfix_venv:
                 sample = as_repository(
                     every_nth(repository, Path(scratch, "picked"), options.every),
                     Path(scratch, f"{project.folder}-sample"),
                 )
                 title = f"{project.name} {project.version}, one file in {options.every}, {describe(sample)}"
-                torchfix = Row("TorchFix 0.7.0", (torchfix_program(options.torchfix_venv), "--jobs", "1", "."))
-                results.append(compare(title, [*rows(options), torchfix], sample, options.torchfix_rounds))
+                torchfix = Row(
+                    "TorchFix 0.7.0", (torchfix_program(options.torchfix_venv), "--jobs", "1", sample.name), (0, 1)
+                )
+                results.append(compare(title, [*rows(options, sample), torchfix], sample, options.torchfix_rounds))
                 shutil.rmtree(Path(scratch, "picked"))
                 shutil.rmtree(sample)
             shutil.rmtree(repository)
@@ -96,17 +98,17 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def rows(options: argparse.Namespace) -> list[Row]:
-    """The commands compared on every tree. The first is what the others' ratios refer to."""
+def rows(options: argparse.Namespace, tree: Path) -> list[Row]:
+    """The commands compared on `tree`, run beside it. The first is what the others' ratios refer to."""
     # Ruff leaves out folders such as `build` unless told otherwise; here everybody reads the same files.
     ruff = (*shlex.split(options.ruff), "check", "--isolated", "--no-cache", "--quiet", "--config", "exclude=[]")
     table = [
-        Row("ruff F", (*ruff, "--select", "F", "."), (0, 1)),
-        Row("ruff NPY", (*ruff, "--select", "NPY", "."), (0, 1)),
-        Row("ast.parse of every file", (sys.executable, "-I", "-S", "-c", AST_PARSE, ".")),
+        Row("ruff F", (*ruff, "--select", "F", tree.name), (0, 1)),
+        Row("ruff NPY", (*ruff, "--select", "NPY", tree.name), (0, 1)),
+        Row("ast.parse of every file", (sys.executable, "-I", "-S", "-c", AST_PARSE, tree.name)),
     ]
     if not options.no_torchlift:
-        check = (*shlex.split(options.torchlift), "migrate", ".", "--check", "--output-format", "json")
+        check = (*shlex.split(options.torchlift), "migrate", tree.name, "--check", "--output-format", "json")
         table += [
             Row(f"torchlift --check, {jobs} job{'s' * (jobs > 1)}", (*check, "--jobs", str(jobs)), (0, 1, 2))
             for jobs in options.jobs
@@ -115,7 +117,7 @@ def rows(options: argparse.Namespace) -> list[Row]:
 
 
 def compare(title: str, table: Sequence[Row], tree: Path, rounds: int) -> dict[str, object]:
-    """Run every row `rounds` times in `tree`, print a Markdown table, and return all measurements.
+    """Run every row `rounds` times, print a Markdown table, and return all measurements.
 
     Raises:
         SystemExit: a command failed.
@@ -125,13 +127,13 @@ def compare(title: str, table: Sequence[Row], tree: Path, rounds: int) -> dict[s
         complaint = Path(logs, "stderr")
         for _ in range(rounds):
             for row in table:
-                sample = measure(row.command, cwd=tree, stderr=complaint)
+                sample = measure(row.command, cwd=tree.parent, stderr=complaint)
                 if sample.code not in row.codes:
                     said = complaint.read_text(encoding="utf-8", errors="replace").strip()
                     raise SystemExit(f"{row.name} failed on {title} (exit code {sample.code}): {said[-2000:]}")
                 samples[row.name].append(sample)
         trees = {
-            row.name: measure(row.command, cwd=tree, watch_tree=True).tree_mb
+            row.name: measure(row.command, cwd=tree.parent, watch_tree=True).tree_mb
             for row in table
             if row.name.startswith("torchlift")
         }

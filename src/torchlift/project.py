@@ -38,6 +38,17 @@ class Collector:
     collect: Callable[[ModuleView], Any]
 
 
+@dataclass(frozen=True)
+class _Exports:
+    """What the names of one module are bound to, and the modules it imports everything from."""
+
+    names: Mapping[str, str | None]
+    stars: tuple[str, ...] = ()
+
+
+_NO_EXPORTS = _Exports({})
+
+
 class Project:
     """One project.
 
@@ -64,6 +75,7 @@ class Project:
         self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
         self._kept = 0
         self._records: dict[str, dict[str, Any]] = {}
+        self._exports: dict[str, _Exports] = {}
         self._mentions: dict[str, list[str]] = {}
         self._translated: dict[tuple[str, str], str | None] = {}
 
@@ -177,23 +189,33 @@ class Project:
         path, rest = found
         if not rest:
             return self.module_name(path)
-        view = self.view(path)
-        if view is None:
-            return None
-        bound = {self._meaning(view, binding) for binding in view.scopes.module.bindings.get(rest[0], ())}
-        if not bound:
-            bound = {
+        exports = self._exports_of(path)
+        meaning = exports.names.get(rest[0])
+        if meaning is None and rest[0] not in exports.names:
+            through_stars = {
                 self.translate(f"{module}.{rest[0]}", path) or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
-                for module in map(view.absolute, view.scopes.stars)
-                if module
+                for module in exports.stars
             } - {None}
-        if len(bound) != 1:
-            return None
-        meaning = bound.pop()
+            meaning = through_stars.pop() if len(through_stars) == 1 else None
         if meaning is None:
             return None
         full = ".".join([meaning, *rest[1:]])
-        return self.translate(full, path) or full if meaning != f"{view.module}.{rest[0]}" else full
+        if meaning == f"{self.module_name(path)}.{rest[0]}":
+            return full
+        return self.translate(full, path) or full
+
+    def _exports_of(self, path: str) -> _Exports:
+        if path not in self._exports:
+            view = self.view(path)
+            self._exports[path] = _NO_EXPORTS
+            if view is not None:
+                names = {
+                    name: meanings.pop() if len(meanings := {self._meaning(view, item) for item in bound}) == 1 else None
+                    for name, bound in view.scopes.module.bindings.items()
+                }
+                stars = tuple(module for module in map(view.absolute, view.scopes.stars) if module)
+                self._exports[path] = _Exports(names, stars)
+        return self._exports[path]
 
     @staticmethod
     def _meaning(view: ModuleView, binding: Binding) -> str | None:

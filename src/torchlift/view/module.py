@@ -106,6 +106,7 @@ class ModuleView:
         self.scopes = ScopeTree(tree)
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
         self._resolving: set[Binding] = set()
+        self._uses: dict[tuple[frozenset[str], bool], list[Use]] = {}
 
     # Positions and structure
 
@@ -306,8 +307,19 @@ class ModuleView:
 
         `project_name` turns names that belong to other modules of the project into what those modules bind.
         """
+        key = (targets, project_name is not None)
+        if key not in self._uses:
+            self._uses[key] = self._find_uses(targets, project_name or _unchanged)
+        return self._uses[key]
+
+    def _find_uses(self, targets: frozenset[str], project_name: ProjectNames) -> list[Use]:
         found: list[Use] = []
-        translate = project_name or _unchanged
+        words = frozenset(target.rpartition(".")[2] for target in targets)
+
+        def translate(name: str, importer: str) -> str | None:
+            # Looking into other modules is dear; without a last word of a target the name cannot become one.
+            return project_name(name, importer) if not words.isdisjoint(name.split(".")) else None
+
         for chain in self._candidates(targets, translate):
             use = self._chain_use(chain, targets, translate)
             if use is not None:

@@ -1,0 +1,53 @@
+"""`torch.jit.save` of a value that TL101 does not already follow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.artifacts import COLLECTOR
+from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.value_life import follow
+from torchlift.view import Use
+
+_MESSAGE = f"`torch.jit.save`: {SINCE}. `torch.export.save` writes an `ExportedProgram`, not a TorchScript value."
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    if isinstance(use.node, ast.alias):
+        return
+    if use.call is not None:
+        for trace in view.uses(frozenset({"torch.jit.trace"})):
+            if trace.call is not None and any(save.call is use.call for save in follow(view, trace.call).saves):
+                return  # TL101 changes it together with the capture
+    advice = (
+        "Capture the module with `torch.export.export` first and save that program; every reader has to change to "
+        f"`torch.export.load` at the same time. Extra files are text there, not bytes. {EXPORT_DOCS}"
+    )
+    yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
+
+
+RULE = Rule(
+    code="TL104",
+    name="torchscript-save",
+    summary="`torch.jit.save` of a value that is not a trace of the same file",
+    why=f"{SINCE}. The file it writes can be read by `torch.jit.load` only.",
+    fix="None here: where the value comes from `torch.jit.trace` in the same file, TL101 changes both together.",
+    targets=("torch.jit.save",),
+    triggers=("jit", "_jit_internal"),
+    check=_check,
+    deprecated=DEPRECATED,
+    collectors=(COLLECTOR,),
+    sources=(*SOURCES, EXPORT_DOCS),
+    examples=(
+        Bad("import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", safety="manual", why="a parameter"),
+        Bad("import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", safety="manual", why="a scripted value"),
+        Bad("from torch import jit as J\n\nsaver = J.save\n", safety="manual", why="passed as a function"),
+        Ok("import torch\n\njit = {}\ntorch.save(jit, 'x')\n", "torch.save"),
+        Ok("class jit:\n    @staticmethod\n    def save(a, b): ...\n\n\njit.save(1, 2)\n", "an own class named jit"),
+        Ok("import torch\n\nt = torch.jit.trace(1, 2)\ntorch.jit.save(t, 'x')\n", "TL101 reports the trace and its save"),
+    ),
+)
