@@ -96,7 +96,7 @@ def import_lines(data: bytes) -> set[int]:
 def unexplained(old: bytes, new: bytes, announced: Iterable[tuple[int, int]]) -> list[Hunk]:
     """Changed places that no announced edit covers and that are not about imports or blank lines alone.
 
-    Arguments:
+    Args:
         old: the file before.
         new: the file after.
         announced: first and last line of each announced edit, counted from 1.

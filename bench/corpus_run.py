@@ -75,8 +75,9 @@ def run_project(program: str, project: Project, folder: Path, scratch: Path) -> 
         "findings": report["findings"],
         "modes": {},
     }
-    for mode, flags in MODES.items():
-        result["modes"][mode] = run_mode(program, repository, folder, mode, flags, report, problems)
+    for mode in MODES:
+        result["modes"][mode], found = run_mode(program, repository, folder, mode, report)
+        problems += found
         git(repository, "reset", "--quiet", "--hard", "HEAD~1")
         git(repository, "clean", "--quiet", "-d", "-x", "--force")
         if changed(start, snapshot(repository)):
@@ -87,20 +88,16 @@ def run_project(program: str, project: Project, folder: Path, scratch: Path) -> 
 
 
 def run_mode(
-    program: str,
-    repository: Path,
-    original: Path,
-    mode: str,
-    flags: list[str],
-    announced: dict[str, Any],
-    problems: list[str],
-) -> dict[str, Any]:
-    """Show, apply, verify and apply again; leaves one commit more in `repository`."""
+    program: str, repository: Path, original: Path, mode: str, announced: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Show, apply, verify and apply again; leaves one commit more in `repository`. Returns counts and problems."""
+    flags = MODES[mode]
     start = snapshot(repository)
     patch = migrate(program, repository, "--diff", *flags)
-    problems += complaints(f"--diff {mode}", patch)
+    problems = complaints(f"--diff {mode}", patch)
     if changed(start, snapshot(repository)):
         problems.append(f"--diff {mode}: it changed files")
+    patched = after_patch(patch, repository, mode, problems)
 
     write = migrate(program, repository, *flags, "--output-format", "json")
     problems += complaints(mode, write)
@@ -126,7 +123,7 @@ def run_mode(
             odd += [f"{path}:{hunk.start + 1}" for hunk in unexplained(old, new, edits)]
     problems += [f"{mode}: {place} changed, and no edit announced it" for place in odd]
 
-    problems += patch_problems(patch, repository, done, mode)
+    problems += [f"--diff {mode}: its patch makes another {path} than the migration" for path in changed(patched, done)]
     commit(repository, f"migrated, {mode}")
     again = migrate(program, repository, *flags, "--output-format", "json")
     problems += complaints(f"{mode}, second run", again)
@@ -137,7 +134,7 @@ def run_mode(
         problems.append(
             f"{mode}, second run: {len(left['findings'])} findings, the first run said {report['summary']['left']}"
         )
-    return {
+    counts = {
         "files": len(paths),
         "added": added,
         "removed": removed,
@@ -147,6 +144,7 @@ def run_mode(
         "peak_mb": write.sample.peak_mb,
         "changed": paths,
     }
+    return counts, problems
 
 
 def complaints(what: str, run: Run) -> list[str]:
@@ -179,28 +177,21 @@ def announced_lines(report: dict[str, Any], path: str, mode: str) -> list[tuple[
     ]
 
 
-def patch_problems(patch: Run, repository: Path, done: dict[str, tuple[str, int]], mode: str) -> list[str]:
-    """Whether the patch, applied by git to the files as they were, makes the files that the migration made."""
-    git(repository, "stash", "push", "--quiet", "--include-untracked", "--message", "migrated")
-    stashed = bool(git(repository, "stash", "list"))
-    found = []
-    try:
-        if patch.stdout.strip():
-            path = repository.with_name(f"{repository.name}.patch")
-            path.write_bytes(patch.stdout)
-            # The patch names files as seen from the folder that holds the repository.
-            depth = 2 if f"+++ b/{repository.name}/".encode() in patch.stdout else 1
+def after_patch(patch: Run, repository: Path, mode: str, problems: list[str]) -> dict[str, tuple[str, int]]:
+    """The files that git makes of the patch; they are put back afterwards."""
+    if patch.stdout.strip():
+        path = repository.with_name(f"{repository.name}.patch")
+        path.write_bytes(patch.stdout)
+        # The patch may name files as seen from the folder that holds the repository.
+        depth = 2 if f"+++ b/{repository.name}/".encode() in patch.stdout else 1
+        try:
             git(repository, "apply", f"-p{depth}", "--whitespace=nowarn", str(path))
-        different = changed(done, snapshot(repository))
-        found += [f"--diff {mode}: its patch makes another {name} than the migration" for name in different]
-    except RuntimeError as error:
-        found.append(f"--diff {mode}: {error}")
-    finally:
-        git(repository, "reset", "--quiet", "--hard")
-        git(repository, "clean", "--quiet", "-d", "-x", "--force")
-        if stashed:
-            git(repository, "stash", "pop", "--quiet")
-    return found
+        except RuntimeError as error:
+            problems.append(f"--diff {mode}: {error}")
+    patched = snapshot(repository)
+    git(repository, "reset", "--quiet", "--hard")
+    git(repository, "clean", "--quiet", "-d", "-x", "--force")
+    return patched
 
 
 def tables(results: list[dict[str, Any]]) -> str:

@@ -47,7 +47,7 @@ def measure(
 ) -> Sample:
     """Run `command` in `cwd` and measure it; its output goes to the given files, or nowhere.
 
-    Arguments:
+    Args:
         command: program and arguments.
         cwd: working directory.
         stdout: file for standard output.

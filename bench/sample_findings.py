@@ -9,6 +9,7 @@ import argparse
 import difflib
 import json
 import random
+import tokenize
 from pathlib import Path
 from typing import Any
 
@@ -55,22 +56,20 @@ def show(folder: str, path: Path, finding: dict[str, Any]) -> None:
     if finding["fix"]:
         print(f"fix: {finding['fix']['message']}")
     text = read(path)
-    lines = text.splitlines()
+    lines = text.split("\n")
     print()
     for number in range(max(1, row - AROUND), min(len(lines), last + AROUND) + 1):
         print(f"{'>' if row <= number <= last else ' '} {number:5d} | {lines[number - 1]}")
     if finding["fix"] and finding["fix"]["edits"]:
         print()
-        new = apply(text, finding["fix"]["edits"]).splitlines()
+        new = apply(text, finding["fix"]["edits"]).split("\n")
         print("\n".join(difflib.unified_diff(lines, new, "before", "after", n=2, lineterm="")))
 
 
 def read(path: Path) -> str:
     """The text of a file, with every newline as a line feed and without a byte-order mark, as rows count it."""
-    import tokenize
-
     with tokenize.open(path) as file:
-        return file.read().removeprefix("\ufeff").replace("\f", " ")
+        return file.read()
 
 
 def apply(text: str, edits: list[dict[str, Any]]) -> str:

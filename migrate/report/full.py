@@ -48,7 +48,7 @@ def _advice(item: Item, palette: Palette) -> list[str]:
         elif item.applicable:
             advice.append(f"{palette.fixable('[*]')} {title} (needs review)")
         else:
-            advice.append(f"{title} (needs review: shown with `--unsafe-fixes --diff`, applied with `--unsafe-fixes`)")
+            advice.append(f"{title} (needs review: `--unsafe-fixes --diff` shows it)")
     if item.finding.help:
         advice.append(one_line(item.finding.help))
     return advice

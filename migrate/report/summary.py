@@ -101,7 +101,9 @@ def _kinds(result: RunResult, left: Sequence[Item]) -> str:
 
 
 def _subject(kind: Sequence[Item], left: Sequence[Item]) -> str:
-    return "it" if len(left) == 1 else str(len(kind))
+    if len(kind) < len(left):
+        return str(len(kind))
+    return "it" if len(left) == 1 else "all"
 
 
 def _how_to_review(result: RunResult, review: Sequence[Item]) -> str:
@@ -145,9 +147,13 @@ def _failures(failures: Sequence[Failure], root: Path, palette: Palette) -> list
         lines.append(f"  and {len(failures) - _MOST_FAILURES} more (`--output-format json` lists all)")
     ours = sum(failure.ours for failure in failures)
     if ours:
-        which = "This is" if len(failures) == 1 else "They are" if ours == len(failures) else f"{ours} of them are"
-        what = "a defect" if ours == 1 and len(failures) == 1 else "defects"
-        lines.append(f"{which} {what} of torchlift and not of your code; please report it.")
+        if len(failures) == 1:
+            subject = "This is a defect"
+        elif ours == len(failures):
+            subject = "They are defects"
+        else:
+            subject = "1 of them is a defect" if ours == 1 else f"{ours} of them are defects"
+        lines.append(f"{subject} of torchlift and not of your code; please report it.")
     return lines
 
 

@@ -1,0 +1,57 @@
+"""Write the changed files of a run; files that belong together end up all new or all old."""
+
+from __future__ import annotations
+
+
+from dataclasses import replace
+from pathlib import Path
+
+from torchlift.finding import Failure
+from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.migrate.write import ChangedOnDisk, write_atomic
+
+
+def write_outcomes(result: RunResult, root: Path) -> RunResult:
+    """Write every outcome that has a new text and was not refused.
+
+    A file that cannot be written is reported as a failure, and files whose fixes go together with its fixes get their
+    old bytes back.
+    """
+    outcomes = {outcome.path: outcome for outcome in result.outcomes}
+    failures = list(result.failures)
+    written: list[FileOutcome] = []
+    for outcome in result.outcomes:
+        if outcome.new_text is None or outcome.refused is not None:
+            continue
+        problem = _write(root / outcome.path, outcome.source.to_bytes(), outcome.shown.to_bytes())
+        if problem is None:
+            written.append(outcome)
+            continue
+        failures.append(Failure(outcome.path, "write", problem))
+        outcomes[outcome.path] = replace(outcome, refused="could not be written")
+        for other in [item for item in written if _groups(item) & _groups(outcome)]:
+            written.remove(other)
+            outcomes[other.path] = replace(other, refused=f"belongs together with {outcome.path}, which was not written")
+            undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes())
+            if undo is not None:
+                failures.append(Failure(other.path, "write", f"The old text could not be put back: {undo}"))
+    return replace(
+        result, outcomes=tuple(outcomes[path] for path in sorted(outcomes)), failures=tuple(failures)
+    )
+
+
+def _write(path: Path, expected: bytes, data: bytes) -> str | None:
+    """Replace `expected` by `data`; a sentence if that was not possible."""
+    try:
+        write_atomic(path, data, expected=expected)
+    except ChangedOnDisk:
+        return "The file was changed by another program while torchlift was working on it; run torchlift again."
+    except OSError as error:
+        return f"The file could not be written: {error.strerror or error}."
+    return None
+
+
+def _groups(outcome: FileOutcome) -> frozenset[str]:
+    return frozenset(group.key for finding in outcome.fixed for group in finding.groups)
+
+

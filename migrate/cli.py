@@ -1,0 +1,338 @@
+"""`torchlift migrate`, also installed as `migrate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from torchlift import __version__
+
+if TYPE_CHECKING:
+    from torchlift.finding import Failure
+    from torchlift.migrate.config import Config
+    from torchlift.migrate.result import RunResult
+    from torchlift.migrate.run import RunOptions
+    from torchlift.source import SourceText
+    from torchlift.versions import TorchVersion
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--check", "check", is_flag=True, help="Report only; write nothing.")
+@click.option("--diff", "diff", is_flag=True, help="Print the changes as a patch; write nothing.")
+@click.option("--unsafe-fixes", is_flag=True, default=None, help="Also apply fixes that need a human's review.")
+@click.option("--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or names, comma-separated.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Rules to leave out.")
+@click.option("--target", metavar="VERSION", help="torch release the project moves to. [default: newest known]")
+@click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
+@click.option(
+    "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
+)
+@click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out, beside the configured ones.")
+@click.option("--force-exclude", is_flag=True, default=None, help="Apply excludes to explicitly named files too.")
+@click.option("--no-respect-gitignore", is_flag=True, help="Look at files that .gitignore names, too.")
+@click.option("--allow-dirty", is_flag=True, default=None, help="Write files with uncommitted changes.")
+@click.option("--allow-no-vcs", is_flag=True, default=None, help="Write files outside version control.")
+@click.option("--stdin-filename", type=click.Path(path_type=Path), help="Name of the file read from standard input (-).")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file to use.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.version_option(__version__, "-V", "--version", prog_name="torchlift")
+def migrate(  # noqa: PLR0917 - one parameter an option is click's way
+    paths: tuple[Path, ...],
+    check: bool,
+    diff: bool,
+    unsafe_fixes: bool | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    target: str | None,
+    min_torch: str | None,
+    output_format: Literal["full", "concise", "json"] | None,
+    statistics: bool,
+    exclude: tuple[str, ...],
+    force_exclude: bool | None,
+    no_respect_gitignore: bool,
+    allow_dirty: bool | None,
+    allow_no_vcs: bool | None,
+    stdin_filename: Path | None,
+    config_file: Path | None,
+    isolated: bool,
+    jobs: int | None,
+    color: Literal["auto", "always", "never"],
+    quiet: bool,
+) -> None:
+    """Find code in PATHS (default: here) that breaks on a newer torch, and rewrite what can be rewritten safely.
+
+    Files are changed in place, unless they have uncommitted changes or are not under version control. Exit status: 0
+    nothing is left, 1 findings are left (or, with --check and --diff, there are changes to make), 2 torchlift or its
+    input failed.
+    """
+    from torchlift.migrate.config import Config, ConfigError, load_config
+    from torchlift.migrate.discover import find_root
+    from torchlift.versions import TorchVersion
+
+    if check and diff:
+        raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
+    if config_file is not None and isolated:
+        raise click.UsageError("--config and --isolated exclude each other.")
+    stdin = Path("-") in paths
+    if stdin and (len(paths) > 1 or stdin_filename is None):
+        raise click.UsageError("Standard input (-) stands alone and needs --stdin-filename.")
+    if stdin_filename is not None and not stdin:
+        raise click.UsageError("--stdin-filename goes with the path '-'.")
+    named = [stdin_filename] if stdin and stdin_filename is not None else list(paths) or [Path()]
+    root = find_root(named)
+    try:
+        config = Config() if isolated else load_config(_start(named[0]), explicit=config_file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+    def version(text: str | None, option: str, configured: TorchVersion | None) -> TorchVersion | None:
+        try:
+            return TorchVersion.parse(text) if text is not None else configured
+        except ValueError as error:
+            raise click.BadParameter(f"{error}.", param_hint=option) from None
+
+    config = replace(
+        config,
+        select=_split(select) or config.select,
+        ignore=(*config.ignore, *_split(ignore)),
+        extend_exclude=(*config.extend_exclude, *exclude),
+        target=version(target, "--target", config.target),
+        min_torch=version(min_torch, "--min-torch", config.min_torch),
+        unsafe_fixes=config.unsafe_fixes if unsafe_fixes is None else unsafe_fixes,
+        output_format=output_format or config.output_format,
+        force_exclude=config.force_exclude if force_exclude is None else force_exclude,
+        respect_gitignore=config.respect_gitignore and not no_respect_gitignore,
+        allow_dirty=config.allow_dirty if allow_dirty is None else allow_dirty,
+        allow_no_vcs=config.allow_no_vcs if allow_no_vcs is None else allow_no_vcs,
+        jobs=config.jobs if jobs is None else jobs,
+    )
+    mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
+    result, root, given = _analyse(config, root, named, mode, stdin, from_flag=min_torch is not None)
+    if mode == "write" and not stdin:
+        from torchlift.migrate.apply import write_outcomes
+
+        if any(outcome.new_text is not None for outcome in result.outcomes):
+            result = write_outcomes(result, root)
+    _report(result, root, config, statistics=statistics, given=given, color=color, quiet=quiet)
+    sys.exit(result.exit_code)
+
+
+def main() -> None:
+    """Entry point of the `migrate` command."""
+    migrate(prog_name="migrate")
+
+
+def _start(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _split(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
+    """Codes of the rules that run, and the codes ignored for a path."""
+    from torchlift.migrate.config import ConfigError, check_codes
+    from torchlift.rules.registry import all_rules, names_of, selected_by
+
+    rules = all_rules().values()
+    known = [*names_of(rules), "ALL"]
+    try:
+        check_codes([*config.select, *config.ignore, *(c for codes in config.per_file_ignores.values() for c in codes)], known)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+    def chosen(names: Collection[str]) -> frozenset[str]:
+        return frozenset(rule.code for rule in rules for name in names if selected_by(rule, name))
+
+    active = chosen(config.select or ("ALL",)) - chosen(config.ignore)
+    ignores = {pattern: chosen(names) for pattern, names in config.per_file_ignores.items()}
+
+    def ignored(path: str) -> frozenset[str]:
+        from fnmatch import fnmatch
+
+        name = path.rpartition("/")[2]
+        return frozenset(
+            code
+            for pattern, codes in ignores.items()
+            if fnmatch(path, pattern) or fnmatch(name, pattern)
+            for code in codes
+        )
+
+    return active, ignored
+
+
+def _analyse(
+    config: Config,
+    root: Path,
+    named: Sequence[Path],
+    mode: Literal["check", "diff", "write"],
+    stdin: bool,
+    *,
+    from_flag: bool,
+) -> tuple[RunResult, Path, Mapping[str, SourceText]]:
+    from torchlift.migrate.discover import discover
+    from torchlift.migrate.result import Mode
+    from torchlift.migrate.run import RunOptions, analyse
+    from torchlift.rules.rule import Settings
+    from torchlift.source import SourceText, UnreadableSource
+    from torchlift.versions import LATEST
+
+    excludes = {
+        "exclude": config.exclude,
+        "extend_exclude": config.extend_exclude,
+        "respect_gitignore": config.respect_gitignore,
+    }
+    active, ignored = _codes(config)
+    overlay: dict[str, SourceText] = {}
+    if stdin:
+        relative = named[0].resolve().relative_to(root.resolve()).as_posix()
+        try:
+            overlay[relative] = SourceText.from_bytes(sys.stdin.buffer.read())
+        except UnreadableSource as error:
+            raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None
+        files: tuple[str, ...] = (relative,)
+        failures: tuple[Failure, ...] = ()
+    else:
+        found = discover(named, root, force_exclude=config.force_exclude, **excludes)  # type: ignore[arg-type]
+        files, failures, root = found.files, found.failures, found.root
+    target = config.target or LATEST
+    progress = _Progress() if sys.stderr.isatty() else None
+    options = RunOptions(
+        root=root,
+        files=files,
+        mode=Mode(mode),
+        codes=active,
+        unsafe_fixes=config.unsafe_fixes,
+        settings=Settings(target, config.min_torch or target),
+        min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
+        per_file_ignores=ignored,
+        project_files=lambda: discover([root], root, **excludes).files,  # type: ignore[arg-type]
+        guard=None if stdin else _guard(config, root),
+        jobs=config.jobs or 0,
+        want_edits=config.output_format == "json",
+        progress=progress,
+        overlay=overlay,
+    )
+    if config.min_torch is None:
+        options = _with_bound(options)
+    result = analyse(options)
+    if progress is not None:
+        progress.clear()
+    return replace(result, failures=(*failures, *result.failures)), root, overlay
+
+
+def _with_bound(options: RunOptions) -> RunOptions:
+    """Read the project's lower torch bound, but only once it matters."""
+    from torchlift.migrate.bounds import lowest_torch
+
+    bound = lowest_torch(options.root)
+    if bound is None:
+        return options
+    return replace(
+        options, settings=replace(options.settings, min_torch=bound.version), min_torch_source=bound.source
+    )
+
+
+def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], Mapping[str, str]]:
+    def guard(files: Sequence[str]) -> Mapping[str, str]:
+        from torchlift.migrate.vcs import Reason, unsafe_to_write
+
+        refused = {}
+        for path, reason in unsafe_to_write(root, files).items():
+            dirty = reason is Reason.DIRTY
+            if config.allow_dirty if dirty else config.allow_no_vcs:
+                continue
+            flag = "--allow-dirty" if dirty else "--allow-no-vcs"
+            refused[path] = f"{reason.value} ({flag} writes it all the same)"
+        return refused
+
+    return guard
+
+
+class _Progress:
+    """A line on the terminal that says how far a long run is."""
+
+    def __init__(self) -> None:
+        from time import monotonic
+
+        self._clock = monotonic
+        self._next = monotonic() + 1
+        self._shown = False
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + 0.1
+            self._shown = True
+            verb = "Reading" if stage == "index" else "Checking"
+            click.echo(f"\r\033[K{verb} {done} of {total} files", nl=False, err=True)
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def _report(
+    result: RunResult,
+    root: Path,
+    config: Config,
+    *,
+    statistics: bool,
+    given: Mapping[str, SourceText],
+    color: Literal["auto", "always", "never"],
+    quiet: bool,
+) -> None:
+    from torchlift.migrate.report import render
+    from torchlift.migrate.report.palette import wants_color
+    from torchlift.migrate.report.summary import summary
+    from torchlift.migrate.result import Mode
+    from torchlift.rules.registry import all_rules, url_of
+
+    rules = all_rules().values()
+    names = {rule.code: rule.name for rule in rules}
+    urls = {rule.code: url_of(rule) for rule in rules}
+    filtering = bool(given) and result.mode is Mode.WRITE
+    # A patch or a filtered file owns standard output.
+    to_stderr = result.mode is Mode.DIFF or filtering
+    if result.mode is Mode.DIFF:
+        from torchlift.migrate.report.diff import patch_bytes
+
+        for outcome in result.outcomes:
+            _write_bytes(patch_bytes(outcome))
+    elif filtering:
+        changed = {outcome.path: outcome.shown for outcome in result.outcomes}
+        for path, source in given.items():
+            _write_bytes(changed.get(path, source).to_bytes())
+    stream = sys.stderr if to_stderr else sys.stdout
+    shade = wants_color(color, stream)
+    if statistics:
+        from torchlift.migrate.report.statistics import statistics as count
+
+        text = count(result, names=names, color=shade)
+    elif result.mode is Mode.DIFF and config.output_format != "json":
+        text = ""
+    else:
+        text = render(result, config.output_format, root=root, color=shade, names=names, urls=urls)
+    if text:
+        click.echo(text, nl=False, err=to_stderr, color=shade)
+    if not quiet:
+        shade = wants_color(color, sys.stderr)
+        click.echo(summary(result, root=root, color=shade), nl=False, err=True, color=shade)
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

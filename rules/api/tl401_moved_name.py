@@ -1,0 +1,163 @@
+"""Names that moved: the table path."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.rules.api.moved_names import MOVED_NAMES, MovedName
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
+from torchlift.view import Binding, ModuleView, Use
+
+_ROWS = {row.old: row for row in MOVED_NAMES}
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    row = _ROWS[use.target]
+    view = context.view
+    gone = row.removed is not None and row.removed <= context.settings.target
+    if row.deprecated is not None and row.deprecated > context.settings.target:
+        return
+    severity = Severity.ERROR if gone else Severity.WARNING
+    state = f"was removed in torch {row.removed}" if gone else "is the old name"
+    of = "" if gone else f" of `{row.new}`"
+    message = f"`{row.old}` {state}{of}{f'; use `{row.new}`' if gone else ''}."
+    span = view.span(use.node)
+    rewrites = _rewrites(use, row, view)
+    if rewrites is None:
+        return
+    advice = row.note or None
+    if not rewrites:
+        text = f"Write `{row.new}` here."
+        yield Finding("TL401", view.path, span, message, severity, f"{text} {advice}" if advice else text)
+        return
+    fix = Fix(f"Use `{row.new}`", Safety.SAFE, rewrites, needs=row.since)
+    yield Finding("TL401", view.path, span, message, severity, advice, fix)
+
+
+def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...] | None:
+    """Rewrites of one use; empty where it cannot be rewritten, None where another finding covers it."""
+    node = use.node
+    if isinstance(node, ast.alias):
+        assert use.resolution is not None and use.resolution.binding is not None
+        return _import_rewrites(use, use.resolution.binding, row, view)
+    if isinstance(node, ast.Name):
+        binding = use.resolution.binding if use.resolution is not None else None
+        # Reads of an imported or assigned name follow the import or the assignment, which is reported itself.
+        return None if binding is not None and binding.imported != row.old else ()
+    if use.kind in {"string", "store", "delete"} or not isinstance(node, ast.Attribute):
+        return ()
+    anchor = use.resolution.binding if use.resolution is not None else None
+    spelling = view.spell(row.new, node, anchor)
+    if spelling is None:
+        return ()
+    return (ReplaceExpression(view.span(node), Template(spelling.text)), *spelling.imports)
+
+
+def _import_rewrites(use: Use, binding: Binding, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...]:
+    statement, alias = binding.statement, binding.node
+    if not isinstance(statement, ast.ImportFrom) or statement.level or not isinstance(alias, ast.alias):
+        return ()
+    # `from old.module import X` keeps the part of the name behind the moved module.
+    new = row.new + use.name.removeprefix(row.old)
+    module, _, last = new.rpartition(".")
+    reads: tuple[Rewrite, ...] = ()
+    bound = binding.name
+    if alias.asname is None and last != alias.name and _may_rename(view, binding, last):
+        bound = last
+        reads = tuple(ReplaceExpression(view.span(read), Template(last)) for read, _ in view.reads_of(binding))
+    return (EditImport(view.span(statement), alias.name, binding.name, module, last, bound), *reads)
+
+
+def _may_rename(view: ModuleView, binding: Binding, new: str) -> bool:
+    """Whether every use of the imported name can take the new name: all in this file, all certain, name free."""
+    if view.is_package or any(new in scope.bindings for scope in view.scopes.scope_of.values()):
+        return False
+    if new in view.scopes.chains or len(binding.scope.bindings[binding.name]) != 1:
+        return False
+    if "__all__" in view.scopes.module.bindings or binding.name in {c.value for c in view.scopes.strings}:
+        return False
+    return all(alone for _, alone in view.reads_of(binding))
+
+
+def _triggers() -> tuple[str, ...]:
+    return tuple(sorted({row.old.rpartition(".")[2] for row in MOVED_NAMES}))
+
+
+_RUN = "result = f(torch.arange(3.0), torch.arange(2.0))"
+
+RULE = Rule(
+    code="TL401",
+    name="moved-name",
+    summary="A torch name that has moved",
+    why="The old names are aliases that warn, or are gone; the new ones are the same objects or do the same.",
+    fix=(
+        "Safe: each row of the table was checked by calling both names. A fix is offered only if the lowest torch the "
+        "project supports has the new name. Imports keep their `as` names; where the imported name can be renamed "
+        "throughout the file it is."
+    ),
+    targets=tuple(_ROWS),
+    triggers=_triggers(),
+    check=_check,
+    sources=("the table in rules/api/moved_names.py has the evidence of each row",),
+    aliases=("TOR101", "TOR103", "TOR104", "TOR105"),
+    examples=(
+        Bad(
+            "import torch\n\n\ndef f(a, b):\n    return torch.ger(torch.ger(a, b)[0], b)\n",
+            "import torch\n\n\ndef f(a, b):\n    return torch.outer(torch.outer(a, b)[0], b)\n",
+            why="nested calls in one go",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch as th\n\n\ndef f(a, b):\n    return th.ger(a, b)\n",
+            "import torch as th\n\n\ndef f(a, b):\n    return th.outer(a, b)\n",
+            why="aliased module",
+            run="import torch\n" + _RUN,
+        ),
+        Bad(
+            "from torch import ger\n\n\ndef f(a, b):\n    return ger(a, b)\n",
+            "from torch import outer\n\n\ndef f(a, b):\n    return outer(a, b)\n",
+            why="from-import renamed throughout",
+            run="import torch\n" + _RUN,
+        ),
+        Bad(
+            "from torch import ger as g, ones\n\n\ndef f(a, b):\n    return g(a, b) + ones(1)\n",
+            "from torch import outer as g, ones\n\n\ndef f(a, b):\n    return g(a, b) + ones(1)\n",
+            why="from-import with an as name",
+            run="import torch\n" + _RUN,
+        ),
+        Bad(
+            "from torch import ger\n\n\ndef f(a, b):\n    outer = ger\n    return outer(a, b)\n",
+            "from torch import outer as ger\n\n\ndef f(a, b):\n    outer = ger\n    return outer(a, b)\n",
+            why="the new name is taken",
+            run="import torch\n" + _RUN,
+        ),
+        Bad(
+            "import torch\n\ntable = {'ger': torch.ger}\n\n\ndef f(a, b, g=torch.ger):\n    return g(*(a, b)) + table['ger'](a, b)\n",
+            "import torch\n\ntable = {'ger': torch.outer}\n\n\ndef f(a, b, g=torch.outer):\n    return g(*(a, b)) + table['ger'](a, b)\n",
+            why="references that are not calls",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n",
+            safety="manual",
+            why="the project supports a torch without the new name",
+            min_torch=TorchVersion(1, 7),
+        ),
+        Bad("from unittest import mock\n\nmock.patch('torch.ger')\n", safety="manual", why="a patch target"),
+        Ok("import numpy as torch\n\ntorch.ger(1, 2)\n", "another module called torch"),
+        Ok("import torch\n\n\ndef f(torch, a):\n    return torch.ger(a, a)\n", "a parameter shadows the module"),
+        Ok(
+            "import torch\n\nouter = torch.outer if hasattr(torch, 'outer') else torch.ger\n",
+            "hasattr already handles both",
+        ),
+        Ok(
+            "try:\n    from torch import outer\nexcept ImportError:\n    from torch import ger as outer\n",
+            "an import fallback handles both",
+        ),
+        Ok("import torch\n\nx = torch.ones(2)\nx.ger(x)\n", "a method of the same name"),
+        Ok('"""torch.ger(a, b) and ger"""\n', "a docstring"),
+    ),
+)

@@ -1,0 +1,86 @@
+"""A rule as documentation: Markdown for the catalogue and `torchlift rule`, plain data for tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torchlift.rules.registry import all_rules, url_of
+from torchlift.rules.rule import Bad, Rule
+
+_SAFETY = {
+    "safe": "Safe fix",
+    "unsafe": "Fix that needs review (`--unsafe-fixes`)",
+    "manual": "Reported without a fix",
+}
+
+
+def as_data(rule: Rule) -> dict[str, Any]:
+    """Everything about a rule that is not code."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "why": rule.why,
+        "fix": rule.fix,
+        "severity": rule.severity.value,
+        "targets": list(rule.targets),
+        "deprecated": str(rule.deprecated) if rule.deprecated else None,
+        "removed": str(rule.removed) if rule.removed else None,
+        "aliases": list(rule.aliases),
+        "sources": list(rule.sources),
+        "url": url_of(rule),
+    }
+
+
+def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
+    """A page about one rule.
+
+    Args:
+        rule: the rule.
+        level: heading level of its title.
+        examples: most examples shown of each kind.
+    """
+    mark = "#" * level
+    lines = [f"{mark} {rule.code} {rule.name}", "", f"{rule.summary}.", ""]
+    facts = []
+    if rule.deprecated:
+        facts.append(f"deprecated since torch {rule.deprecated}")
+    if rule.removed:
+        facts.append(f"removed in torch {rule.removed}")
+    if rule.aliases:
+        facts.append(f"also selected by {', '.join(rule.aliases)}")
+    if facts:
+        lines += [f"{'; '.join(facts).capitalize()}.", ""]
+    lines += [f"{mark}# Why", "", rule.why, "", f"{mark}# Fix", "", rule.fix, ""]
+    for safety, title in _SAFETY.items():
+        chosen = [e for e in rule.examples if isinstance(e, Bad) and e.safety == safety][:examples]
+        if not chosen:
+            continue
+        lines += [f"{mark}# {title}", ""]
+        for example in chosen:
+            lines += [f"{example.why[0].upper()}{example.why[1:]}:", "", "```python", example.before.rstrip("\n"), "```", ""]
+            if example.after is not None:
+                lines += ["becomes", "", "```python", example.after.rstrip("\n"), "```", ""]
+    lines += [f"{mark}# Not reported", "", *(f"- {e.why}" for e in rule.examples if not isinstance(e, Bad)), ""]
+    lines += [f"{mark}# Sources", "", *(f"- {source}" for source in rule.sources), ""]
+    return "\n".join(lines)
+
+
+def catalogue() -> str:
+    """The whole rule catalogue as one Markdown page."""
+    rules = all_rules().values()
+    head = [
+        "# Rules",
+        "",
+        "Generated from the rules by `python -m torchlift.rules.catalogue`; do not edit.",
+        "",
+        "| code | name | what |",
+        "| --- | --- | --- |",
+        *(f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.summary} |" for rule in rules),
+        "",
+    ]
+    return "\n".join(head) + "\n" + "\n".join(as_markdown(rule, level=2, examples=3) for rule in rules)
+
+
+if __name__ == "__main__":
+    print(catalogue(), end="")
