@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -300,6 +301,10 @@ def _report(
     from torchlift.migrate.result import Mode
     from torchlift.rules.registry import all_rules, url_of
 
+    for stream in (sys.stdout, sys.stderr):
+        # A path or a line of source may hold characters that the terminal's encoding lacks.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     rules = all_rules().values()
     names = {rule.code: rule.name for rule in rules}
     urls = {rule.code: url_of(rule) for rule in rules}
@@ -307,20 +312,22 @@ def _report(
     # A patch or a filtered file owns standard output.
     to_stderr = result.mode is Mode.DIFF or filtering
     if result.mode is Mode.DIFF:
-        from torchlift.migrate.report.diff import patch_bytes
+        from torchlift.migrate.report.diff import run_patch, shown_patch
 
-        for outcome in result.outcomes:
-            _write_bytes(patch_bytes(outcome))
+        if sys.stdout.isatty():
+            click.echo(shown_patch(result, color=wants_color(color, sys.stdout)), nl=False)
+        else:
+            _write_bytes(run_patch(result))
     elif filtering:
-        changed = {outcome.path: outcome.shown for outcome in result.outcomes}
+        changed = {outcome.path: outcome.shown for outcome in result.outcomes if outcome.refused is None}
         for path, source in given.items():
             _write_bytes(changed.get(path, source).to_bytes())
     stream = sys.stderr if to_stderr else sys.stdout
     shade = wants_color(color, stream)
     if statistics:
-        from torchlift.migrate.report.statistics import statistics as count
+        from torchlift.migrate.report.statistics import render as count
 
-        text = count(result, names=names, color=shade)
+        text = count(result, config.output_format, names=names, color=shade)
     elif result.mode is Mode.DIFF and config.output_format != "json":
         text = ""
     else:

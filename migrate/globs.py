@@ -67,7 +67,7 @@ def _regex(pattern: str) -> str:
     while position < len(pattern):
         rest = pattern[position:]
         character = pattern[position]
-        group = re.match(r"\[!?\]?[^\]/]*\]", rest)
+        group = re.match(r"\[!?(?:\][^\]/]*|[^\]/]+)\]", rest)
         if rest.startswith("**/") and (position == 0 or pattern[position - 1] == "/"):
             parts.append("(?:.*/)?")
             position += 3
@@ -75,11 +75,22 @@ def _regex(pattern: str) -> str:
             parts.append(".*")
             position += 2
         elif group:
-            body = group[0][1:-1].replace("\\", "\\\\").replace("[", "\\[").replace("&&", "&\\&").replace("^", "\\^")
-            # A slash is never part of a class, so `[!a]` cannot reach into the next folder.
-            parts.append(f"[^/{body[1:]}]" if body.startswith("!") else f"[{body}]")
+            parts.append(_class(group[0]))
             position += group.end()
         else:
             parts.append({"*": "[^/]*", "?": "[^/]"}.get(character, re.escape(character)))
             position += 1
     return "".join(parts)
+
+
+def _class(text: str) -> str:
+    body = text[1:-1]
+    negated = len(body) > 1 and body.startswith("!")
+    members = re.sub("-+", "-", "".join(c if c == "-" else re.escape(c) for c in body[negated:]))
+    # A slash is never part of a class, so `[!a]` cannot reach into the next folder.
+    expression = f"[^/{members}]" if negated else f"[{members}]"
+    try:
+        re.compile(expression)
+    except re.error:
+        return re.escape(text)
+    return expression
