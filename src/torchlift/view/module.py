@@ -76,6 +76,10 @@ class Spelling:
     imports: tuple[AddImport, ...] = ()
 
 
+# Fields that hold operators, contexts and plain values: nothing that anyone asks the parent of.
+_LEAF_FIELDS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "module", "asname"})
+
+
 def longest_target(name: str, targets: Iterable[str]) -> str | None:
     """The target that equals `name` or is its longest dotted prefix."""
     known = targets if isinstance(targets, (dict, set, frozenset)) else set(targets)
@@ -125,9 +129,18 @@ class ModuleView:
         stack: list[ast.AST] = [self.tree]
         while stack:
             node = stack.pop()
-            for child in ast.iter_child_nodes(node):
-                parents[child] = node
-                stack.append(child)
+            for field in node._fields:
+                if field in _LEAF_FIELDS:
+                    continue
+                value = getattr(node, field, None)
+                if value.__class__ is list:
+                    for item in value:
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            stack.append(item)
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    stack.append(value)
         return parents
 
     def parent(self, node: ast.AST) -> ast.AST | None:
@@ -320,7 +333,7 @@ class ModuleView:
             # Looking into other modules is dear; without a last word of a target the name cannot become one.
             return project_name(name, importer) if not words.isdisjoint(name.split(".")) else None
 
-        for chain in self._candidates(targets, translate):
+        for chain in self._candidates(words):
             use = self._chain_use(chain, targets, translate)
             if use is not None:
                 found.append(use)
@@ -331,15 +344,17 @@ class ModuleView:
                 found.append(Use(target, constant.value, "string", constant, None, self.scopes.module))
         return sorted(found, key=lambda use: (self.span(use.node), use.target))
 
-    def _candidates(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Chain]:
-        """Chains whose root can be an import, an alias of one, or come from a star import."""
-        roots = {name for scope in self.scopes.scope_of.values() for name, bound in scope.bindings.items()
-                 if any(binding.imported is not None for binding in bound)}
+    def _candidates(self, words: frozenset[str]) -> Iterator[Chain]:
+        """Chains that can lead to a target: a target's last word stands in the chain or in what its root is bound to."""
+        roots: dict[str, bool] = {}
         aliases: dict[str, list[str]] = {}
         for scope in self.scopes.scope_of.values():
             for name, bound in scope.bindings.items():
                 for binding in bound:
-                    if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+                    if binding.imported is not None:
+                        named = not words.isdisjoint(binding.imported.split("."))
+                        roots[name] = roots.get(name, False) or named
+                    elif binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
                         base: ast.expr = binding.value
                         while isinstance(base, ast.Attribute):
                             base = base.value
@@ -348,13 +363,18 @@ class ModuleView:
         pending = list(roots)
         while pending:
             for name in aliases.get(pending.pop(), ()):
-                if name not in roots:
-                    roots.add(name)
+                if not roots.get(name, False):
+                    roots[name] = True  # what an alias stands for is found out when it is resolved
                     pending.append(name)
         everything = bool(self.scopes.stars)
         for name, chains in self.scopes.chains.items():
-            if everything or name in roots:
+            named_root = roots.get(name)
+            if named_root is None and not everything:
+                continue
+            if named_root or name in words:
                 yield from chains
+            else:
+                yield from (chain for chain in chains if not words.isdisjoint(chain.attributes))
 
     def _chain_use(self, chain: Chain, targets: frozenset[str], translate: ProjectNames) -> Use | None:
         resolution = self._resolve(chain.root, chain.scope, chain.attributes)
