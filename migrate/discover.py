@@ -7,23 +7,22 @@ Repositories inside a repository (submodules, clones) have a history and a root 
 they are named, and `Discovery.nested` says which they are.
 """
 
+# ruff: noqa: PTH - a Path object for each of thousands of files costs more than everything else here
+
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from torchlift.finding import Failure
 from torchlift.migrate.git import GitFailed, git, work_tree_of
+from torchlift.migrate.gitignore import IgnoreFiles
 from torchlift.migrate.globs import PathPatterns
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 SUFFIXES = (".py", ".pyi")
 
@@ -36,7 +35,10 @@ DEFAULT_EXCLUDES = (
     "*.egg-info",
 )  # fmt: skip
 
-_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta/history")
+_SUFFIXES = tuple(suffix.encode() for suffix in SUFFIXES)
+_ENVIRONMENT_MARKS = (b"/pyvenv.cfg", b"/conda-meta/history")
+_SUBMODULE = b" 160000"
+_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -67,7 +69,7 @@ def find_root(paths: Sequence[Path]) -> Path:
     `setup.py` or `setup.cfg`, else the path itself or, for a file, its folder. Where another path lies outside, it is
     found in the same way from the folder that all paths have in common.
     """
-    folders = [_folder_of(os.path.realpath(path)) for path in paths] or [os.path.realpath(".")]
+    folders = [_folder_of(path) for path in _real(paths)] or [os.path.realpath(".")]
     root = _project_around(folders[0])
     if all(_is_within(folder, root) for folder in folders):
         return Path(root)
@@ -100,13 +102,13 @@ def discover(
         base: folder that patterns with a slash are relative to, `root` or above it; anything else means `root`.
     """
     top = os.path.realpath(root)
-    real = [os.path.realpath(path) for path in paths]
+    real = _real(paths)
     outside = [path for path in real if not _is_within(path, top)]
     if outside:
         top = _common([top, *map(_folder_of, outside)]) or top
     listing = _Listing(top, _Excludes(top, exclude, extend_exclude, base), respect_gitignore)
     for named, path in zip(paths, real, strict=True):
-        listing.add(named, path, force_exclude)
+        listing.add(os.fspath(named), path, force_exclude=force_exclude)
     listing.list_folders()
     return Discovery(
         Path(top),
@@ -129,10 +131,6 @@ class _Excludes:
     def matches(self, path: str) -> bool:
         return self._patterns.matches(self._prefix + path)
 
-    def covers(self, path: str) -> bool:
-        """Whether a pattern leaves out `path` or any folder between it and the top."""
-        return self.below("", path)
-
     def below(self, named: str, path: str) -> bool:
         """Whether a pattern leaves out `path` or a folder between it and the folder `named`."""
         return path != named and (self.matches(path) or self._folder_below(named, path.rpartition("/")[0]))
@@ -147,9 +145,24 @@ class _Excludes:
         return known
 
 
+@dataclass(frozen=True)
+class _GitListing:
+    """What git knows below one work tree; paths are relative to the top of the listing.
+
+    Attributes:
+        sources: source files, tracked or not, deleted ones among them.
+        repositories: nested repositories and submodules.
+        environments: folders that hold a virtual or conda environment nobody ignored.
+    """
+
+    sources: list[str]
+    repositories: list[str]
+    environments: list[str]
+
+
 @dataclass
 class _Listing:
-    """Collects the result; paths are absolute and real on the way in and relative to `top` on the way out."""
+    """Collects the result: absolute real paths come in, paths relative to `top` go out."""
 
     top: str
     excludes: _Excludes
@@ -160,158 +173,251 @@ class _Listing:
     nested: set[str] = field(default_factory=set)
     folders: dict[str, None] = field(default_factory=dict)
 
-    # Named paths
-
-    def add(self, named: Path, real: str, force_exclude: bool) -> None:
-        """Take one path of the command line; folders are listed later, together."""
-        shown = os.fspath(named)
+    def add(self, named: str, real: str, *, force_exclude: bool) -> None:
+        """Take one named path; folders are listed later, together."""
         if not _is_within(real, self.top):
-            self.fail(shown, f"`{shown}` is on another drive than the project; run torchlift on it separately.")
+            self.fail(Path(named).absolute().as_posix(), "It is not on the drive of the other paths; name it alone.")
             return
         try:
             mode = os.stat(real).st_mode
         except OSError as error:
-            self.fail(shown, _why_not(shown, error))
+            self.fail(self.name_of(named), _why_not(error, is_link=os.path.islink(named)))
             return
         relative = _relative(real, self.top)
-        if force_exclude and relative and self.excludes.covers(relative):
+        if force_exclude and self.excludes.below("", relative):
             self.excluded.add(relative)
         elif stat.S_ISDIR(mode):
             self.folders[real] = None
         elif stat.S_ISREG(mode):
             self.files.add(relative)
         else:
-            self.fail(shown, f"`{shown}` is neither a file nor a folder, so there is nothing to analyse.")
+            self.fail(self.name_of(named), "It is neither a file nor a folder, so there is nothing to analyse.")
+
+    def name_of(self, named: str) -> str:
+        """A path as reports show it: relative to the top if it is inside."""
+        absolute = os.path.abspath(named)
+        return _relative(absolute, self.top) if _is_within(absolute, self.top) else Path(absolute).as_posix()
 
     def fail(self, path: str, reason: str) -> None:
-        self.failures.append(Failure(path, "discover", reason))
-
-    # Folders
+        self.failures.append(Failure(path or ".", "discover", reason))
 
     def list_folders(self) -> None:
-        """List every named folder, with one git process a repository."""
+        """List every named folder, with one look at each repository."""
         by_tree: dict[str, list[str]] = {}
         for folder in self.folders:
             tree = work_tree_of(folder) if self.respect_gitignore else None
             if tree is None:
-                self.walk(folder, None)
+                self.walk(folder)
             else:
                 by_tree.setdefault(tree, []).append(folder)
         for tree, folders in by_tree.items():
-            try:
-                self.ask_git(tree, folders)
-            except GitFailed:
-                for folder in folders:
-                    self.walk(folder, tree)
+            self.list_repository(tree, folders)
 
-    def ask_git(self, tree: str, folders: Sequence[str]) -> None:
-        """List `folders` of one work tree.
+    def list_repository(self, tree: str, folders: Sequence[str]) -> None:
+        """List `folders` of one work tree."""
+        try:
+            ignored = _ignored_folders(tree, folders)
+            wanted = [folder for folder in folders if folder not in ignored]
+            listing = self.ask_git(tree, wanted) if wanted else None
+        except GitFailed:
+            for folder in folders:
+                self.walk(folder)
+            return
+        if listing is not None:
+            for folder in wanted:
+                self.take_listing(listing, _relative(folder, self.top))
+        # Whoever names an ignored folder wants what is in it.
+        for folder in ignored:
+            self.walk(folder, ignoring=False)
+
+    def ask_git(self, tree: str, folders: Sequence[str]) -> _GitListing:
+        """Ask git for the files in `folders` of one work tree.
 
         Raises:
             GitFailed: git is missing or cannot read the repository.
         """
-        ignored = _ignored_folders(tree, folders)
-        wanted = [folder for folder in folders if folder not in ignored]
-        if wanted:
-            everything = tree in wanted
-            listed, complaints = _git_listing(tree, () if everything else [_relative(folder, tree) for folder in wanted])
-            prefix = _prefix(_relative(tree, self.top))
-            for folder in wanted:
-                self.take_listing(prefix, listed, _relative(folder, self.top))
-            self.failures += _unreadable_folders(prefix, complaints)
-        for folder in ignored:
-            self.walk(folder, None, respect_gitignore=False)
+        prefix = _prefix(_relative(tree, self.top))
+        limits = [] if tree in folders else ["--", *(_relative(folder, tree) for folder in folders)]
+        command = ["--literal-pathspecs", "ls-files", "-t", "-s", "-c", "-o", "-z", "--exclude-standard", *limits]
+        output, complaints = git(command, tree)
+        for folder, why in _UNREADABLE.findall(complaints):
+            self.fail(prefix + folder.rstrip("/"), f"It cannot be listed ({why}); allow reading it or exclude it.")
+        listing = _GitListing([], [], [])
+        for entry in output.split(b"\0"):
+            # `? path`, or a tag, mode, object and stage, a tab and the path.
+            path = entry[2:] if entry.startswith(b"? ") else entry.partition(b"\t")[2]
+            if entry[1:8] == _SUBMODULE or path.endswith(b"/"):
+                listing.repositories.append(prefix + os.fsdecode(path.rstrip(b"/")))
+            elif path.endswith(_SUFFIXES):
+                listing.sources.append(prefix + os.fsdecode(path))
+            elif path.endswith(_ENVIRONMENT_MARKS):
+                mark = next(mark for mark in _ENVIRONMENT_MARKS if path.endswith(mark))
+                listing.environments.append(prefix + os.fsdecode(path[: -len(mark)]))
+        return listing
 
-    def take_listing(self, prefix: str, listed: Iterable[_Listed], named: str) -> None:
-        """Take the listed files below the folder `named`; `prefix` leads from the top to the work tree."""
+    def take_listing(self, listing: _GitListing, named: str) -> None:
+        """Take what lies in the folder `named`."""
         inside = _prefix(named)
-        environments: set[str] = set()
-        sources: list[str] = []
-        for entry in listed:
-            path = prefix + entry.path
-            if not path.startswith(inside):
-                continue
-            if entry.is_repository:
-                if not self.excludes.below(named, path):
-                    self.nested.add(path)
-            elif path.endswith(SUFFIXES):
-                sources.append(path)
-            else:
-                environments.update(path[: -len(mark)] for mark in _ENVIRONMENT_MARKS if path.endswith("/" + mark))
-        left_out = tuple(environment for environment in environments if environment != inside)
-        for path in sources:
-            if not path.startswith(left_out) and not self.excludes.below(named, path):
+        environments = tuple(f"{path}/" for path in listing.environments if path != named)
+        for path in listing.repositories:
+            if path.startswith(inside) and not self.excludes.below(named, path):
+                self.leave_out(os.path.join(self.top, path))
+        for path in listing.sources:
+            if path.startswith(inside) and not path.startswith(environments) and not self.excludes.below(named, path):
                 self.take(path)
 
     def take(self, path: str) -> None:
-        """Take the source file `path` if it is one: not deleted, not a pipe, not seen under another name."""
-        real = os.path.join(self.top, path)  # noqa: PTH118 - a Path for each of thousands of files is slow
+        """Take a source file found in a folder, unless it is deleted, a pipe, or another name of a file elsewhere."""
+        absolute = os.path.join(self.top, path)
         try:
-            mode = os.lstat(real).st_mode
+            mode = os.lstat(absolute).st_mode
             if stat.S_ISLNK(mode):
-                real = os.path.realpath(real)
-                # A link out of the project is somebody else's file, and nobody named it.
-                if not _is_within(real, self.top) or not stat.S_ISREG(os.stat(real).st_mode):
+                real = os.path.realpath(absolute)
+                mode = os.stat(real).st_mode
+                # A link out of the project leads to somebody else's file, and nobody named it.
+                if not _is_within(real, self.top):
                     return
                 path = _relative(real, self.top)
-            elif not stat.S_ISREG(mode):
-                return
-        except (FileNotFoundError, NotADirectoryError):
-            return
         except OSError as error:
-            if stat_is_loop(error):
-                return
-            self.fail(path, _why_not(path, error))
+            # Deleted files that git still tracks, and links to nowhere: editors use them as locks.
+            if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+                self.fail(path, _why_not(error))
             return
-        self.files.add(path)
+        if stat.S_ISREG(mode):
+            self.files.add(path)
 
-    def walk(self, folder: str, tree: str | None, *, respect_gitignore: bool | None = None) -> None:
-        """List `folder` without git; `tree` is the work tree around it, whose ignore files count too."""
-        if respect_gitignore is None:
-            respect_gitignore = self.respect_gitignore
-        named = _relative(folder, self.top)
-        ignores = _Ignores(tree or self.top, folder) if respect_gitignore else None
+    def walk(self, folder: str, *, ignoring: bool = True) -> None:
+        """List `folder` without git.
+
+        Args:
+            folder: where to start.
+            ignoring: whether ignore files count.
+        """
+        tree = work_tree_of(folder)
+        ignores = IgnoreFiles(tree or self.top) if ignoring and self.respect_gitignore else None
+        if ignores is not None and ignores.read_down_to(folder):
+            ignores = None
         pending = [folder]
         while pending:
             current = pending.pop()
             try:
                 with os.scandir(current) as scanned:
-                    entries = sorted(scanned, key=lambda entry: entry.name)
+                    entries = {entry.name: entry for entry in scanned}
             except OSError as error:
-                shown = _relative(current, self.top) or "."
-                self.fail(shown, _why_not(shown, error))
+                self.fail(_relative(current, self.top), _why_not(error))
                 continue
-            names = {entry.name for entry in entries}
-            if current != folder and _is_environment(current, names):
-                continue
-            if current != folder and ".git" in names and work_tree_of(current) == current:
-                self.nested_repository(current, within=tree)
-                continue
-            if ignores is not None and ".gitignore" in names:
+            if current != folder:
+                if _is_environment(current, entries):
+                    continue
+                if ".git" in entries and work_tree_of(current) == current:
+                    if tree is not None:
+                        self.leave_out(current)
+                        continue
+                    if ignores is not None:
+                        self.list_repository(current, [current])
+                        continue
+            if ignores is not None:
                 ignores.read(current)
-            for entry in entries:
+            for entry in entries.values():
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder and not entry.name.endswith(SUFFIXES):
+                if entry.name == ".git" or not (is_folder or entry.name.endswith(SUFFIXES)):
                     continue
                 path = _relative(entry.path, self.top)
-                if (
-                    entry.name == ".git"
-                    or self.excludes.matches(path)
-                    or (ignores is not None and ignores.match(entry.path, is_folder))
+                if self.excludes.matches(path) or (
+                    ignores is not None and ignores.ignored(entry.path, is_folder=is_folder)
                 ):
                     continue
                 if is_folder:
                     pending.append(entry.path)
                 else:
                     self.take(path)
-        del named
 
-    def nested_repository(self, tree: str, *, within: str | None) -> None:
-        """Leave out a repository inside another one; in a plain folder of clones each is listed on its own."""
-        if within is not None or not self.respect_gitignore:
-            self.nested.add(_relative(tree, self.top))
-            return
-        try:
-            self.ask_git(tree, [tree])
-        except GitFailed:
-            self.walk(tree, tree)
+    def leave_out(self, repository: str) -> None:
+        """Note a nested repository; one that was never checked out has nothing to note."""
+        if repository not in self.folders and os.path.lexists(os.path.join(repository, ".git")):
+            self.nested.add(_relative(repository, self.top))
+
+
+def _ignored_folders(tree: str, folders: Sequence[str]) -> list[str]:
+    """Those of `folders` that git ignores, tracked files in them or not.
+
+    Raises:
+        GitFailed: git is missing or cannot read the repository.
+    """
+    # The leading `./` keeps a colon at the start of a name from being read as pathspec magic.
+    names = {f"./{_relative(folder, tree)}": folder for folder in folders if folder != tree}
+    if not names:
+        return []
+    asked = b"".join(os.fsencode(name) + b"\0" for name in names)
+    output, _ = git(["check-ignore", "--no-index", "-z", "--stdin"], tree, stdin=asked, accept=(0, 1))
+    return [names[os.fsdecode(name)] for name in output.split(b"\0") if name]
+
+
+def _is_environment(folder: str, names: Collection[str]) -> bool:
+    """Whether `folder` is a virtual or conda environment."""
+    return "pyvenv.cfg" in names or (
+        "conda-meta" in names and os.path.exists(os.path.join(folder, "conda-meta", "history"))
+    )
+
+
+def _why_not(error: OSError, *, is_link: bool = False) -> str:
+    if error.errno == errno.ELOOP:
+        return "It is a symbolic link that leads back to itself."
+    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+        return "It is a symbolic link to a file that does not exist." if is_link else "There is no such file or folder."
+    return f"It cannot be read ({error.strerror or error}); allow reading it or exclude it."
+
+
+def _project_around(folder: str) -> str:
+    tree = work_tree_of(folder)
+    if tree is not None:
+        return tree
+    path = Path(folder)
+    marked = (above for above in (path, *path.parents) if any((above / mark).is_file() for mark in _PROJECT_MARKS))
+    return os.fspath(next(marked, path))
+
+
+def _folder_of(path: str) -> str:
+    """The folder that a path stands for: itself, or the nearest one above it that exists."""
+    while not os.path.isdir(path):
+        above = os.path.dirname(path)
+        if above == path:
+            break
+        path = above
+    return path
+
+
+def _real(paths: Sequence[Path]) -> list[str]:
+    """Absolute paths without symbolic links; folders that many paths share are resolved once."""
+    folders: dict[str, str] = {}
+    result = []
+    for path in paths:
+        absolute = os.path.join(os.getcwd(), path)
+        folder, name = os.path.split(absolute)
+        if name in {"", ".", ".."} or os.path.islink(absolute):
+            result.append(os.path.realpath(absolute))
+            continue
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        result.append(os.path.join(folders[folder], name))
+    return result
+
+
+def _common(folders: Sequence[str]) -> str | None:
+    try:
+        return os.path.commonpath(folders)
+    except ValueError:  # Windows: nothing is above two drives
+        return None
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _relative(path: str, folder: str) -> str:
+    """`path` below `folder` with forward slashes; empty for the folder itself."""
+    return path[len(folder) :].lstrip(os.sep).replace(os.sep, "/")
+
+
+def _prefix(folder: str) -> str:
+    return f"{folder}/" if folder else ""

@@ -1,5 +1,7 @@
 """Asking git, with the same answer whatever the environment and the user's configuration say."""
 
+# ruff: noqa: PTH - a Path object for each folder above each file costs more than the look itself
+
 from __future__ import annotations
 
 import os
@@ -58,9 +60,9 @@ def work_tree_of(folder: str) -> str | None:
     while True:
         mark = f"{folder.rstrip(os.sep)}{os.sep}.git"
         # An empty `.git` folder is no repository; git ignores it, too.
-        if os.path.isfile(mark) or os.path.isfile(f"{mark}{os.sep}HEAD"):  # noqa: PTH113 - asked for every folder
+        if os.path.isfile(mark) or os.path.isfile(f"{mark}{os.sep}HEAD"):
             return folder
-        above = os.path.dirname(folder)  # noqa: PTH120
+        above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above

@@ -69,7 +69,14 @@ def _ask(tree: str, paths: Sequence[str]) -> dict[str, Reason]:
                 # git was told not to look at these ("assume unchanged", "skip work tree"), so it cannot vouch for them.
                 if entry[0].islower() or entry[0] == "S":
                     changed.add(entry[2:])
-            status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"]
+            status = [
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--no-renames",
+                "--untracked-files=no",
+                "--ignore-submodules=all",
+            ]
             found, _ = git(["--literal-pathspecs", *status, "--", *some], tree)
             changed.update(entry[3:] for entry in _entries(found))
     except GitFailed:

@@ -1,0 +1,86 @@
+"""What `.gitignore` files say, read without git: for folders outside a repository and machines without git."""
+
+# ruff: noqa: PTH - a Path object for each of thousands of files costs more than everything else here
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+class IgnoreFiles:
+    """The ignore files at and below `top`, each read when its folder is met. Paths are absolute.
+
+    As in git, the file nearest to a path decides, and in it the last line that matches. The user's global ignore file
+    is not read.
+    """
+
+    def __init__(self, top: str) -> None:
+        self._top = top
+        self._specs: dict[str, GitIgnoreSpec] = {}
+        self._shared: GitIgnoreSpec | None = _read(os.path.join(top, ".git", "info", "exclude"))
+
+    def read(self, folder: str) -> None:
+        """Read the ignore file of `folder`, if it has one."""
+        spec = _read(os.path.join(folder, ".gitignore"))
+        if spec is not None:
+            self._specs[folder] = spec
+
+    def read_down_to(self, folder: str) -> bool:
+        """Read the ignore files from the top down to the parent of `folder`; whether they ignore `folder` itself."""
+        if folder == self._top:
+            return False
+        above = os.path.dirname(folder)
+        ignored = self.read_down_to(above)
+        self.read(above)
+        return ignored or self.ignored(folder, is_folder=True)
+
+    def ignored(self, path: str, *, is_folder: bool) -> bool:
+        """Whether `path` is ignored, provided that no folder above it is."""
+        ending = "/" if is_folder else ""
+        folder = os.path.dirname(path)
+        while True:
+            spec = self._specs.get(folder)
+            if spec is not None:
+                verdict = spec.check_file(_below(path, folder) + ending).include
+                if verdict is not None:
+                    return verdict
+            above = os.path.dirname(folder)
+            if folder == self._top or above == folder:
+                break
+            folder = above
+        return self._shared is not None and bool(self._shared.check_file(_below(path, self._top) + ending).include)
+
+
+def _below(path: str, folder: str) -> str:
+    return path[len(folder) :].lstrip(os.sep).replace(os.sep, "/")
+
+
+def _read(path: str) -> GitIgnoreSpec | None:
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            lines = [line.removesuffix("\r") for line in file.read().split("\n")]
+    except OSError:
+        return None
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
