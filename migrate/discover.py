@@ -7,7 +7,8 @@ Repositories inside a repository (submodules, clones) have a history and a root 
 they are named, and `Discovery.nested` says which they are.
 """
 
-# ruff: noqa: PTH - a Path object for each of thousands of files costs more than everything else here
+# Paths are strings here: a Path object for each of thousands of files costs more than all the rest.
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH114, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ def discover(
 ) -> Discovery:
     """List the files that `paths` stand for.
 
-    In folders these are `.py` and `.pyi` files that neither git nor a pattern leaves out. A named file is taken whatever
-    its suffix and even if it is ignored; so is a named folder.
+    In folders these are `.py` and `.pyi` files that neither git nor a pattern leaves out. A named file is taken
+    whatever its suffix and even if it is ignored; so is a named folder.
 
     Args:
         paths: files and folders.
@@ -236,16 +237,20 @@ class _Listing:
         Raises:
             GitFailed: git is missing or cannot read the repository.
         """
-        prefix = _prefix(_relative(tree, self.top))
+        # The work tree may begin below the top, or the top may be a folder inside the work tree.
+        prefix = _prefix(_relative(tree, self.top)) if _is_within(tree, self.top) else ""
+        skipped = len(_prefix(_relative(self.top, tree))) if _is_within(self.top, tree) else 0
         limits = [] if tree in folders else ["--", *(_relative(folder, tree) for folder in folders)]
         command = ["--literal-pathspecs", "ls-files", "-t", "-s", "-c", "-o", "-z", "--exclude-standard", *limits]
         output, complaints = git(command, tree)
         for folder, why in _UNREADABLE.findall(complaints):
-            self.fail(prefix + folder.rstrip("/"), f"It cannot be listed ({why}); allow reading it or exclude it.")
+            self.fail(
+                prefix + folder[skipped:].rstrip("/"), f"It cannot be listed ({why}); allow reading it or exclude it."
+            )
         listing = _GitListing([], [], [])
         for entry in output.split(b"\0"):
             # `? path`, or a tag, mode, object and stage, a tab and the path.
-            path = entry[2:] if entry.startswith(b"? ") else entry.partition(b"\t")[2]
+            path = (entry[2:] if entry.startswith(b"? ") else entry.partition(b"\t")[2])[skipped:]
             if entry[1:8] == _SUBMODULE or path.endswith(b"/"):
                 listing.repositories.append(prefix + os.fsdecode(path.rstrip(b"/")))
             elif path.endswith(_SUFFIXES):
@@ -278,6 +283,8 @@ class _Listing:
                 if not _is_within(real, self.top):
                     return
                 path = _relative(real, self.top)
+                if self.excludes.below("", path):
+                    return
         except OSError as error:
             # Deleted files that git still tracks, and links to nowhere: editors use them as locks.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:

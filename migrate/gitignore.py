@@ -1,6 +1,7 @@
 """What `.gitignore` files say, read without git: for folders outside a repository and machines without git."""
 
-# ruff: noqa: PTH - a Path object for each of thousands of files costs more than everything else here
+# Paths are strings here: a Path object for each of thousands of files costs more than all the rest.
+# ruff: noqa: PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class IgnoreFiles:
                 if verdict is not None:
                     return verdict
             above = os.path.dirname(folder)
-            if folder == self._top or above == folder:
+            if folder in {self._top, above}:
                 break
             folder = above
         return self._shared is not None and bool(self._shared.check_file(_below(path, self._top) + ending).include)

@@ -2,7 +2,7 @@
 
 A pattern without a slash is compared with every part of a path, one with a slash with the path from its start and with
 every folder above it: `build`, `*_pb2.py`, `tests/data`, `src/**/generated/*.{py,pyi}`. `*` and `?` stop at a slash,
-`**` does not. `[abc]`, `[!abc]` and `{a,b}` mean what they mean in a shell; a bracket that is never closed means itself.
+`**` does not. `[abc]`, `[!abc]` and `{a,b}` mean what they mean in a shell; a bracket never closed means itself.
 """
 
 from __future__ import annotations

@@ -49,8 +49,7 @@ def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...]
         return None if binding is not None and binding.imported != row.old else ()
     if use.kind in {"string", "store", "delete"} or not isinstance(node, ast.Attribute):
         return ()
-    anchor = use.resolution.binding if use.resolution is not None else None
-    spelling = view.spell(row.new, node, anchor)
+    spelling = view.spell(row.new, node, use)
     if spelling is None:
         return ()
     return (ReplaceExpression(view.span(node), Template(spelling.text)), *spelling.imports)

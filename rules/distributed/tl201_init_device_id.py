@@ -66,7 +66,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL201", view.path, span, _MESSAGE, Severity.INFO, advice)
         return
     assumptions = []
-    torch_device = view.spell("torch.device", call, use.resolution.binding if use.resolution else None)
+    torch_device = view.spell("torch.device", call, use)
     if torch_device is None:
         return
     kind = _device_kind(view, device)

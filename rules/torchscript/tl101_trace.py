@@ -103,10 +103,8 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
         plan.weigh(f"the traced value {obstacle.reason} (line {line})", obstacle.safety)
     for called in life.calls:
         _weigh_call(plan, called, len(inputs.tensors) if inputs.form != "unknown" else None)
-    anchor = use.resolution.binding if use.resolution is not None else None
-
     def spell(name: str, at: ast.AST) -> Spelling:
-        spelling = view.spell(name, at, anchor)
+        spelling = view.spell(name, at, use)
         if spelling is None:
             raise _Refused(f"`{name}` cannot be written here, because another name stands in its way")
         return spelling

@@ -42,7 +42,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     artifact = read_artifact(view, call.args[0], context.project)
     groups: tuple[Group, ...] = artifact.group()
     refusals, assumptions = _weigh(view, call, life, artifact)
-    spelling = view.spell("torch.export.load", call, use.resolution.binding if use.resolution else None)
+    spelling = view.spell("torch.export.load", call, use)
     if spelling is None:
         refusals.append("`torch.export.load` cannot be written here, because another name stands in its way")
     if refusals or spelling is None:

@@ -28,7 +28,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, fix=Fix(title, Safety.SAFE, (edit,)))
     elif isinstance(use.node, ast.Attribute) and use.kind not in {"store", "delete"}:
         assert use.resolution is not None
-        spelling = view.spell("typing.Final", use.node, use.resolution.binding)
+        spelling = view.spell("typing.Final", use.node, use)
         if spelling is None:
             yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, "Write `typing.Final` here.")
             return

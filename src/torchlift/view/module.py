@@ -443,12 +443,16 @@ class ModuleView:
 
     # Writing
 
-    def spell(self, name: str, at: ast.AST, anchor: Binding | None = None) -> Spelling | None:
-        """How to write the qualified `name` at `at`, through an import the file already has or a new one.
+    def spell(self, name: str, at: ast.AST, like: Use | None = None) -> Spelling | None:
+        """How to write the qualified `name` at `at`.
 
-        A new import goes right behind the statement of `anchor`, an import known to be visible at `at`, so that it is
-        available exactly where the old name was. None if the needed name means something else there.
+        First choice is the way the file already spells `like` (`th.jit.trace` shows how to write `th.export.export`),
+        then any other import visible at `at`, then a new import. A new import goes right behind the import that `like`
+        came through, so that it is available exactly where the old name was. None if nothing of this is possible.
         """
+        spelled = self._spell_like(name, at, like) if like is not None else None
+        if spelled is not None:
+            return Spelling(spelled)
         scope = self.scope_at(at)
         parts = name.split(".")
         best: str | None = None
@@ -464,7 +468,8 @@ class ModuleView:
                     best = text
         if best is not None:
             return Spelling(best)
-        if anchor is None or anchor.statement is None:
+        anchor = like.resolution.binding if like is not None and like.resolution is not None else None
+        if anchor is None or anchor.statement is None or anchor.imported is None:
             return None
         if parts[0] == "torch":
             bound, statement, text = "torch", "import torch", name
@@ -474,6 +479,32 @@ class ModuleView:
         if scope.lookup(bound) is not None or anchor.scope.lookup(bound) is not None:
             return None
         return Spelling(text, (AddImport(statement, self.span(anchor.statement)),))
+
+    def _spell_like(self, name: str, at: ast.AST, like: Use) -> str | None:
+        """`name` through the same root that `like` is written with."""
+        if not isinstance(like.node, ast.expr) or like.resolution is None or not like.resolution.certain:
+            return None
+        old, new = like.target.split("."), name.split(".")
+        common = 0
+        while common < min(len(old), len(new)) - 1 and old[common] == new[common]:
+            common += 1
+        base: ast.expr = like.node
+        for _ in range(len(old) - common):
+            if not isinstance(base, ast.Attribute):
+                return None
+            base = base.value
+        root: ast.expr = base
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not common or not isinstance(root, ast.Name):
+            return None
+        if at is not like.node and at is not like.call:
+            owner = like.scope.lookup(root.id)
+            if owner is None or self.scope_at(at).lookup(root.id) is not owner:
+                return None
+            if any(binding.imported is None for binding in owner.bindings[root.id]):
+                return None
+        return ".".join([ast.unparse(base), *new[common:]])
 
     def _visible_imports(self, scope: Scope) -> Iterator[tuple[str, Scope]]:
         current: Scope | None = scope
