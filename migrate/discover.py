@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchlift.finding import Failure
-from torchlift.migrate.git import GitFailed, git, work_tree_of
+from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.gitignore import IgnoreFiles
 from torchlift.migrate.globs import PathPatterns
 
@@ -239,25 +239,29 @@ class _Listing:
         """
         # The work tree may begin below the top, or the top may be a folder inside the work tree.
         prefix = _prefix(_relative(tree, self.top)) if _is_within(tree, self.top) else ""
-        skipped = len(_prefix(_relative(self.top, tree))) if _is_within(self.top, tree) else 0
-        limits = [] if tree in folders else ["--", *(_relative(folder, tree) for folder in folders)]
-        command = ["--literal-pathspecs", "ls-files", "-t", "-s", "-c", "-o", "-z", "--exclude-standard", *limits]
+        skipped = _prefix(_relative(self.top, tree)) if _is_within(self.top, tree) else ""
+        names = [] if tree in folders else [_relative(folder, tree) for folder in folders]
+        limits = names if sum(map(len, names)) <= MOST_CHARACTERS else []
+        command = ["--literal-pathspecs", "ls-files", "-t", "-s", "-c", "-o", "-z", "--exclude-standard", "--", *limits]
         output, complaints = git(command, tree)
         for folder, why in _UNREADABLE.findall(complaints):
-            self.fail(
-                prefix + folder[skipped:].rstrip("/"), f"It cannot be listed ({why}); allow reading it or exclude it."
-            )
+            path = prefix + folder.removeprefix(skipped).rstrip("/")
+            self.fail(path, f"It cannot be listed ({why}); allow reading it or exclude it.")
         listing = _GitListing([], [], [])
         for entry in output.split(b"\0"):
             # `? path`, or a tag, mode, object and stage, a tab and the path.
-            path = (entry[2:] if entry.startswith(b"? ") else entry.partition(b"\t")[2])[skipped:]
-            if entry[1:8] == _SUBMODULE or path.endswith(b"/"):
-                listing.repositories.append(prefix + os.fsdecode(path.rstrip(b"/")))
-            elif path.endswith(_SUFFIXES):
-                listing.sources.append(prefix + os.fsdecode(path))
-            elif path.endswith(_ENVIRONMENT_MARKS):
-                mark = next(mark for mark in _ENVIRONMENT_MARKS if path.endswith(mark))
-                listing.environments.append(prefix + os.fsdecode(path[: -len(mark)]))
+            tracked = not entry.startswith(b"? ")
+            name = entry.partition(b"\t")[2] if tracked else entry[2:]
+            if name.endswith(b"/") or (tracked and entry[1:8] == _SUBMODULE):
+                target = listing.repositories
+            elif name.endswith(_SUFFIXES):
+                target = listing.sources
+            elif name.endswith(_ENVIRONMENT_MARKS):
+                target = listing.environments
+                name = name[: -len(next(mark for mark in _ENVIRONMENT_MARKS if name.endswith(mark)))]
+            else:
+                continue
+            target.append(prefix + os.fsdecode(name.rstrip(b"/")).removeprefix(skipped))
         return listing
 
     def take_listing(self, listing: _GitListing, named: str) -> None:

@@ -24,6 +24,9 @@ _NOT_PASSED_ON = (
     "GIT_WORK_TREE",
 )
 
+# Characters of paths in one command; Windows allows 32767 in all.
+MOST_CHARACTERS = 24_000
+
 
 class GitFailed(Exception):
     """git is not installed, or it refused; the message is what it said."""

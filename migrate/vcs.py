@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from torchlift.migrate.git import GitFailed, git, work_tree_of
+from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 
 _OTHER_SYSTEMS = (".hg", ".jj", ".sl", ".svn", ".bzr")
-
-# Characters of paths in one command; Windows allows 32767 in all.
-_MOST_CHARACTERS = 24_000
 
 
 class Reason(Enum):
@@ -43,7 +40,7 @@ def unsafe_to_write(root: Path, files: Sequence[str]) -> dict[str, Reason]:
     by_tree: dict[str, dict[str, list[str]]] = {}
     for file in files:
         real = os.path.realpath(root / file)
-        folder = os.path.dirname(real)  # noqa: PTH120
+        folder = os.path.split(real)[0]
         if folder not in trees:
             trees[folder] = work_tree_of(folder)
         tree = trees[folder]
@@ -93,7 +90,7 @@ def _chunks(paths: Sequence[str]) -> Iterator[list[str]]:
     chunk: list[str] = []
     size = 0
     for path in paths:
-        if chunk and size + len(path) > _MOST_CHARACTERS:
+        if chunk and size + len(path) > MOST_CHARACTERS:
             yield chunk
             chunk, size = [], 0
         chunk.append(path)

@@ -15,7 +15,7 @@ from torchlift.view import Binding, ModuleView
 
 # Layers that `tests/test_captured_module.py` captures both ways and compares on a second batch size.
 STATELESS_LAYERS = frozenset(
-    """Linear Bilinear Identity Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm
+    """Linear Identity Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm
     ReLU ReLU6 LeakyReLU PReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh LogSigmoid Softmax LogSoftmax Hardswish
     Hardsigmoid Hardtanh Softplus Softsign MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d
     AdaptiveAvgPool2d AdaptiveMaxPool2d Flatten Embedding ZeroPad2d ReflectionPad2d PixelShuffle""".split()
@@ -38,8 +38,8 @@ PURE_FUNCTIONS = frozenset(
 )
 PURE_METHODS = frozenset(
     """view reshape flatten mean sum relu sigmoid tanh softmax log_softmax exp log sqrt abs transpose permute unsqueeze
-    squeeze contiguous matmul mm bmm add mul sub div clamp t pow square amax amin size dim chunk expand_as type_as""".split()
-) - {"type_as"}
+    squeeze contiguous matmul mm bmm add mul sub div clamp t pow square amax amin size dim chunk expand_as""".split()
+)
 _SELF_RETURNING = frozenset({"eval", "train", "to", "cuda", "cpu", "float", "half", "double", "requires_grad_"})
 
 
