@@ -128,8 +128,9 @@ def compare(title: str, table: Sequence[Row], tree: Path, rounds: int) -> dict[s
         for _ in range(rounds):
             for row in table:
                 sample = measure(row.command, cwd=tree.parent, stderr=complaint)
-                if sample.code not in row.codes:
-                    said = complaint.read_text(encoding="utf-8", errors="replace").strip()
+                said = complaint.read_text(encoding="utf-8", errors="replace").strip()
+                # An uncaught exception ends with exit code 1, which also means findings.
+                if sample.code not in row.codes or "Traceback (most recent call last)" in said:
                     raise SystemExit(f"{row.name} failed on {title} (exit code {sample.code}): {said[-2000:]}")
                 samples[row.name].append(sample)
         trees = {

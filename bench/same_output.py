@@ -69,7 +69,12 @@ def report(program: str, repository: Path, *arguments: str, seed: int = 0, paths
         paths=paths,
         environment={"PYTHONHASHSEED": str(seed)},
     )
-    if run.sample.code not in (0, 1):
+    try:
+        seen = run.report["summary"]["files_seen"]
+    except (ValueError, KeyError):
+        seen = 0
+    # An uncaught exception also ends with exit code 1, so the report itself has to be looked at.
+    if run.sample.code not in (0, 1) or not seen:
         raise SystemExit(f"torchlift failed (exit code {run.sample.code}) on {repository.name}: {run.stderr.strip()}")
     return run
 

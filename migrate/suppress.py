@@ -46,10 +46,10 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
         for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
             line = token.start[0]
             if token.type == tokenize.COMMENT:
-                match = _PRAGMA.match(token.string)
+                match = _PRAGMA.search(token.string)
                 if match:
                     start = source.line_starts[line - 1] + token.start[1]
-                    span = Span(start, start + len(token.string.rstrip("\r\n")))
+                    span = Span(start + match.start(), start + len(token.string.rstrip("\r\n")))
                     verb = match["verb"] or ""
                     names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
                     own_line = code_on_line != line

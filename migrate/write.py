@@ -74,10 +74,12 @@ def _inherit(old: os.stat_result, descriptor: int, temporary: Path) -> None:
     """Give the temporary file the owner, group and mode of the old one."""
     if hasattr(os, "fchown"):
         new = os.fstat(descriptor)
-        for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
-            if (owner, group) not in {(new.st_uid, -1), (-1, new.st_gid)}:
-                with contextlib.suppress(OSError):
-                    os.fchown(descriptor, owner, group)
+        with contextlib.suppress(OSError):
+            if new.st_uid != old.st_uid:
+                os.fchown(descriptor, old.st_uid, -1)
+        with contextlib.suppress(OSError):
+            if new.st_gid != old.st_gid:
+                os.fchown(descriptor, -1, old.st_gid)
     # Last, because a change of owner clears the set-user-id bits.
     temporary.chmod(stat.S_IMODE(old.st_mode))
 

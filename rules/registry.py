@@ -10,9 +10,6 @@ from functools import cache
 import torchlift.rules
 from torchlift.rules.rule import Rule
 
-CATALOGUE_URL = "https://github.com/torchlift/torchlift/blob/main/docs/rules.md"
-
-
 @cache
 def all_rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order of the codes."""
@@ -44,6 +41,7 @@ def selected_by(rule: Rule, name: str) -> bool:
     return any(alias == name or alias.rstrip("0123456789") == name for alias in rule.aliases)
 
 
-def url_of(rule: Rule) -> str:
-    """Where the catalogue explains `rule`."""
-    return f"{CATALOGUE_URL}#{rule.code.lower()}-{rule.name}"
+def url_of(rule: Rule) -> str | None:
+    """Where the facts behind `rule` can be read: the first address among its sources, if it has one."""
+    addresses = (word.strip("(),;") for source in rule.sources for word in source.split())
+    return next((word for word in addresses if word.startswith("https://")), None)

@@ -169,7 +169,8 @@ class ModuleView:
         if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
             decorators = getattr(statement, "decorator_list", [])
             start = min([span.start, *(self.span(decorator).start for decorator in decorators)])
-            return Span(start, self.span(body[0]).start)
+            head = self.source.text[start : self.span(body[0]).start]
+            return Span(start, start + len(head.rstrip()))
         return span
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:

@@ -1,0 +1,70 @@
+"""The built wheel holds every file of the mapped folders, under the one import name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAPPED = {"torchlift": ROOT / "src/torchlift", "torchlift/migrate": ROOT / "migrate", "torchlift/rules": ROOT / "rules"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in files:
+        target = source / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((ROOT / name).read_bytes())
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)], check=True
+    )
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def test_every_source_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+    expected = {
+        f"{name}/{path.relative_to(folder).as_posix()}"
+        for name, folder in MAPPED.items()
+        for path in folder.rglob("*.py")
+        if "__pycache__" not in path.parts
+    }
+    assert expected <= set(wheel.namelist())
+    assert "torchlift/py.typed" in wheel.namelist()
+
+
+def test_the_wheel_brings_no_other_top_level_name(wheel: zipfile.ZipFile) -> None:
+    tops = {name.partition("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"torchlift"}
+
+
+def test_both_commands_are_installed(wheel: zipfile.ZipFile) -> None:
+    entry = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+    text = wheel.read(entry).decode()
+    assert "torchlift = torchlift.cli:main" in text and "migrate = torchlift.migrate.cli:main" in text
+
+
+@pytest.mark.parametrize("folder", ["rules", "migrate"])
+def test_the_bare_folder_refuses_to_be_imported(folder: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and f"import torchlift.{folder}" in done.stderr
+
+
+def test_the_readme_and_the_automation_run_the_same_test_command() -> None:
+    command = "python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/python -m pytest"
+    assert command in (ROOT / "README.md").read_text()
+    assert command in (ROOT / ".ci/run").read_text().splitlines()
+
+
+def test_the_rule_catalogue_is_up_to_date() -> None:
+    from torchlift.rules.catalogue import catalogue
+
+    assert (ROOT / "docs/rules.md").read_text() == catalogue()
