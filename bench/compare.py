@@ -108,7 +108,7 @@ def rows(options: argparse.Namespace, tree: Path) -> list[Row]:
         Row("ast.parse of every file", (sys.executable, "-I", "-S", "-c", AST_PARSE, tree.name)),
     ]
     if not options.no_torchlift:
-        check = (*shlex.split(options.torchlift), "migrate", tree.name, "--check", "--output-format", "json")
+        check = (*shlex.split(options.torchlift), "migrate", tree.name, "--check")
         table += [
             Row(f"torchlift --check, {jobs} job{'s' * (jobs > 1)}", (*check, "--jobs", str(jobs)), (0, 1, 2))
             for jobs in options.jobs

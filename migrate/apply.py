@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +30,13 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
         outcomes[outcome.path] = replace(outcome, refused="could not be written")
         for other in [item for item in written if _groups(item) & _groups(outcome)]:
             written.remove(other)
-            outcomes[other.path] = replace(other, refused=f"belongs together with {outcome.path}, which was not written")
+            outcomes[other.path] = replace(
+                other, refused=f"belongs together with {outcome.path}, which was not written"
+            )
             undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes())
             if undo is not None:
                 failures.append(Failure(other.path, "write", f"The old text could not be put back: {undo}"))
-    return replace(
-        result, outcomes=tuple(outcomes[path] for path in sorted(outcomes)), failures=tuple(failures)
-    )
+    return replace(result, outcomes=tuple(outcomes[path] for path in sorted(outcomes)), failures=tuple(failures))
 
 
 def _write(path: Path, expected: bytes, data: bytes) -> str | None:
@@ -53,5 +52,3 @@ def _write(path: Path, expected: bytes, data: bytes) -> str | None:
 
 def _groups(outcome: FileOutcome) -> frozenset[str]:
     return frozenset(group.key for finding in outcome.fixed for group in finding.groups)
-
-

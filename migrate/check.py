@@ -48,7 +48,9 @@ class Dispatcher:
                         settled = _complete(finding, use, view, settings)
                         findings.setdefault(settled.sort_key(), settled)
                 except Exception:
-                    reason = f"Rule {rule.code} failed on line {use.node.lineno}; its findings in this file may be missing."
+                    reason = (
+                        f"Rule {rule.code} failed on line {use.node.lineno}; its findings in this file may be missing."
+                    )
                     detail = traceback.format_exc()
                     failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
         ordered = tuple(findings[key] for key in sorted(findings))
@@ -71,5 +73,3 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
             f"bound, or pass --min-torch {fix.needs}."
         )
     return finding
-
-

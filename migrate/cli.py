@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 @click.option("--check", "check", is_flag=True, help="Report only; write nothing.")
 @click.option("--diff", "diff", is_flag=True, help="Print the changes as a patch; write nothing.")
 @click.option("--unsafe-fixes", is_flag=True, default=None, help="Also apply fixes that need a human's review.")
-@click.option("--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or names, comma-separated.")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or names, comma-separated."
+)
 @click.option("--ignore", multiple=True, metavar="CODES", help="Rules to leave out.")
 @click.option("--target", metavar="VERSION", help="torch release the project moves to. [default: newest known]")
 @click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
@@ -41,14 +44,16 @@ if TYPE_CHECKING:
 @click.option("--no-respect-gitignore", is_flag=True, help="Look at files that .gitignore names, too.")
 @click.option("--allow-dirty", is_flag=True, default=None, help="Write files with uncommitted changes.")
 @click.option("--allow-no-vcs", is_flag=True, default=None, help="Write files outside version control.")
-@click.option("--stdin-filename", type=click.Path(path_type=Path), help="Name of the file read from standard input (-).")
+@click.option(
+    "--stdin-filename", type=click.Path(path_type=Path), help="Name of the file read from standard input (-)."
+)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file to use.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.version_option(__version__, "-V", "--version", prog_name="torchlift")
-def migrate(  # noqa: PLR0917 - one parameter an option is click's way
+def migrate(
     paths: tuple[Path, ...],
     check: bool,
     diff: bool,
@@ -78,7 +83,6 @@ def migrate(  # noqa: PLR0917 - one parameter an option is click's way
     input failed.
     """
     from torchlift.migrate.config import Config, ConfigError, load_config
-    from torchlift.migrate.discover import find_root
     from torchlift.versions import TorchVersion
 
     if check and diff:
@@ -91,7 +95,7 @@ def migrate(  # noqa: PLR0917 - one parameter an option is click's way
     if stdin_filename is not None and not stdin:
         raise click.UsageError("--stdin-filename goes with the path '-'.")
     named = [stdin_filename] if stdin and stdin_filename is not None else list(paths) or [Path()]
-    root = find_root(named)
+    root = _project_root(named)
     try:
         config = Config() if isolated else load_config(_start(named[0]), explicit=config_file)
     except ConfigError as error:
@@ -150,9 +154,11 @@ def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[st
     from torchlift.rules.registry import all_rules, names_of, selected_by
 
     rules = all_rules().values()
-    known = [*names_of(rules), "ALL"]
+    known = names_of(rules)
     try:
-        check_codes([*config.select, *config.ignore, *(c for codes in config.per_file_ignores.values() for c in codes)], known)
+        check_codes(config.select, known, "select")
+        check_codes(config.ignore, known, "ignore")
+        check_codes((name for names in config.per_file_ignores.values() for name in names), known, "per-file-ignores")
     except ConfigError as error:
         raise click.UsageError(str(error)) from None
 
@@ -160,20 +166,28 @@ def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[st
         return frozenset(rule.code for rule in rules for name in names if selected_by(rule, name))
 
     active = chosen(config.select or ("ALL",)) - chosen(config.ignore)
-    ignores = {pattern: chosen(names) for pattern, names in config.per_file_ignores.items()}
+    return active, lambda path: chosen(config.ignored_in(path))
 
-    def ignored(path: str) -> frozenset[str]:
-        from fnmatch import fnmatch
 
-        name = path.rpartition("/")[2]
-        return frozenset(
-            code
-            for pattern, codes in ignores.items()
-            if fnmatch(path, pattern) or fnmatch(name, pattern)
-            for code in codes
-        )
+def _project_root(named: Sequence[Path]) -> Path:
+    """The folder of the project that holds all `named` paths.
 
-    return active, ignored
+    The nearest folder with packaging metadata, so that a project inside a larger repository stands for itself; where
+    the paths belong to several projects, or there is no metadata, the repository.
+    """
+    from torchlift.migrate.discover import find_root
+
+    outer = find_root(named)
+    found = set()
+    for path in named:
+        folder = path.absolute() if path.is_dir() else path.absolute().parent
+        folder = folder.resolve()
+        while not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")):
+            if folder in {outer, folder.parent}:
+                return outer
+            folder = folder.parent
+        found.add(folder)
+    return found.pop() if len(found) == 1 else outer
 
 
 def _analyse(
@@ -192,11 +206,13 @@ def _analyse(
     from torchlift.source import SourceText, UnreadableSource
     from torchlift.versions import LATEST
 
-    excludes = {
-        "exclude": config.exclude,
-        "extend_exclude": config.extend_exclude,
-        "respect_gitignore": config.respect_gitignore,
-    }
+    listing = partial(
+        discover,
+        exclude=config.exclude,
+        extend_exclude=config.extend_exclude,
+        respect_gitignore=config.respect_gitignore,
+        base=config.source.parent if config.source is not None else None,
+    )
     active, ignored = _codes(config)
     overlay: dict[str, SourceText] = {}
     if stdin:
@@ -208,7 +224,7 @@ def _analyse(
         files: tuple[str, ...] = (relative,)
         failures: tuple[Failure, ...] = ()
     else:
-        found = discover(named, root, force_exclude=config.force_exclude, **excludes)  # type: ignore[arg-type]
+        found = listing(named, root, force_exclude=config.force_exclude)
         files, failures, root = found.files, found.failures, found.root
     target = config.target or LATEST
     progress = _Progress() if sys.stderr.isatty() else None
@@ -221,7 +237,7 @@ def _analyse(
         settings=Settings(target, config.min_torch or target),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
-        project_files=lambda: discover([root], root, **excludes).files,  # type: ignore[arg-type]
+        project_files=lambda: listing([root], root).files,
         guard=None if stdin else _guard(config, root),
         jobs=config.jobs or 0,
         want_edits=config.output_format == "json",
@@ -243,9 +259,7 @@ def _with_bound(options: RunOptions) -> RunOptions:
     bound = lowest_torch(options.root)
     if bound is None:
         return options
-    return replace(
-        options, settings=replace(options.settings, min_torch=bound.version), min_torch_source=bound.source
-    )
+    return replace(options, settings=replace(options.settings, min_torch=bound.version), min_torch_source=bound.source)
 
 
 def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], Mapping[str, str]]:
@@ -310,17 +324,19 @@ def _report(
             stream.reconfigure(errors="backslashreplace")
     rules = all_rules().values()
     names = {rule.code: rule.name for rule in rules}
-    urls = {rule.code: url_of(rule) for rule in rules}
+    urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
     filtering = bool(given) and result.mode is Mode.WRITE
     # A patch or a filtered file owns standard output.
     to_stderr = result.mode is Mode.DIFF or filtering
     if result.mode is Mode.DIFF:
         from torchlift.migrate.report.diff import run_patch, shown_patch
 
+        here = Path.cwd()
+        prefix = f"{root.relative_to(here).as_posix()}/" if here in root.parents else ""
         if sys.stdout.isatty():
-            click.echo(shown_patch(result, color=wants_color(color, sys.stdout)), nl=False)
+            click.echo(shown_patch(result, prefix, color=wants_color(color, sys.stdout)), nl=False)
         else:
-            _write_bytes(run_patch(result))
+            _write_bytes(run_patch(result, prefix))
     elif filtering:
         changed = {outcome.path: outcome.shown for outcome in result.outcomes if outcome.refused is None}
         for path, source in given.items():

@@ -153,8 +153,8 @@ class _Table:
             line = int(place[1]) if place else text.count("\n") + 1
             reason = str(error).partition(" (at ")[0]
             raise ConfigError(f"{_shown(path)}:{line}: this is not valid TOML ({reason}); correct the line.") from None
-        except RecursionError:
-            raise ConfigError(f"{_shown(path)} is nested too deeply to be read; simplify it.") from None
+        except (RecursionError, ValueError) as error:  # nested too deeply, or a number with thousands of digits
+            raise ConfigError(f"{_shown(path)} is beyond what can be read ({error}); simplify it.") from None
         if path.name == "pyproject.toml":
             for name in ("tool", "torchlift"):
                 values = values.get(name, {} if name == "tool" else None)

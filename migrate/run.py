@@ -112,8 +112,14 @@ class _Run:
             return None
         line = f"line {index.line}: " if index.line else ""
         message = f"Not analysed: {line}{index.unreadable}."
-        return Finding("TL902", index.path, Span(0, 0), message, Severity.WARNING,
-                       "Nothing is known about this file; correct it, exclude it, or ignore TL902 for it.")
+        return Finding(
+            "TL902",
+            index.path,
+            Span(0, 0),
+            message,
+            Severity.WARNING,
+            "Nothing is known about this file; correct it, exclude it, or ignore TL902 for it.",
+        )
 
     def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
         findings: dict[str, list[Finding]] = {path: [] for path in self.options.files}
@@ -159,7 +165,9 @@ class _Run:
     ) -> tuple[_Analysis, dict[str, list[Finding]], dict[str, SourceText]]:
         """Apply fixes until none is left. A file that fails a check is blocked and everything starts over."""
         while True:
-            now, fixed, texts = first, {}, dict[str, SourceText]()
+            now = first
+            fixed: dict[str, list[Finding]] = {}
+            texts: dict[str, SourceText] = {}
             for _ in range(_MOST_PASSES):
                 chosen = applicable(settle(now.findings, self.blocked, self.held), self.allowed, self.blocked)
                 if not chosen:
@@ -216,9 +224,7 @@ class _Run:
             changed[path] = new
         return changed if complete else None
 
-    def _kept_promises(
-        self, before: _Analysis, after: _Analysis, chosen: Mapping[str, Sequence[Finding]]
-    ) -> bool:
+    def _kept_promises(self, before: _Analysis, after: _Analysis, chosen: Mapping[str, Sequence[Finding]]) -> bool:
         """Whether every finding said to be fixed is gone and nothing new was brought in."""
         for path, findings in chosen.items():
             fixed = _count(findings)
@@ -231,9 +237,7 @@ class _Run:
 
     def _block(self, path: str, stage: str, reason: str) -> None:
         self.blocked[path] = "could not be rewritten correctly"
-        self.failures.append(
-            Failure(path, stage, f"The file was left as it was: {reason.rstrip('.')}.", ours=True)
-        )
+        self.failures.append(Failure(path, stage, f"The file was left as it was: {reason.rstrip('.')}.", ours=True))
 
     def _outcomes(
         self,

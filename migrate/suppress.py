@@ -53,12 +53,20 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
                     verb = match["verb"] or ""
                     names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
                     own_line = code_on_line != line
-                    suppression = Suppression(span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line)
+                    suppression = Suppression(
+                        span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line
+                    )
                     if own_line and verb == "ignore":
                         pending.append(suppression)
                     else:
                         found.append(suppression)
-            elif token.type not in {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}:
+            elif token.type not in {
+                tokenize.NL,
+                tokenize.NEWLINE,
+                tokenize.INDENT,
+                tokenize.DEDENT,
+                tokenize.ENDMARKER,
+            }:
                 code_on_line = token.end[0]
                 found += [Suppression(s.span, s.verb, s.names, s.reason, line) for s in pending]
                 pending.clear()
@@ -87,7 +95,8 @@ def apply_suppressions(
     if not suppressions:
         return list(findings), []
     used: dict[Suppression, set[str]] = {suppression: set() for suppression in suppressions}
-    kept, silenced = [], []
+    kept: list[Finding] = []
+    silenced: list[Finding] = []
     for finding in findings:
         by = [
             (suppression, name)
@@ -138,8 +147,11 @@ def _about(
         rest = [name for name in suppression.names if name not in unused]
         text = f"# torchlift: {suppression.verb}[{', '.join(rest)}] {suppression.reason}".rstrip() if rest else ""
         names = ", ".join(f"`{name}`" for name in unused)
-        fix = Fix(f"Remove {names} from the suppression" if rest else "Remove the suppression", Safety.SAFE,
-                  (EditComment(suppression.span, text),))
+        fix = Fix(
+            f"Remove {names} from the suppression" if rest else "Remove the suppression",
+            Safety.SAFE,
+            (EditComment(suppression.span, text),),
+        )
         return finding("TL901", f"Nothing here is reported for {names}, so the suppression is unused.", "", fix)
     if not suppression.reason:
         return finding("TL903", "This suppression gives no reason.", "Say behind the brackets why the code may stay.")

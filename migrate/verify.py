@@ -45,7 +45,9 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
             # Edits in front of a statement end where it starts or before; an edit that starts inside it touches it.
             touched = first < len(starts) and starts[first] < span.end
             touched = touched or (first > 0 and edits[first - 1].span.end > span.start)
-            touched = touched or (first > 0 and starts[first - 1] == span.start and edits[first - 1].span.end > span.start)
+            touched = touched or (
+                first > 0 and starts[first - 1] == span.start and edits[first - 1].span.end > span.start
+            )
             if touched or _has_decorator_edit(view, child, edits):
                 stack.append(child)
                 continue

@@ -58,7 +58,14 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
             continue
         lines += [f"{mark}# {title}", ""]
         for example in chosen:
-            lines += [f"{example.why[0].upper()}{example.why[1:]}:", "", "```python", example.before.rstrip("\n"), "```", ""]
+            lines += [
+                f"{example.why[0].upper()}{example.why[1:]}:",
+                "",
+                "```python",
+                example.before.rstrip("\n"),
+                "```",
+                "",
+            ]
             if example.after is not None:
                 lines += ["becomes", "", "```python", example.after.rstrip("\n"), "```", ""]
     lines += [f"{mark}# Not reported", "", *(f"- {e.why}" for e in rule.examples if not isinstance(e, Bad)), ""]

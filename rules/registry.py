@@ -10,6 +10,7 @@ from functools import cache
 import torchlift.rules
 from torchlift.rules.rule import Rule
 
+
 @cache
 def all_rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order of the codes."""
@@ -36,7 +37,7 @@ def names_of(rules: Iterable[Rule]) -> list[str]:
 
 def selected_by(rule: Rule, name: str) -> bool:
     """Whether `name` (a code, a prefix of one, a rule's name, another tool's code, or `ALL`) means `rule`."""
-    if name == "ALL" or name == rule.name or (len(name) >= 2 and rule.code.startswith(name)):
+    if name in {"ALL", rule.name} or (len(name) >= 2 and rule.code.startswith(name)):
         return True
     return any(alias == name or alias.rstrip("0123456789") == name for alias in rule.aliases)
 

@@ -42,6 +42,9 @@ class Context:
     """Results that several uses of one file share, keyed by the function that made them."""
 
 
+# The release that the examples are run with.
+_RUN_HERE = TorchVersion(2, 13)
+
 Check = Callable[["Use", Context], Iterable[Finding]]
 
 
@@ -66,7 +69,7 @@ class Bad:
     why: str = ""
     run: str | None = None
     files: tuple[tuple[str, str], ...] = ()
-    min_torch: TorchVersion = TorchVersion(2, 13)
+    min_torch: TorchVersion = _RUN_HERE
 
 
 @dataclass(frozen=True)

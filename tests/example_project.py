@@ -12,6 +12,8 @@ from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.versions import TorchVersion
 
+RUN_HERE = TorchVersion(2, 13)
+
 
 def analyse_files(
     folder: Path,
@@ -19,7 +21,7 @@ def analyse_files(
     *,
     mode: Mode = Mode.DIFF,
     unsafe: bool = False,
-    min_torch: TorchVersion = TorchVersion(2, 13),
+    min_torch: TorchVersion = RUN_HERE,
     only: tuple[str, ...] | None = None,
     codes: frozenset[str] | None = None,
     jobs: int = 1,

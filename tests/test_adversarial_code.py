@@ -129,7 +129,10 @@ CALLS: dict[str, tuple[str, str]] = {
         "t = torch.jit.trace(net, x); t.eval(); t(x)\n",
         f"t = torch.export.export(net, (x,), {SHAPES}).module(); t(x)\n",
     ),
-    "called at once": ("y = torch.jit.trace(net, x)(x)\n", f"y = torch.export.export(net, (x,), {SHAPES}).module()(x)\n"),
+    "called at once": (
+        "y = torch.jit.trace(net, x)(x)\n",
+        f"y = torch.export.export(net, (x,), {SHAPES}).module()(x)\n",
+    ),
     "reassigned by eval": (
         "t = torch.jit.trace(net, x)\nt = t.eval()\ny = t(x)\n",
         f"t = torch.export.export(net, (x,), {SHAPES}).module()\ny = t(x)\n",

@@ -124,7 +124,7 @@ _METHODS = {
     "expand_as": "x[:1].expand_as(x)",
 }
 
-_COMPARE = '''
+_COMPARE = """
 import json, warnings, torch
 warnings.simplefilter("ignore")
 A = torch.export.Dim.AUTO
@@ -138,7 +138,7 @@ def compare(name, module, shape, make=torch.rand):
     for batch in (4, 7, 2):
         x = make((batch, *shape))
         result.append([name, batch, torch.equal(traced(x), exported(x)) or torch.allclose(traced(x), exported(x), atol=1e-6)])
-'''
+"""
 
 
 def _run(folder: Path, programs: TorchPrograms, lines: list[str]) -> list[tuple[str, int, bool]]:
@@ -152,9 +152,7 @@ def test_every_trusted_layer_captures_alike(chunk: int, tmp_path: Path, torch_pr
     lines = []
     for layer in layers:
         if layer == "Embedding":
-            lines.append(
-                "compare('Embedding', torch.nn.Embedding(9, 3), (5,), make=lambda s: torch.randint(0, 9, s))"
-            )
+            lines.append("compare('Embedding', torch.nn.Embedding(9, 3), (5,), make=lambda s: torch.randint(0, 9, s))")
             continue
         arguments, shape = _LAYERS.get(layer, _DEFAULT)
         lines.append(f"compare({layer!r}, torch.nn.{layer}{arguments}, {shape})")

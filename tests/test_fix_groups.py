@@ -9,7 +9,7 @@ from example_project import all_findings, analyse_files, new_bytes
 
 from torchlift.finding import Safety
 
-MODEL = '''\
+MODEL = """\
 import torch
 
 
@@ -20,22 +20,22 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return torch.relu(self.linear(x))
-'''
-WRITER = '''\
+"""
+WRITER = """\
 import torch
 
 from model import Net
 
 net = Net().eval()
 torch.jit.trace(net, torch.rand(2, 3)).save("net.pt")
-'''
-READER = '''\
+"""
+READER = """\
 import torch
 
 
 def serve(x):
     return torch.jit.load("net.pt")(x)
-'''
+"""
 FILES = {"model.py": MODEL, "writer.py": WRITER, "reader.py": READER}
 
 

@@ -54,7 +54,9 @@ def test_both_commands_are_installed(wheel: zipfile.ZipFile) -> None:
 
 @pytest.mark.parametrize("folder", ["rules", "migrate"])
 def test_the_bare_folder_refuses_to_be_imported(folder: str) -> None:
-    done = subprocess.run([sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1 and f"import torchlift.{folder}" in done.stderr
 
 

@@ -23,7 +23,11 @@ def name(value: Rule | Bad | Ok) -> str:
 
 
 def migrate(folder: Path, example: Bad | Ok, *, unsafe: bool = False) -> RunResult:
-    files = {"example.py": example.before, **dict(example.files)} if isinstance(example, Bad) else {"example.py": example.code}
+    files = (
+        {"example.py": example.before, **dict(example.files)}
+        if isinstance(example, Bad)
+        else {"example.py": example.code}
+    )
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())

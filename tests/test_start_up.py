@@ -36,7 +36,10 @@ def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> Non
 
 def test_help_imports_few_modules(tmp_path: Path) -> None:
     bare = subprocess.run(
-        [sys.executable, "-I", "-c", "import sys, click; print(len(sys.modules))"], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-c", "import sys, click; print(len(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert len(modules_after(["--help"], tmp_path)) <= int(bare.stdout) + 20
 

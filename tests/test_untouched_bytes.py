@@ -88,7 +88,9 @@ def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     assert [finding.code for finding in all_findings(result)] == ["TL902"]
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# torch.jit\n"], ids=["empty", "newline", "BOM", "comment"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"\xef\xbb\xbf", b"# torch.jit\n"], ids=["empty", "newline", "BOM", "comment"]
+)
 def test_a_file_with_nothing_in_it_has_no_findings(data: bytes, tmp_path: Path) -> None:
     result = analyse_files(tmp_path, {"a.py": data})
     assert result.outcomes == () and result.failures == ()

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from pathlib import Path
 
 
 def describe(value):
@@ -44,7 +45,7 @@ def main():
     import logging
 
     import torch
-    import torch.export  # noqa: F401 - loaded before forking
+    import torch.export
 
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
@@ -63,8 +64,7 @@ def main():
                 result = {"error": "no answer"}
                 with contextlib.suppress(BaseException):
                     result = run(request["folder"], request["code"])
-                with open(answer.name, "w") as stream:
-                    json.dump(result, stream)
+                Path(answer.name).write_text(json.dumps(result))
                 os._exit(0)
             _, status = os.waitpid(child, 0)
             text = answer.read()

@@ -23,21 +23,25 @@ _Change = tuple[int, int, int, int]
 """Lines `[i1, i2)` of the old text become lines `[j1, j2)` of the new."""
 
 
-def patch_bytes(outcome: FileOutcome) -> bytes:
-    """The change of one file, as `git apply` and `patch -p1` in the project root take it; empty where there is none.
+def patch_bytes(outcome: FileOutcome, prefix: str = "") -> bytes:
+    """The change of one file, as `git apply` and `patch -p1` take it; empty where there is none.
+
+    Args:
+        outcome: the file.
+        prefix: way from the folder the patch is applied in to the project root, with a slash at its end.
 
     Raises:
         UnicodeEncodeError: the new text has a character the file's encoding lacks.
     """
-    return b"".join(_patch(outcome))
+    return b"".join(_patch(outcome, prefix))
 
 
-def run_patch(result: RunResult) -> bytes:
-    """The changes of all files, including those that were not written."""
-    return b"".join(patch_bytes(outcome) for outcome in result.outcomes)
+def run_patch(result: RunResult, prefix: str = "") -> bytes:
+    """The changes of all files, including those that were not written; `prefix` as in `patch_bytes`."""
+    return b"".join(patch_bytes(outcome, prefix) for outcome in result.outcomes)
 
 
-def shown_patch(result: RunResult, *, color: bool) -> str:
+def shown_patch(result: RunResult, prefix: str = "", *, color: bool) -> str:
     """The changes of all files for a person at a terminal: decoded, coloured, control characters made visible.
 
     It looks like the patch but need not apply.
@@ -45,7 +49,7 @@ def shown_patch(result: RunResult, *, color: bool) -> str:
     palette = Palette(color)
     lines = []
     for outcome in result.outcomes:
-        for index, line in enumerate(_patch(outcome)):
+        for index, line in enumerate(_patch(outcome, prefix)):
             if index < 2:
                 lines.append(palette.strong(cells(os.fsdecode(line).rstrip("\n\t"))[0]))
                 continue
@@ -64,7 +68,7 @@ def _colored(line: str, palette: Palette) -> str:
     return palette.hunk(mark + text) if mark == "@" else mark + text
 
 
-def _patch(outcome: FileOutcome) -> Iterator[bytes]:
+def _patch(outcome: FileOutcome, prefix: str) -> Iterator[bytes]:
     """Header and body lines; one that has no line feed of its own carries the remark that says so."""
     if outcome.new_text is None:
         return
@@ -72,8 +76,8 @@ def _patch(outcome: FileOutcome) -> Iterator[bytes]:
     new = _lines(outcome.source.replaced(outcome.new_text).to_bytes())
     if old == new:
         return
-    yield b"--- " + _name(f"a/{outcome.path}")
-    yield b"+++ " + _name(f"b/{outcome.path}")
+    yield b"--- " + _name(f"a/{prefix}{outcome.path}")
+    yield b"+++ " + _name(f"b/{prefix}{outcome.path}")
     for hunk in _hunks(_changes(old, new)):
         yield from _hunk(old, new, hunk)
 

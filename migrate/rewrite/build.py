@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -104,7 +105,7 @@ class _Builder:
             if not any(span.contains(rewrite.span) for span in swallowed):
                 edits.append(TextEdit(rewrite.span, text))
         edits.sort(key=lambda edit: (edit.span.start, edit.span.end))
-        for left, right in zip(edits, edits[1:], strict=False):
+        for left, right in pairwise(edits):
             if left.span.end > right.span.start:
                 raise CannotEdit("Two changes overlap.")
         return edits

@@ -54,7 +54,9 @@ def _without(args: list[cst.Arg], index: int) -> list[cst.Arg]:
     if index == len(args) - 1 and rest:
         last = rest[-1]
         assert isinstance(last.comma, cst.Comma)
-        closing = removed.comma.whitespace_after if isinstance(removed.comma, cst.Comma) else removed.whitespace_after_arg
+        closing = (
+            removed.comma.whitespace_after if isinstance(removed.comma, cst.Comma) else removed.whitespace_after_arg
+        )
         between = last.comma.whitespace_after
         if isinstance(between, cst.ParenthesizedWhitespace):
             # A comment behind the argument that is now the last one stays with it.
@@ -89,7 +91,9 @@ def _with_keyword(call: cst.Call, args: list[cst.Arg], name: str, value: cst.Bas
     if own_line and isinstance(closing, cst.ParenthesizedWhitespace):
         assert isinstance(between, cst.ParenthesizedWhitespace)
         # A comment behind the last argument stays behind it.
-        gap: cst.BaseParenthesizableWhitespace = closing.with_changes(indent=between.indent, last_line=between.last_line)
+        gap: cst.BaseParenthesizableWhitespace = closing.with_changes(
+            indent=between.indent, last_line=between.last_line
+        )
         after: cst.BaseParenthesizableWhitespace = closing.with_changes(
             first_line=cst.TrailingWhitespace(newline=closing.first_line.newline), empty_lines=[]
         )

@@ -88,7 +88,9 @@ def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
     head = source.text[start : span.start].strip(_BLANK)
     if head not in {"@", "@("}:
         raise CannotEdit("The decorator to remove does not start its line.")
-    tail = source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
+    tail = (
+        source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
+    )
     if tail and not tail.lstrip(_BLANK).startswith("#"):
         raise CannotEdit("Something else stands on the line of the decorator to remove.")
     return TextEdit(Span(start, _line_end(source, span.end)), "")

@@ -39,6 +39,6 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         "torch.ger",
         "torch.outer",
         TorchVersion(1, 8),
-        "torch 2.13.0, torch/_torch_docs.py: \"Alias of torch.outer. This function is deprecated\"",
+        'torch 2.13.0, torch/_torch_docs.py: "Alias of torch.outer. This function is deprecated"',
     ),
 )

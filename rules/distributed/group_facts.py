@@ -38,7 +38,9 @@ def _collect(view: ModuleView) -> GroupRecord | None:
     return GroupRecord(tuple(lines)) if lines else None
 
 
-COLLECTOR = Collector("distributed.groups", ("isend", "irecv", "send", "recv", "new_group", "_new_process_group_helper"), _collect)
+COLLECTOR = Collector(
+    "distributed.groups", ("isend", "irecv", "send", "recv", "new_group", "_new_process_group_helper"), _collect
+)
 
 
 def sensitive_place(project: Project) -> str | None:

@@ -26,12 +26,10 @@ _HANG_FIXED = TorchVersion(2, 7, 1)
 _INTEGER_NAME = re.compile(r"(?:^|_)(?:rank|gpu|gpu_id|device_index|device_idx|idx|index)$", re.IGNORECASE)
 
 _MESSAGE = (
-    "`init_process_group` without `device_id`: since torch 2.15 \"nccl\" creates its communicator at once on device "
+    '`init_process_group` without `device_id`: since torch 2.15 "nccl" creates its communicator at once on device '
     "`LOCAL_RANK % device_count` (or `rank % device_count`), whatever `torch.cuda.set_device` says."
 )
-_ESCAPE = (
-    "If the new engine misbehaves, `TORCH_DIST_USE_NCCL2=0` (2.15) or backend=\"nccl-legacy\" (2.14+) bring the old one back."
-)
+_ESCAPE = 'If the new engine misbehaves, `TORCH_DIST_USE_NCCL2=0` (2.15) or backend="nccl-legacy" (2.14+) bring the old one back.'
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -51,7 +49,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if backend != "nccl":
         what = "no backend is named" if backend == "absent" else "the backend is not a constant here"
         advice = (
-            f"Not rewritten: {what}. On CUDA pass `device_id=torch.device(\"cuda\", local_rank)`; a CPU group must not "
+            f'Not rewritten: {what}. On CUDA pass `device_id=torch.device("cuda", local_rank)`; a CPU group must not '
             f"get one. {_ESCAPE}"
         )
         severity = Severity.WARNING if backend == "absent" else Severity.INFO
@@ -61,7 +59,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if device is None:
         advice = (
             "Not rewritten: no `torch.cuda.set_device(...)` surely runs before it in this function. Pass "
-            f"`device_id=torch.device(\"cuda\", local_rank)` with the device this rank uses. {_ESCAPE}"
+            f'`device_id=torch.device("cuda", local_rank)` with the device this rank uses. {_ESCAPE}'
         )
         yield Finding("TL201", view.path, span, _MESSAGE, Severity.INFO, advice)
         return
@@ -89,7 +87,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             yield Finding("TL201", view.path, span, _MESSAGE, Severity.INFO, advice)
             return
     if context.settings.min_torch < _HANG_FIXED:
-        assumptions.append("torch 2.6.0-2.7.0 can hang with `device_id` (pytorch#153960), so those releases must not be used")
+        assumptions.append(
+            "torch 2.6.0-2.7.0 can hang with `device_id` (pytorch#153960), so those releases must not be used"
+        )
     edit = EditCall(view.span(call), add=(("device_id", value),))
     safety = Safety.UNSAFE if assumptions else Safety.SAFE
     advice_text = f"Needs review: {'; '.join(assumptions)}." if assumptions else None
@@ -139,7 +139,11 @@ def _is_set_device(view: ModuleView, node: ast.Call) -> bool:
 
 
 def _set_device(view: ModuleView, statement: ast.stmt) -> ast.expr | None:
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _is_set_device(view, statement.value):
+    if (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and _is_set_device(view, statement.value)
+    ):
         call = statement.value
         if len(call.args) == 1 and not call.keywords and _is_pure(view, call.args[0]):
             return call.args[0]
@@ -158,7 +162,10 @@ def _is_pure(view: ModuleView, node: ast.expr) -> bool:
         case ast.BinOp():
             return _is_pure(view, node.left) and _is_pure(view, node.right)
         case ast.JoinedStr():
-            return all(isinstance(v, ast.Constant) or (isinstance(v, ast.FormattedValue) and _is_pure(view, v.value)) for v in node.values)
+            return all(
+                isinstance(v, ast.Constant) or (isinstance(v, ast.FormattedValue) and _is_pure(view, v.value))
+                for v in node.values
+            )
         case ast.Call(func=ast.Name(id="int" | "str"), args=[inner], keywords=[]):
             return _is_pure(view, inner)
         case ast.Call(keywords=[]):
@@ -211,7 +218,7 @@ def _device_kind(view: ModuleView, node: ast.expr) -> Literal["integer", "device
 
 
 # Without GPUs the group cannot be made; the examples run against stand-ins that record what would have been passed.
-_RECORD = '''\
+_RECORD = """\
 import torch
 
 result = []
@@ -219,7 +226,7 @@ torch.cuda.set_device = lambda device: result.append(("device", device))
 torch.distributed.init_process_group = lambda *args, **kwargs: result.append(
     (args, {k: v for k, v in kwargs.items() if k != "device_id"}, str(kwargs.get("device_id", "cuda:1")))
 )
-'''
+"""
 
 RULE = Rule(
     code="TL201",
@@ -227,17 +234,16 @@ RULE = Rule(
     summary="`init_process_group` on NCCL without `device_id`",
     why=(
         "Up to torch 2.14 an NCCL group created its communicator at the first collective, on the current device. Since "
-        "2.15 `\"nccl\"` is an eager engine: one device, one communicator, made inside `init_process_group`. Without "
+        '2.15 `"nccl"` is an eager engine: one device, one communicator, made inside `init_process_group`. Without '
         "`device_id` the device is `LOCAL_RANK % device_count`, or `rank % device_count`, and `torch.cuda.set_device` is "
-        "ignored; a wrong guess ends in \"Duplicate GPU detected\" or \"bound to device X but an operation was issued on Y\"."
+        'ignored; a wrong guess ends in "Duplicate GPU detected" or "bound to device X but an operation was issued on Y".'
     ),
     fix=(
         "Safe when the backend is the constant `nccl` and a `torch.cuda.set_device(...)` with a repeatable argument surely "
         "runs before the call in the same function: the same device is passed. Needs review when the type of that argument "
         "is not known. Not offered when the project still supports a torch before 2.15 and has code that eager groups "
         "serialise or hang (unbatched point-to-point, private group helpers, local synchronisation, conditional groups). "
-        "Never offered for gloo or a backend that is not a constant: a CPU group must not get a `device_id`. "
-        + _ESCAPE
+        "Never offered for gloo or a backend that is not a constant: a CPU group must not get a `device_id`. " + _ESCAPE
     ),
     targets=("torch.distributed.init_process_group",),
     check=_check,
@@ -312,9 +318,17 @@ RULE = Rule(
         ),
         Ok('import torch.distributed as dist\n\ndist.init_process_group("gloo")\n', "gloo"),
         Ok('import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\n', "a backend chosen on purpose"),
-        Ok('import torch\n\ntorch.distributed.init_process_group("nccl", device_id=torch.device("cuda:0"))\n', "has it"),
-        Ok("import torch.distributed as dist\n\n\ndef f(**kw):\n    dist.init_process_group('nccl', **kw)\n", "open keywords"),
+        Ok(
+            'import torch\n\ntorch.distributed.init_process_group("nccl", device_id=torch.device("cuda:0"))\n', "has it"
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n\ndef f(**kw):\n    dist.init_process_group('nccl', **kw)\n",
+            "open keywords",
+        ),
         Ok("import comms as dist\n\ndist.init_process_group('nccl')\n", "another library's function"),
-        Ok("class dist:\n    @staticmethod\n    def init_process_group(b): ...\n\n\ndist.init_process_group('nccl')\n", "own class"),
+        Ok(
+            "class dist:\n    @staticmethod\n    def init_process_group(b): ...\n\n\ndist.init_process_group('nccl')\n",
+            "own class",
+        ),
     ),
 )

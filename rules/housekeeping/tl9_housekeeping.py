@@ -71,7 +71,9 @@ RULES = (
         severity=Severity.INFO,
         sources=_SOURCE,
         examples=(
-            Bad("import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110]\n", safety="manual", why="no reason"),
+            Bad(
+                "import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110]\n", safety="manual", why="no reason"
+            ),
             Ok(_USED, "a reason is given"),
             Ok("x = 3  # noqa: TL110\n", "another tool's comment"),
             Ok("x = 3\n", "no comment"),

@@ -168,9 +168,7 @@ def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedM
             module.evaluated = True
         elif attribute.attr == "train":
             argument = call.args[0] if call.args else None
-            module.evaluated = (
-                straight and isinstance(argument, ast.Constant) and argument.value is False
-            )
+            module.evaluated = straight and isinstance(argument, ast.Constant) and argument.value is False
 
 
 def _facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tuple[str, ...]) -> _ClassFacts:
@@ -182,7 +180,9 @@ def _facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tup
     found = _class_of(view, call.func, project)
     if found is None:
         if resolution is not None and resolution.name.startswith("torch.jit."):
-            return _ClassFacts(doubts=[Doubt(f"`{resolution.name}` makes part of it, which export rejects", Safety.MANUAL)])
+            return _ClassFacts(
+                doubts=[Doubt(f"`{resolution.name}` makes part of it, which export rejects", Safety.MANUAL)]
+            )
         return _ClassFacts(stateful=True, doubts=[Doubt(f"what `{shown}` returns was not read")])
     owner, definition = found
     key = f"{owner.path}:{definition.lineno}"
@@ -204,9 +204,7 @@ def _class_of(view: ModuleView, node: ast.expr, project: Project) -> tuple[Modul
     return found[0], found[1].node
 
 
-def _torch_layer(
-    view: ModuleView, call: ast.Call, name: str, project: Project, path: tuple[str, ...]
-) -> _ClassFacts:
+def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, path: tuple[str, ...]) -> _ClassFacts:
     layer = name.removeprefix("torch.nn.")
     if layer in STATELESS_LAYERS:
         return _ClassFacts(parameters=1)
@@ -237,7 +235,9 @@ def _torch_layer(
             else:
                 facts.doubts.append(Doubt(f"a part of a `{layer}` was not read"))
         return facts
-    return _ClassFacts(stateful=True, doubts=[Doubt(f"`{name}` is not among the layers known to export like they trace")])
+    return _ClassFacts(
+        stateful=True, doubts=[Doubt(f"`{name}` is not among the layers known to export like they trace")]
+    )
 
 
 class _ClassReader:
@@ -298,7 +298,9 @@ class _ClassReader:
             return True
         self.facts.stateful = True
         if any(name in {"torch.jit.ScriptModule"} for name in names):
-            self.doubt(self.node, f"`{self.node.name}` is a `torch.jit.ScriptModule`, which export rejects", Safety.MANUAL)
+            self.doubt(
+                self.node, f"`{self.node.name}` is a `torch.jit.ScriptModule`, which export rejects", Safety.MANUAL
+            )
         elif self.node.decorator_list:
             self.doubt(self.node, f"`{self.node.name}` is decorated")
         else:
@@ -324,7 +326,11 @@ class _ClassReader:
             case ast.Expr(value=ast.Call() as call):
                 self._init_call(call)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+                if (
+                    isinstance(target, ast.Attribute)
+                    and isinstance(target.value, ast.Name)
+                    and target.value.id == "self"
+                ):
                     self._init_attribute(target.attr, value)
                 elif not isinstance(target, ast.Name):
                     self.doubt(statement, "`__init__` assigns to something that was not followed")
@@ -464,11 +470,16 @@ class _BodyReader:
         self.expression(value)
 
     def _loop(self, target: ast.expr, iterable: ast.expr) -> None:
-        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in {
-            "enumerate",
-            "zip",
-            "reversed",
-        }:
+        if (
+            isinstance(iterable, ast.Call)
+            and isinstance(iterable.func, ast.Name)
+            and iterable.func.id
+            in {
+                "enumerate",
+                "zip",
+                "reversed",
+            }
+        ):
             sources = iterable.args
         else:
             sources = [iterable]
@@ -490,8 +501,10 @@ class _BodyReader:
                     return False
             elif isinstance(child, ast.Attribute):
                 attribute = _self_attribute(child)
-                if attribute is None or attribute == "training" or attribute not in (
-                    self.owner.plain | self.owner.submodules
+                if (
+                    attribute is None
+                    or attribute == "training"
+                    or attribute not in (self.owner.plain | self.owner.submodules)
                 ):
                     return False
             elif isinstance(child, ast.Call) and not (isinstance(child.func, ast.Name) and child.func.id == "len"):

@@ -124,12 +124,12 @@ def _sizes(view: ModuleView, node: ast.expr, depth: int) -> tuple[int | None, ..
         sizes = node.args[:1]
     elif resolution.name == "torch.randint":
         keyword = next((k.value for k in node.keywords if k.arg == "size"), None)
-        shapes = [arg for arg in node.args if isinstance(arg, (ast.Tuple, ast.List))]
+        shapes: list[ast.expr] = [arg for arg in node.args if isinstance(arg, (ast.Tuple, ast.List))]
         sizes = [keyword] if keyword is not None else shapes[:1]
     if not sizes or any(isinstance(size, ast.Starred) for size in sizes):
         return None
     if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
-        sizes = sizes[0].elts
+        sizes = list(sizes[0].elts)
     elif len(sizes) == 1 and _integer(view, sizes[0]) is None:
         return None  # one variable may be a whole shape
     return tuple(_integer(view, size) for size in sizes)

@@ -34,7 +34,8 @@ class ScriptingRecord:
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
-    scripts, traces = [], []
+    scripts: list[int] = []
+    traces: list[int] = []
     for use in view.uses(SCRIPTING | TRACING):
         if use.kind in {"import", "annotation", "isinstance", "string"}:
             continue

@@ -73,9 +73,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=tuple(plan.groups))
         return
     safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
-    advice = f"Needs review: {_sentence(plan.assumptions)}" if plan.assumptions else None
+    review = f"Needs review: {_sentence(plan.assumptions)}" if plan.assumptions else None
     fix = Fix("Capture with `torch.export.export`", safety, tuple(plan.rewrites), needs=_NEEDS)
-    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice, fix, groups=tuple(plan.groups))
+    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, review, fix, groups=tuple(plan.groups))
 
 
 class _Refused(Exception):
@@ -103,6 +103,7 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
         plan.weigh(f"the traced value {obstacle.reason} (line {line})", obstacle.safety)
     for called in life.calls:
         _weigh_call(plan, called, len(inputs.tensors) if inputs.form != "unknown" else None)
+
     def spell(name: str, at: ast.AST) -> Spelling:
         spelling = view.spell(name, at, use)
         if spelling is None:
@@ -112,8 +113,8 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
     export = spell("torch.export.export", call)
     auto = spell("torch.export.Dim.AUTO", call)
     plan.rewrites += [*export.imports, *auto.imports]
-    saved, called = bool(life.saves), bool(life.calls) or not life.saves
-    both = saved and called and life.form == "bound"
+    is_called = bool(life.calls) or not life.saves
+    both = bool(life.saves) and is_called and life.form == "bound"
     plan.rewrites.append(
         EditCall(
             view.span(call),
@@ -125,7 +126,7 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
                 ("dynamic_shapes", _dynamic_shapes(view, inputs, auto.text)),
                 *((("strict", Template("False")),) if context.settings.min_torch < _NON_STRICT_BY_DEFAULT else ()),
             ),
-            outer=None if both or not called else "$call.module()",
+            outer=None if both or not is_called else "$call.module()",
         )
     )
     if isinstance(example, ast.expr) and not call.args[1:]:
@@ -146,9 +147,9 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
     for save in life.saves:
         artifact = read_artifact(view, save.path, context.project)
         plan.groups += artifact.group()
-        obstacle = artifact.obstacle()
-        if obstacle is not None:
-            plan.assumptions.append(obstacle.rstrip("."))
+        reason = artifact.obstacle()
+        if reason is not None:
+            plan.assumptions.append(reason.rstrip("."))
         writer = spell("torch.export.save", save.call)
         plan.rewrites += [*writer.imports, *artifact.new_path(view, save.path)]
         value = Template(program) if program else Template("$v", (("v", view.span(save.value)),))
@@ -218,9 +219,7 @@ def _weigh_module(plan: _Plan, captured: CapturedModule, inputs: ExampleInputs, 
             "model once (BatchNorm statistics and the random state move), which export does not"
         )
     if captured.parameters is not None and inputs.form != "unknown" and captured.parameters != len(inputs.tensors):
-        raise _Refused(
-            f"`forward` takes {captured.parameters} inputs and the trace gives {len(inputs.tensors)}"
-        )
+        raise _Refused(f"`forward` takes {captured.parameters} inputs and the trace gives {len(inputs.tensors)}")
 
 
 def _weigh_inputs(plan: _Plan, inputs: ExampleInputs) -> None:
@@ -328,6 +327,10 @@ RULE = Rule(
     check=_check,
     deprecated=DEPRECATED,
     collectors=(COLLECTOR,),
-    sources=(*SOURCES, EXPORT_DOCS, "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21"),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
+    ),
     examples=EXAMPLES,
 )

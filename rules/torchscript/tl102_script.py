@@ -64,7 +64,11 @@ RULE = Rule(
     deprecated=DEPRECATED,
     sources=(*SOURCES, EXPORT_DOCS),
     examples=(
-        Bad("import torch\n\n\n@torch.jit.script\ndef f(x):\n    return x + 1\n", safety="manual", why="function decorator"),
+        Bad(
+            "import torch\n\n\n@torch.jit.script\ndef f(x):\n    return x + 1\n",
+            safety="manual",
+            why="function decorator",
+        ),
         Bad("from torch.jit import script\n\nnet = script(object())\nnet(1)\n", safety="manual", why="called only"),
         Bad("from torch import jit\n\njit.script(object()).save('x.pt')\n", safety="manual", why="saved"),
         Bad("import torch\n\nnets = map(torch.jit.script, [])\n", safety="manual", why="passed as a function"),

@@ -101,9 +101,8 @@ def _weigh(view: ModuleView, call: ast.Call, life: ValueLife, artifact: Artifact
             )
         elif not artifact.writers or any(site.moved for _, site in artifact.writers):
             assumptions.append("`map_location` can be dropped only if the program was exported on the CPU")
-    if life.evals or life.outer is not call:
-        if not artifact.writers:
-            assumptions.append("`.eval()` is dropped; the program has to be exported in eval mode")
+    if (life.evals or life.outer is not call) and not artifact.writers:
+        assumptions.append("`.eval()` is dropped; the program has to be exported in eval mode")
     for item in life.obstacles:
         target = refusals if item.safety is Safety.MANUAL else assumptions
         target.append(f"the loaded value {item.reason} (line {item.node.lineno})")
@@ -128,7 +127,7 @@ def _is_cpu(view: ModuleView, node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == "cpu"
 
 
-_HEAD = '''\
+_HEAD = """\
 import torch
 
 
@@ -145,7 +144,7 @@ def save():
     torch.manual_seed(0)
     net = Net().eval()
     example = torch.rand(4, 3)
-'''
+"""
 _RUN = "save()\nresult = [serve(torch.ones(n, 3)) for n in (4, 7, 4)]"
 _EXPORT = "torch.export.export(net, (example,), dynamic_shapes=([torch.export.Dim.AUTO] * 2,))"
 
@@ -183,14 +182,17 @@ RULE = Rule(
             run=_RUN,
         ),
         Bad(
-            'import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = '
+            "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
             "torch.jit.load(PATH, map_location=torch.device('cpu')).eval()  # on the CPU\n    return model(x)\n",
-            'import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = '
+            "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
             "torch.export.load(PATH).module()  # on the CPU\n    return model(x)\n",
             why="path constant of another file, CPU location",
             files=(
-                ("train.py", _HEAD.replace("import torch\n", 'import torch\n\nPATH = "net.pt"\n', 1)
-                 + "    traced = torch.jit.trace(net, example)\n    torch.jit.save(traced, PATH)\n"),
+                (
+                    "train.py",
+                    _HEAD.replace("import torch\n", 'import torch\n\nPATH = "net.pt"\n', 1)
+                    + "    traced = torch.jit.trace(net, example)\n    torch.jit.save(traced, PATH)\n",
+                ),
             ),
             run=_RUN,
         ),

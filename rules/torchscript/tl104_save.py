@@ -43,11 +43,20 @@ RULE = Rule(
     collectors=(COLLECTOR,),
     sources=(*SOURCES, EXPORT_DOCS),
     examples=(
-        Bad("import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", safety="manual", why="a parameter"),
-        Bad("import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", safety="manual", why="a scripted value"),
+        Bad(
+            "import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n",
+            safety="manual",
+            why="a parameter",
+        ),
+        Bad(
+            "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", safety="manual", why="a scripted value"
+        ),
         Bad("from torch import jit as J\n\nsaver = J.save\n", safety="manual", why="passed as a function"),
         Ok("import torch\n\njit = {}\ntorch.save(jit, 'x')\n", "torch.save"),
         Ok("class jit:\n    @staticmethod\n    def save(a, b): ...\n\n\njit.save(1, 2)\n", "an own class named jit"),
-        Ok("import torch\n\nt = torch.jit.trace(1, 2)\ntorch.jit.save(t, 'x')\n", "TL101 reports the trace and its save"),
+        Ok(
+            "import torch\n\nt = torch.jit.trace(1, 2)\ntorch.jit.save(t, 'x')\n",
+            "TL101 reports the trace and its save",
+        ),
     ),
 )

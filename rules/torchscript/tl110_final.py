@@ -36,7 +36,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, fix=fix)
 
 
-_MODULE = '''\
+_MODULE = """\
 class Net(torch.nn.Module):
     width: {final}[int]
 
@@ -46,7 +46,7 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return x * self.width
-'''
+"""
 _RUN = "result = (Net()(torch.ones(2)), torch.jit.script(Net())(torch.ones(2)))"
 
 RULE = Rule(

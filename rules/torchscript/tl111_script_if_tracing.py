@@ -33,15 +33,15 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
     branch = next((node for node in ast.walk(function) if isinstance(node, _BRANCHES)), None)
-    advice = None
+    review = None
     if branch is not None:
-        advice = (
+        review = (
             f"Needs review: the function branches or loops on line {branch.lineno}, which scripting kept and "
             "`torch.export` fixes for the example inputs; `torch.cond` keeps a branch."
         )
     safety = Safety.UNSAFE if branch is not None else Safety.SAFE
     fix = Fix("Remove the decorator", safety, (DropDecorator(view.span(decorator)),))
-    yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, advice, fix)
+    yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, review, fix)
 
 
 _BODY = "def scale(x):\n    return x * x.shape[0]\n"
@@ -90,7 +90,10 @@ RULE = Rule(
             safety="manual",
             why="the project still traces",
         ),
-        Ok("def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n", "an own decorator"),
+        Ok(
+            "def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n",
+            "an own decorator",
+        ),
         Ok("import torch\n\n\n@torch.compile\ndef jit(x):\n    return x\n", "torch.compile"),
         Ok('"""@torch.jit.script_if_tracing"""\n', "a docstring"),
     ),

@@ -51,7 +51,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield from decorator_findings(use, context, "TL112", message, blocker)
 
 
-_BODY = '''\
+_BODY = """\
 class Net(torch.nn.Module):
     def forward(self, x):
         return self.helper(x)
@@ -59,7 +59,7 @@ class Net(torch.nn.Module):
     @{decorator}
     def helper(self, x):
         return x + 1
-'''
+"""
 _RUN = "result = Net()(torch.ones(2))"
 
 RULE = Rule(

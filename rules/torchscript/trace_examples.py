@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchlift.rules.rule import Bad, Ok
 from torchlift.versions import TorchVersion
 
-_CLASS = '''\
+_CLASS = """\
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -16,12 +16,12 @@ class Net(torch.nn.Module):
 
 
 torch.manual_seed(0)
-'''
+"""
 _HEAD = f"import torch\n\n\n{_CLASS}net = Net()\nnet.eval()\n"
 _BATCHES = "result = [traced(torch.ones(n, 3)) for n in (4, 7, 4, 1)]"
 _SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2,)"
 _EXPORT = f"torch.export.export(net, (torch.rand(4, 3),), {_SHAPES})"
-_TWO = '''\
+_TWO = """\
 import torch
 
 
@@ -31,7 +31,7 @@ class Two(torch.nn.Module):
 
 
 net = Two()
-'''
+"""
 _TWO_SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2, [torch.export.Dim.AUTO] * 2)"
 
 
@@ -85,7 +85,8 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         run=_BATCHES,
     ),
     Bad(
-        _HEAD + "example = torch.rand(4, 3)\nwith torch.no_grad():\n    traced = torch.jit.trace(net, example).eval()\n",
+        _HEAD
+        + "example = torch.rand(4, 3)\nwith torch.no_grad():\n    traced = torch.jit.trace(net, example).eval()\n",
         _HEAD
         + "example = torch.rand(4, 3)\nwith torch.no_grad():\n"
         + f"    traced = torch.export.export(net, (example,), {_SHAPES}).module()\n",
@@ -94,7 +95,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD
-        + 'traced = torch.jit.trace(net, torch.rand(4, 3))\nassert traced(torch.ones(2, 3)).shape == (2, 4)\n'
+        + "traced = torch.jit.trace(net, torch.rand(4, 3))\nassert traced(torch.ones(2, 3)).shape == (2, 4)\n"
         + 'torch.jit.save(traced, "net.pt")\nloaded = torch.jit.load("net.pt")\n',
         _HEAD
         + f"traced_program = {_EXPORT}\ntraced = traced_program.module()\n"
@@ -124,13 +125,18 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(
         _TWO + "traced = torch.jit.trace(net, (torch.rand(4, 3), torch.rand(4, 5)))\n",
         _TWO
-        + "traced = torch.export.export(net, (torch.rand(4, 3), torch.rand(4, 5)), " + _TWO_SHAPES + ").module()\n",
+        + "traced = torch.export.export(net, (torch.rand(4, 3), torch.rand(4, 5)), "
+        + _TWO_SHAPES
+        + ").module()\n",
         why="two inputs, no layer that cares about eval",
         run="result = [traced(torch.ones(n, 3), torch.ones(n, 5)) for n in (4, 7)]",
     ),
     Bad(
         _TWO + "x = torch.rand(4, 3)\ntraced = torch.jit.trace(net, [x, x])\n",
-        _TWO + "x = torch.rand(4, 3)\ntraced = torch.export.export(net, (x, x.clone()), " + _TWO_SHAPES + ").module()\n",
+        _TWO
+        + "x = torch.rand(4, 3)\ntraced = torch.export.export(net, (x, x.clone()), "
+        + _TWO_SHAPES
+        + ").module()\n",
         why="a list that holds one tensor twice",
         run="result = [traced(torch.ones(n, 3), 3 * torch.ones(n, 3)) for n in (4, 7)]",
     ),
@@ -206,7 +212,11 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="keyword example inputs",
     ),
     Bad(_HEAD + "trace = torch.jit.trace\n", safety="manual", why="the function itself is passed around"),
-    Bad("import torch\nfrom unittest import mock\n\nmock.patch('torch.jit.trace')\n", safety="manual", why="patch target"),
+    Bad(
+        "import torch\nfrom unittest import mock\n\nmock.patch('torch.jit.trace')\n",
+        safety="manual",
+        why="patch target",
+    ),
     Ok("import jax\n\njit = jax.jit(lambda x: x)\njax.make_jaxpr(jit)\n", "another jit"),
     Ok("import numpy\n\njit = numpy.zeros(3)\njit.trace(0)\n", "trace of a matrix"),
     Ok("import torch\n\n\ndef f(torch):\n    return torch.jit.trace(1, 2)\n", "a parameter named torch"),

@@ -196,7 +196,9 @@ def _classify_attribute(
         )
     elif called and attribute.attr in _MOVES:
         life.obstacles.append(
-            Obstacle(read, f"is moved with `.{attribute.attr}()`; devices and dtypes inside its graph stay", Safety.UNSAFE)
+            Obstacle(
+                read, f"is moved with `.{attribute.attr}()`; devices and dtypes inside its graph stay", Safety.UNSAFE
+            )
         )
     else:
         life.obstacles.append(

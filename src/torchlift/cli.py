@@ -9,7 +9,11 @@ import click
 from torchlift import __version__
 
 _COMMANDS = {
-    "migrate": ("torchlift.migrate.cli", "migrate", "Find code that breaks on a newer torch, and rewrite what is safe."),
+    "migrate": (
+        "torchlift.migrate.cli",
+        "migrate",
+        "Find code that breaks on a newer torch, and rewrite what is safe.",
+    ),
     "rule": ("torchlift.migrate.rule_command", "rule", "Explain a rule: what, why, examples, sources."),
     "rules": ("torchlift.migrate.rule_command", "rules", "List all rules."),
 }

@@ -138,7 +138,16 @@ class EditComment:
     text: str = ""
 
 
-Rewrite = EditComment | ReplaceExpression | EditCall | DeleteStatement | InsertStatements | DropDecorator | EditImport | AddImport
+Rewrite = (
+    EditComment
+    | ReplaceExpression
+    | EditCall
+    | DeleteStatement
+    | InsertStatements
+    | DropDecorator
+    | EditImport
+    | AddImport
+)
 
 
 @dataclass(frozen=True, slots=True)

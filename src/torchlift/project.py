@@ -193,7 +193,8 @@ class Project:
         meaning = exports.names.get(rest[0])
         if meaning is None and rest[0] not in exports.names:
             through_stars = {
-                self.translate(f"{module}.{rest[0]}", path) or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
+                self.translate(f"{module}.{rest[0]}", path)
+                or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
                 for module in exports.stars
             } - {None}
             meaning = through_stars.pop() if len(through_stars) == 1 else None
@@ -210,7 +211,9 @@ class Project:
             self._exports[path] = _NO_EXPORTS
             if view is not None:
                 names = {
-                    name: meanings.pop() if len(meanings := {self._meaning(view, item) for item in bound}) == 1 else None
+                    name: meanings.pop()
+                    if len(meanings := {self._meaning(view, item) for item in bound}) == 1
+                    else None
                     for name, bound in view.scopes.module.bindings.items()
                 }
                 stars = tuple(module for module in map(view.absolute, view.scopes.stars) if module)

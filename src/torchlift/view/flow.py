@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from torchlift.view.scopes import Binding, Scope
 
@@ -60,7 +61,7 @@ class ReachingDefinitions:
             return state
         new: frozenset[Binding] = frozenset() if binding.kind == "delete" else frozenset((binding,))
         for seen in self._trying:
-            seen |= new
+            seen.update(new)
         return new
 
     def _block(self, statements: Sequence[ast.stmt], state: State) -> State:
@@ -86,13 +87,13 @@ class ReachingDefinitions:
                 if any(_swallows(item.context_expr) for item in node.items):
                     inside: set[Binding] = set(state or ())
                     self._trying.append(inside)
-                    after = self._block(node.body, state)
+                    finished = self._block(node.body, state)
                     self._trying.pop()
-                    return _join(after, frozenset(inside))
+                    return _join(finished, frozenset(inside))
                 return self._block(node.body, state)
             case ast.Match():
                 state = self._expression(node.subject, state)
-                after: State = state
+                after = state
                 for case in node.cases:
                     branch = state
                     for child in ast.walk(case.pattern):
@@ -148,7 +149,11 @@ class ReachingDefinitions:
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
-                        state = self._store(child, state) if isinstance(node, ast.Delete) else self._expression(child, state)
+                        state = (
+                            self._store(child, state)
+                            if isinstance(node, ast.Delete)
+                            else self._expression(child, state)
+                        )
                 return state
 
     def _loop(
@@ -175,7 +180,7 @@ class ReachingDefinitions:
         finished = None if endless else self._block(orelse, entry)
         return _join(finished, loop.breaks)
 
-    def _try(self, node: ast.Try, state: State) -> State:
+    def _try(self, node: Any, state: State) -> State:
         inside: set[Binding] = set(state or ())
         self._trying.append(inside)
         out = self._block(node.body, state)

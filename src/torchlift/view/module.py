@@ -340,9 +340,10 @@ class ModuleView:
                 found.append(use)
         found.extend(self._import_uses(targets, translate))
         for constant in self.scopes.strings:
-            target = longest_target(public_name(constant.value), targets)
+            text = str(constant.value)
+            target = longest_target(public_name(text), targets)
             if target is not None:
-                found.append(Use(target, constant.value, "string", constant, None, self.scopes.module))
+                found.append(Use(target, text, "string", constant, None, self.scopes.module))
         return sorted(found, key=lambda use: (self.span(use.node), use.target))
 
     def _candidates(self, words: frozenset[str]) -> Iterator[Chain]:

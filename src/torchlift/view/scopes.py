@@ -117,7 +117,25 @@ class Chain:
 
 
 _SKIPPED_FIELDS = frozenset(
-    "ctx id attr arg op ops kind type_comment name names module level conversion asname rest simple is_async".split()
+    [
+        "ctx",
+        "id",
+        "attr",
+        "arg",
+        "op",
+        "ops",
+        "kind",
+        "type_comment",
+        "name",
+        "names",
+        "module",
+        "level",
+        "conversion",
+        "asname",
+        "rest",
+        "simple",
+        "is_async",
+    ]
 )
 _child_fields: dict[type, tuple[str, ...]] = {}
 
@@ -198,10 +216,10 @@ class ScopeTree:
         attributes = [node.attr]
         base: ast.expr = node.value
         while base.__class__ is ast.Attribute:
-            attributes.append(base.attr)  # type: ignore[attr-defined]
-            base = base.value  # type: ignore[attr-defined]
+            attributes.append(base.attr)
+            base = base.value
         if base.__class__ is ast.Name:
-            root: ast.Name = base  # type: ignore[assignment]
+            root: ast.Name = base
             self.chains.setdefault(root.id, []).append(Chain(root, node, tuple(reversed(attributes)), scope))
         else:
             self._stack.append((base, scope))
@@ -214,7 +232,7 @@ class ScopeTree:
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
         for target in node.targets:
             if target.__class__ is ast.Name:
-                name: ast.Name = target  # type: ignore[assignment]
+                name: ast.Name = target
                 scope.bind(Binding(name.id, "assign", name, scope, node.value, statement=node))
             else:
                 self._stack.append((target, scope))
