@@ -173,3 +173,11 @@ def test_an_import_that_another_file_needs_stays(tmp_path: Path) -> None:
     assert b"import unused" not in (new_bytes(alone, "marks.py") or b"import unused")
     shared = analyse_files(tmp_path / "shared", {"marks.py": script, "b.py": "from marks import unused\n"})
     assert b"from torch.jit import unused" in (new_bytes(shared, "marks.py") or b"")
+
+
+def test_a_module_that_torch_does_not_load_by_itself_is_not_named_without_its_import(tmp_path: Path) -> None:
+    code = "import torch\nfrom torch.distributed import _tensor\nx = _tensor.DTensor\n"
+    assert new_bytes(analyse_files(tmp_path / "a", {"a.py": code}), "a.py") is None
+    code = "import torch\nimport torch.distributed._tensor\nx = torch.distributed._tensor.DTensor\n"
+    new = new_bytes(analyse_files(tmp_path / "b", {"a.py": code}), "a.py")
+    assert new == code.replace("x = torch.distributed._tensor", "x = torch.distributed.tensor").encode()

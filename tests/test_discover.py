@@ -7,13 +7,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from torchlift.migrate import git as git_module
 from torchlift.migrate.discover import Discovery, discover, find_root
+
+Files = Mapping[str, str] | list[str]
+Make = Callable[[Files], Path]
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege")
 posix = pytest.mark.skipif(os.name == "nt", reason="not on this system")
@@ -30,7 +33,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def tree(folder: Path, files: Mapping[str, str] | list[str]) -> Path:
+def tree(folder: Path, files: Files) -> Path:
     for name in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +41,7 @@ def tree(folder: Path, files: Mapping[str, str] | list[str]) -> Path:
     return folder
 
 
-def repository(folder: Path, files: Mapping[str, str] | list[str], *, commit: bool = True) -> Path:
+def repository(folder: Path, files: Files, *, commit: bool = True) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     tree(folder, files)
@@ -53,16 +56,16 @@ def found(folder: Path, *names: str) -> list[str]:
 
 
 @pytest.fixture(params=["git", "walk"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[object]:
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Makes a project that is listed by git, or an equal one that is walked."""
 
-    def in_git(files: Mapping[str, str] | list[str]) -> Path:
+    def in_git(files: Files) -> Path:
         return repository(tmp_path / "project", files, commit=False)
 
-    def walked(files: Mapping[str, str] | list[str]) -> Path:
+    def walked(files: Files) -> Path:
         return tree(tmp_path / "project", files)
 
-    return in_git if request.param == "git" else walked  # type: ignore[return-value]
+    return in_git if request.param == "git" else walked
 
 
 @pytest.fixture
@@ -152,52 +155,52 @@ def test_the_root_is_real_however_it_is_reached(tmp_path: Path) -> None:
 # Folders
 
 
-def test_python_files_and_stubs_are_found_sorted(make: object) -> None:
-    project = make(["b.py", "a/z.pyi", "a/b.txt", "a/c.pyc", "Makefile", "é ü.py", "x.ipynb"])  # type: ignore[operator]
+def test_python_files_and_stubs_are_found_sorted(make: Make) -> None:
+    project = make(["b.py", "a/z.pyi", "a/b.txt", "a/c.pyc", "Makefile", "é ü.py", "x.ipynb"])
     assert found(project) == ["a/z.pyi", "b.py", "é ü.py"]
 
 
-def test_an_empty_folder_has_no_files(make: object) -> None:
-    project = make([])  # type: ignore[operator]
+def test_an_empty_folder_has_no_files(make: Make) -> None:
+    project = make([])
     project.mkdir(exist_ok=True)
     assert discover([project], project) == Discovery(project, ())
 
 
-def test_default_excludes_are_left_out(make: object) -> None:
+def test_default_excludes_are_left_out(make: Make) -> None:
     names = [".venv/a.py", "venv/a.py", "node_modules/a.py", "src/build/a.py", "dist/a.py", "p.egg-info/a.py"]
     names += ["__pycache__/a.py", ".tox/a.py", ".nox/a.py", ".eggs/a.py", "x/site-packages/a.py", ".hg/a.py"]
-    project = make([*names, "builder/a.py", "env/a.py", "a.py"])  # type: ignore[operator]
+    project = make([*names, "builder/a.py", "env/a.py", "a.py"])
     assert found(project) == ["a.py", "builder/a.py", "env/a.py"]
 
 
 @pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta/history"])
-def test_an_environment_is_known_by_its_content(make: object, mark: str) -> None:
-    project = make(["a.py", f"my/{mark}", "my/lib/b.py", "my_env/c.py"])  # type: ignore[operator]
+def test_an_environment_is_known_by_its_content(make: Make, mark: str) -> None:
+    project = make(["a.py", f"my/{mark}", "my/lib/b.py", "my_env/c.py"])
     assert found(project) == ["a.py", "my_env/c.py"]
     assert found(project, "my") == ["my/lib/b.py"]
 
 
-def test_the_project_itself_may_lie_in_an_environment(make: object) -> None:
-    project = make(["pyvenv.cfg", "a.py"])  # type: ignore[operator]
+def test_the_project_itself_may_lie_in_an_environment(make: Make) -> None:
+    project = make(["pyvenv.cfg", "a.py"])
     assert found(project) == ["a.py"]
 
 
-def test_patterns_replace_or_extend_the_default_ones(make: object) -> None:
-    project = make(["build/a.py", "gen/b.py", "src/gen/c.py", "d_pb2.py", "e.py"])  # type: ignore[operator]
+def test_patterns_replace_or_extend_the_default_ones(make: Make) -> None:
+    project = make(["build/a.py", "gen/b.py", "src/gen/c.py", "d_pb2.py", "e.py"])
     assert discover([project], project, exclude=["src/gen"]).files == ("build/a.py", "d_pb2.py", "e.py", "gen/b.py")
     assert discover([project], project, exclude=[]).files[0] == "build/a.py"
     assert discover([project], project, extend_exclude=["gen", "*_pb2.py"]).files == ("e.py",)
 
 
-def test_patterns_with_a_slash_may_be_relative_to_a_folder_above(make: object) -> None:
-    project = make(["gen/b.py", "e.py"])  # type: ignore[operator]
+def test_patterns_with_a_slash_may_be_relative_to_a_folder_above(make: Make) -> None:
+    project = make(["gen/b.py", "e.py"])
     given = [f"{project.name}/gen"]
     assert discover([project], project, extend_exclude=given, base=project.parent).files == ("e.py",)
     assert discover([project], project, extend_exclude=given).files == ("e.py", "gen/b.py")
 
 
-def test_gitignore_files_on_the_way_count(make: object) -> None:
-    project = make(  # type: ignore[operator]
+def test_gitignore_files_on_the_way_count(make: Make) -> None:
+    project = make(
         {
             ".gitignore": "*.gen.py\n/top.py\nout/\r\n!keep.gen.py\n# c.py\n",
             "a.gen.py": "",
@@ -219,8 +222,8 @@ def test_gitignore_files_on_the_way_count(make: object) -> None:
     assert len(everything.files) == 10
 
 
-def test_malformed_ignore_lines_are_passed_over(make: object) -> None:
-    project = make({".gitignore": "!\nx.py\n", "x.py": "", "y.py": ""})  # type: ignore[operator]
+def test_malformed_ignore_lines_are_passed_over(make: Make) -> None:
+    project = make({".gitignore": "!\nx.py\n", "x.py": "", "y.py": ""})
     assert found(project) == ["y.py"]
 
 
@@ -234,8 +237,8 @@ def test_the_private_exclude_file_of_a_repository_counts_without_git_too(
     assert found(project) == ["a.py"]
 
 
-def test_a_named_folder_is_listed_even_if_ignored_or_excluded(make: object) -> None:
-    project = make(  # type: ignore[operator]
+def test_a_named_folder_is_listed_even_if_ignored_or_excluded(make: Make) -> None:
+    project = make(
         {".gitignore": "out/\n", "out/a.py": "", "out/in/b.py": "", "build/c.py": "", "build/build/d.py": ""}
     )
     assert found(project) == []
@@ -245,21 +248,21 @@ def test_a_named_folder_is_listed_even_if_ignored_or_excluded(make: object) -> N
     assert found(project, ".", "build") == ["build/c.py"]
 
 
-def test_a_named_cache_folder_that_ignores_itself_is_listed(make: object) -> None:
-    project = make({".gitignore": ".cache/\n", ".cache/.gitignore": "*\n", ".cache/a.py": ""})  # type: ignore[operator]
+def test_a_named_cache_folder_that_ignores_itself_is_listed(make: Make) -> None:
+    project = make({".gitignore": ".cache/\n", ".cache/.gitignore": "*\n", ".cache/a.py": ""})
     assert found(project) == []
     assert found(project, ".cache") == [".cache/a.py"]
 
 
-def test_overlapping_folders_list_a_file_once(make: object) -> None:
-    project = make(["a/b/c.py", "a/d.py"])  # type: ignore[operator]
+def test_overlapping_folders_list_a_file_once(make: Make) -> None:
+    project = make(["a/b/c.py", "a/d.py"])
     assert found(project, "a", "a/b", ".", "a/d.py") == ["a/b/c.py", "a/d.py"]
 
 
-def test_odd_names_are_nothing_special(make: object) -> None:
+def test_odd_names_are_nothing_special(make: Make) -> None:
     names = ["[ab].py", "a b.py", "-x.py", "x'y.py", "ü/é.py", "*.py", "160000.py", " lead.py"]
     names += [] if os.name == "nt" else ["new\nline.py", 'quo"te.py', "back\\slash.py", ":(top)x.py", "tab\there.py"]
-    project = make(names)  # type: ignore[operator]
+    project = make(names)
     assert found(project) == sorted(names)
     sub = project / ":(glob)*[x]"
     if os.name != "nt":
@@ -268,8 +271,8 @@ def test_odd_names_are_nothing_special(make: object) -> None:
 
 
 @posix
-def test_names_that_are_not_unicode_can_be_opened(make: object) -> None:
-    project = make(["a.py"])  # type: ignore[operator]
+def test_names_that_are_not_unicode_can_be_opened(make: Make) -> None:
+    project = make(["a.py"])
     try:
         Path(os.fsdecode(os.fsencode(project) + b"/\xff.py")).write_text("x = 1\n")
     except OSError:
@@ -278,15 +281,15 @@ def test_names_that_are_not_unicode_can_be_opened(make: object) -> None:
     assert (project / odd).read_text() == "x = 1\n"
 
 
-def test_a_top_inside_the_work_tree_is_allowed(make: object) -> None:
-    project = make(["ü/sub/a.py", "ü/b.py", "c.py"])  # type: ignore[operator]
+def test_a_top_inside_the_work_tree_is_allowed(make: Make) -> None:
+    project = make(["ü/sub/a.py", "ü/b.py", "c.py"])
     assert discover([project / "ü"], project / "ü").files == ("b.py", "sub/a.py")
     assert discover([project / "ü" / "sub"], project / "ü").files == ("sub/a.py",)
 
 
 @posix
-def test_pipes_sockets_and_folders_called_like_modules_are_no_files(make: object) -> None:
-    project = make(["a.py", "d.py/b.py"])  # type: ignore[operator]
+def test_pipes_sockets_and_folders_called_like_modules_are_no_files(make: Make) -> None:
+    project = make(["a.py", "d.py/b.py"])
     os.mkfifo(project / "pipe.py")
     with socket.socket(socket.AF_UNIX) as server:
         here = Path.cwd()
@@ -304,8 +307,8 @@ def test_pipes_sockets_and_folders_called_like_modules_are_no_files(make: object
 
 
 @needs_links
-def test_a_link_to_a_file_of_the_project_is_that_file(make: object) -> None:
-    project = make(["a/real.py", "a/tool", ".venv/x.py"])  # type: ignore[operator]
+def test_a_link_to_a_file_of_the_project_is_that_file(make: Make) -> None:
+    project = make(["a/real.py", "a/tool", ".venv/x.py"])
     (project / "link.py").symlink_to("a/real.py")
     (project / "again.py").symlink_to("link.py")
     (project / "tool.py").symlink_to("a/tool")
@@ -315,8 +318,8 @@ def test_a_link_to_a_file_of_the_project_is_that_file(make: object) -> None:
 
 
 @needs_links
-def test_links_out_of_the_project_to_nowhere_and_to_themselves_are_passed_over(make: object) -> None:
-    project = make(["a.py"])  # type: ignore[operator]
+def test_links_out_of_the_project_to_nowhere_and_to_themselves_are_passed_over(make: Make) -> None:
+    project = make(["a.py"])
     tree(project.parent / "elsewhere", ["x.py"])
     (project / "out.py").symlink_to("../elsewhere/x.py")
     (project / "folder").symlink_to("../elsewhere")
@@ -329,16 +332,16 @@ def test_links_out_of_the_project_to_nowhere_and_to_themselves_are_passed_over(m
 
 
 @needs_links
-def test_a_named_link_to_a_folder_is_that_folder(make: object) -> None:
-    project = make(["real/a.py"])  # type: ignore[operator]
+def test_a_named_link_to_a_folder_is_that_folder(make: Make) -> None:
+    project = make(["real/a.py"])
     (project / "link").symlink_to("real")
     assert found(project, "link") == ["real/a.py"]
     assert found(project, "link/a.py") == ["real/a.py"]
 
 
 @needs_links
-def test_a_named_link_out_of_the_project_is_followed(make: object) -> None:
-    project = make(["a.py"])  # type: ignore[operator]
+def test_a_named_link_out_of_the_project_is_followed(make: Make) -> None:
+    project = make(["a.py"])
     tree(project.parent / "elsewhere", ["x.py"])
     (project / "out.py").symlink_to("../elsewhere/x.py")
     result = discover([project / "out.py"], project)
@@ -349,13 +352,13 @@ def test_a_named_link_out_of_the_project_is_followed(make: object) -> None:
 # Named files
 
 
-def test_a_named_file_is_taken_whatever_it_is_called(make: object) -> None:
-    project = make({".gitignore": "i.py\n", "i.py": "", "script": "", "build/x.py": "", "n.txt": ""})  # type: ignore[operator]
+def test_a_named_file_is_taken_whatever_it_is_called(make: Make) -> None:
+    project = make({".gitignore": "i.py\n", "i.py": "", "script": "", "build/x.py": "", "n.txt": ""})
     assert found(project, "i.py", "script", "build/x.py", "n.txt") == ["build/x.py", "i.py", "n.txt", "script"]
 
 
-def test_force_exclude_leaves_out_named_paths(make: object) -> None:
-    project = make(["build/x.py", "a.py", "build/in/y.py", "gen.py"])  # type: ignore[operator]
+def test_force_exclude_leaves_out_named_paths(make: Make) -> None:
+    project = make(["build/x.py", "a.py", "build/in/y.py", "gen.py"])
     named = [project / name for name in ("build/x.py", "a.py", "build/in", "gen.py")]
     result = discover(named, project, force_exclude=True, extend_exclude=["gen.*"])
     assert result.files == ("a.py",)
@@ -363,8 +366,8 @@ def test_force_exclude_leaves_out_named_paths(make: object) -> None:
     assert discover([project], project, force_exclude=True).files == ("a.py", "gen.py")
 
 
-def test_relative_paths_start_at_the_working_directory(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = make(["a/b.py", "c.py"])  # type: ignore[operator]
+def test_relative_paths_start_at_the_working_directory(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = make(["a/b.py", "c.py"])
     monkeypatch.chdir(project / "a")
     root = find_root([Path("../c.py"), Path("b.py")])
     assert discover([Path("b.py"), Path("../c.py")], project).files == ("a/b.py", "c.py")
@@ -380,8 +383,8 @@ def test_a_path_outside_moves_the_root_up(tmp_path: Path) -> None:
     assert result.files == ("first/a.py", "second/b.py")
 
 
-def test_a_missing_path_is_a_failure_and_the_others_are_listed(make: object) -> None:
-    project = make(["a.py"])  # type: ignore[operator]
+def test_a_missing_path_is_a_failure_and_the_others_are_listed(make: Make) -> None:
+    project = make(["a.py"])
     result = discover([project / "no.py", project / "a.py", project / "a.py" / "b.py"], project)
     assert result.files == ("a.py",)
     assert [(failure.path, failure.stage) for failure in result.failures] == [
@@ -392,8 +395,8 @@ def test_a_missing_path_is_a_failure_and_the_others_are_listed(make: object) -> 
 
 
 @needs_links
-def test_named_links_to_nowhere_and_to_themselves_are_failures(make: object) -> None:
-    project = make([])  # type: ignore[operator]
+def test_named_links_to_nowhere_and_to_themselves_are_failures(make: Make) -> None:
+    project = make([])
     project.mkdir(exist_ok=True)
     (project / "gone.py").symlink_to("nothing")
     (project / "loop.py").symlink_to("loop.py")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import (
@@ -10,6 +11,7 @@ from torchlift.finding import (
     DropDecorator,
     EditCall,
     EditImport,
+    InsertStatements,
     ReplaceExpression,
     Rewrite,
 )
@@ -18,8 +20,16 @@ from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 
 
-def unused_imports(project: Project, view: ModuleView, rewrites: Iterable[Rewrite]) -> list[EditImport]:
-    """Removals of `from torch... import name` names that nothing would use any more after `rewrites`.
+_WORD = re.compile(r"(?<![.$\w])\w+")
+
+# Packages that a rewrite can leave behind altogether; `import torch` itself always stays.
+_LEFT_BEHIND = frozenset({"functorch"})
+
+
+def unused_imports(
+    project: Project, view: ModuleView, rewrites: Iterable[Rewrite]
+) -> list[EditImport | DeleteStatement]:
+    """Removals of `from torch... import name` names, and of modules, that nothing would use after `rewrites`.
 
     A name stays if other code may import it from here: in a package's `__init__`, in `__all__`, or when another file of
     the project mentions both this module and the name.
@@ -27,7 +37,8 @@ def unused_imports(project: Project, view: ModuleView, rewrites: Iterable[Rewrit
     rewrites = list(rewrites)
     edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
     gone = list(_removed(rewrites))
-    removals = []
+    written = {word for text in _new_texts(rewrites) for word in _WORD.findall(text)}
+    removals: list[EditImport | DeleteStatement] = []
     for scope in view.scopes.scope_of.values():
         for bound in scope.bindings.values():
             for binding in bound:
@@ -38,15 +49,37 @@ def unused_imports(project: Project, view: ModuleView, rewrites: Iterable[Rewrit
                 reads = [view.span(read) for read, _ in view.reads_of(binding)]
                 if (
                     reads
+                    and binding.name not in written
                     and (span, binding.node.name) not in edited
                     and all(any(area.contains(read) for area in gone) for read in reads)
                     and not _needed_elsewhere(project, view, binding)
                 ):
-                    removals.append(EditImport(span, binding.node.name, binding.name))
+                    if isinstance(binding.statement, ast.Import):
+                        removals.append(DeleteStatement(span))
+                    else:
+                        removals.append(EditImport(span, binding.node.name, binding.name))
     return removals
 
 
+def _new_texts(rewrites: Iterable[Rewrite]) -> Iterator[str]:
+    """Every text that the rewrites bring in."""
+    for rewrite in rewrites:
+        match rewrite:
+            case ReplaceExpression():
+                yield rewrite.template.text
+            case EditCall():
+                templates = [rewrite.function, *(t for _, t in rewrite.arguments), *(t for _, t in rewrite.add)]
+                yield from (template.text for template in templates if template is not None)
+                yield rewrite.outer or ""
+            case InsertStatements():
+                yield from rewrite.lines
+            case _:
+                pass
+
+
 def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
+    if isinstance(binding.statement, ast.Import):
+        return binding.imported in _LEFT_BEHIND and len(binding.statement.names) == 1
     if not isinstance(binding.statement, ast.ImportFrom) or binding.imported is None:
         return False
     return (view.absolute(binding.imported) or "").startswith("torch.")

@@ -35,7 +35,12 @@ def edit_import(text: str, edits: Sequence[EditImport]) -> ImportResult:
         raise CannotEdit("A star import cannot be changed name by name.")
     module = _module(statement)
     names = list(statement.names)
-    following: list[str] = []
+    following: dict[str, list[str]] = {}
+    targets = {edit.module for edit in edits}
+    if len(edits) == len(names) and len(targets) == 1 and None not in targets:
+        # Every name moves to the same place, so the statement itself moves.
+        module = edits[0].module or module
+        statement = statement.with_changes(module=_dotted(module), relative=[])
     for edit in edits:
         index = _index(names, edit)
         if edit.module is None:
@@ -52,10 +57,11 @@ def edit_import(text: str, edits: Sequence[EditImport]) -> ImportResult:
             names[0] = _alias(new_name, new_bound).with_changes(comma=names[0].comma)
         else:
             names = _without(names, index)
-            following.append(f"from {edit.module} import {clause}")
+            following.setdefault(edit.module, []).append(clause)
+    added = tuple(f"from {name} import {', '.join(clauses)}" for name, clauses in following.items())
     if not names:
-        return ImportResult(None, tuple(following))
-    return ImportResult(render(statement.with_changes(names=names)), tuple(following))
+        return ImportResult(None, added)
+    return ImportResult(render(statement.with_changes(names=names)), added)
 
 
 def _module(statement: cst.ImportFrom) -> str:

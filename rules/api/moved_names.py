@@ -1,11 +1,13 @@
-"""Table of torch names that moved: the new name is the same object, or a function that does the same.
+"""Table of torch names that moved: the new name is the same object, or the old one only forwards to it.
 
-Every row was checked against the torch 2.13.0 sources and by calling both names; `tests/test_moved_names.py` does it
-again. `since` is the first release known to have the new name.
+Every row was checked against the Python sources of the wheels 1.4.0 to 2.15.0 (each `.0` minor), read 2026-11-21, and by
+calling both names on torch 2.13.0; `tests/test_moved_names.py` calls them again. `since` is the first release whose
+sources have the new name; 1.4 stands for "1.4 or earlier".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchlift.versions import TorchVersion
@@ -19,26 +21,181 @@ class MovedName:
         old: qualified old name.
         new: qualified new name.
         since: first release with the new name.
-        source: evidence.
+        source: where the old name says that it moved, in torch 2.13.0 unless noted.
+        example: expression over `f` that calls it, with the same result for both names; empty where `old is new`.
         deprecated: release that deprecated the old name, if known.
         removed: release that removed the old name, if it is gone.
-        note: what else a user should know.
+        triggers: text of which one stands in every file that uses the old name; its last part unless given.
     """
 
     old: str
     new: str
     since: TorchVersion
     source: str
+    example: str = ""
     deprecated: TorchVersion | None = None
     removed: TorchVersion | None = None
-    note: str = ""
+    triggers: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the prefilter looks for."""
+        return self.triggers or (self.old.rpartition(".")[2],)
+
+
+_EARLY = TorchVersion(1, 4)
+
+
+def _initialisers() -> Iterator[MovedName]:
+    examples = {
+        "uniform": "f(torch.ones(3, 4))",
+        "normal": "f(torch.ones(3, 4))",
+        "constant": "f(torch.ones(3, 4), 2.0)",
+        "eye": "f(torch.ones(3, 4))",
+        "dirac": "f(torch.ones(3, 4, 5))",
+        "xavier_uniform": "f(torch.ones(3, 4), gain=2.0)",
+        "xavier_normal": "f(torch.ones(3, 4))",
+        "kaiming_uniform": "f(torch.ones(3, 4), mode='fan_out')",
+        "kaiming_normal": "f(torch.ones(3, 4))",
+        "orthogonal": "f(torch.ones(3, 4))",
+        "sparse": "f(torch.ones(3, 4), 0.5)",
+    }
+    for line, (name, example) in enumerate(examples.items(), 788):
+        yield MovedName(
+            f"torch.nn.init.{name}",
+            f"torch.nn.init.{name}_",
+            _EARLY,
+            f'torch/nn/init.py:{line}, FutureWarning "`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`."',
+            example,
+            # `uniform` and its like are everyday words; the module is always named beside them.
+            triggers=(f"init.{name}", "nn.init import", "init as"),
+        )
+
+
+def _functorch() -> Iterator[MovedName]:
+    examples = {
+        "vmap": "f(torch.sin)(torch.ones(3, 4))",
+        "grad": "f(lambda x: (x * x).sum())(torch.ones(3))",
+        "grad_and_value": "f(lambda x: (x * x).sum())(torch.ones(3))",
+        "vjp": "f(torch.sin, torch.ones(3))[0]",
+        "jvp": "f(torch.sin, (torch.ones(3),), (torch.ones(3),))",
+        "jacrev": "f(torch.sin)(torch.ones(3))",
+        "jacfwd": "f(torch.sin)(torch.ones(3))",
+        "hessian": "f(lambda x: (x * x * x).sum())(torch.ones(3))",
+        "functionalize": "f(lambda x: x.clone().add_(1))(torch.ones(3))",
+    }
+    for name, example in examples.items():
+        yield MovedName(
+            f"functorch.{name}",
+            f"torch.func.{name}",
+            TorchVersion(2, 0),
+            f'torch/_functorch/deprecated.py, FutureWarning "`functorch.{name}` is deprecated as of PyTorch 2.0"',
+            example,
+            deprecated=TorchVersion(2, 0),
+            triggers=("functorch",),
+        )
+
+
+def _distributed_tensor() -> Iterator[MovedName]:
+    names = ["DTensor", "distribute_tensor", "distribute_module", "Shard", "Replicate", "Partial", "Placement"]
+    names += ["empty", "full", "ones", "zeros", "rand", "randn"]
+    triggers = ("distributed._tensor", "distributed import _tensor")
+    shim = 'torch/distributed/_tensor/__init__.py: "DTensor has moved to torch.distributed.tensor"'
+    for name in names:
+        new = f"torch.distributed.tensor.{name}"
+        yield MovedName(f"torch.distributed._tensor.{name}", new, TorchVersion(2, 5), shim, triggers=triggers)
+    for name in ("DeviceMesh", "init_device_mesh"):
+        new = f"torch.distributed.device_mesh.{name}"
+        yield MovedName(f"torch.distributed._tensor.{name}", new, TorchVersion(2, 2), shim, triggers=triggers)
+
+
+def _sharded_data_parallel() -> Iterator[MovedName]:
+    # `fully_shard` is left out: there it is the name of a submodule and of the function in it.
+    for name in (
+        "FSDPModule",
+        "MixedPrecisionPolicy",
+        "CPUOffloadPolicy",
+        "OffloadPolicy",
+        "register_fsdp_forward_method",
+    ):
+        yield MovedName(
+            f"torch.distributed._composable.fsdp.{name}",
+            f"torch.distributed.fsdp.{name}",
+            TorchVersion(2, 6),
+            'torch/distributed/_composable/fsdp/__init__.py:1-3, "For backward compatibility"',
+            triggers=("_composable.fsdp", "_composable import"),
+        )
+
+
+def _cuda_memory() -> Iterator[MovedName]:
+    moved = {
+        "memory_cached": "memory_reserved",
+        "max_memory_cached": "max_memory_reserved",
+        "reset_max_memory_allocated": "reset_peak_memory_stats",
+        "reset_max_memory_cached": "reset_peak_memory_stats",
+    }
+    for old, new in moved.items():
+        yield MovedName(
+            f"torch.cuda.{old}",
+            f"torch.cuda.{new}",
+            _EARLY,
+            f"torch/cuda/memory.py: `torch.cuda.{old}` warns and calls `{new}` (forwards since 1.4.0)",
+            "FORWARDS",
+        )
 
 
 MOVED_NAMES: tuple[MovedName, ...] = (
     MovedName(
         "torch.ger",
         "torch.outer",
-        TorchVersion(1, 8),
-        'torch 2.13.0, torch/_torch_docs.py: "Alias of torch.outer. This function is deprecated"',
+        TorchVersion(1, 7),
+        'torch/_torch_docs.py:4986: "Alias of :func:`torch.outer`. This function is deprecated and will be removed"',
+        "f(torch.arange(3.0), torch.arange(2.0))",
+        deprecated=TorchVersion(1, 7),
+    ),
+    *_initialisers(),
+    MovedName(
+        "torch.nn.utils.clip_grad_norm",
+        "torch.nn.utils.clip_grad_norm_",
+        _EARLY,
+        "torch/nn/utils/clip_grad.py:240, FutureWarning, returns `clip_grad_norm_(...)` with all its arguments",
+        "f([torch.nn.Parameter(torch.ones(3))], 1.0)",
+    ),
+    MovedName(
+        "torch.nn.functional.upsample",
+        "torch.nn.functional.interpolate",
+        _EARLY,
+        "torch/nn/functional.py:4809, UserWarning, forwards its five arguments in order",
+        "f(torch.arange(8.0).reshape(1, 2, 2, 2), None, 2, 'bilinear', True)",
+        triggers=("F.upsample", "functional.upsample", "functional import", "functional as"),
+    ),
+    *_functorch(),
+    *(
+        MovedName(
+            f"torch.utils.data._utils.collate.{name}",
+            f"torch.utils.data.{name}",
+            TorchVersion(1, 11),
+            "torch/utils/data/dataloader.py:71-72 assigns one to the other",
+            triggers=("_utils.collate", "_utils import collate"),
+        )
+        for name in ("default_collate", "default_convert")
+    ),
+    MovedName(
+        "torch.utils.model_zoo.load_url",
+        "torch.hub.load_state_dict_from_url",
+        _EARLY,
+        "torch/utils/model_zoo.py:2 imports one as the other",
+        triggers=("model_zoo",),
+    ),
+    *_distributed_tensor(),
+    *_sharded_data_parallel(),
+    *_cuda_memory(),
+    MovedName(
+        "torch.onnx.utils.is_in_onnx_export",
+        "torch.onnx.is_in_onnx_export",
+        _EARLY,
+        "torch 2.8.0 has no such name in torch/onnx/utils.py any more; 2.7.0 imports one from the other",
+        "f()",
+        removed=TorchVersion(2, 8),
     ),
 )

@@ -11,6 +11,8 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 
+# Modules that `import torch` alone does not load (torch 2.13.0, fresh process).
+_NOT_LOADED = ("torch.distributed.tensor.", "torch.distributed.fsdp.")
 _ROWS = {row.old: row for row in MOVED_NAMES}
 
 
@@ -28,13 +30,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     rewrites = _rewrites(use, row, view)
     if rewrites is None:
         return
-    advice = row.note or None
     if not rewrites:
-        text = f"Write `{row.new}` here."
-        yield Finding("TL401", view.path, span, message, severity, f"{text} {advice}" if advice else text)
+        yield Finding("TL401", view.path, span, message, severity, f"Write `{row.new}` here.")
         return
     fix = Fix(f"Use `{row.new}`", Safety.SAFE, rewrites, needs=row.since)
-    yield Finding("TL401", view.path, span, message, severity, advice, fix)
+    yield Finding("TL401", view.path, span, message, severity, fix=fix)
 
 
 def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...] | None:
@@ -49,10 +49,21 @@ def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...]
         return None if binding is not None and binding.imported != row.old else ()
     if use.kind in {"string", "store", "delete"} or not isinstance(node, ast.Attribute):
         return ()
+    if row.new.startswith(_NOT_LOADED) and not _stays_imported(view, row.old):
+        return ()
     spelling = view.spell(row.new, node, use)
     if spelling is None:
         return ()
     return (ReplaceExpression(view.span(node), Template(spelling.text)), *spelling.imports)
+
+
+def _stays_imported(view: ModuleView, old: str) -> bool:
+    """Whether a plain `import` of the old module, which no fix removes, loads the new one too."""
+    module = old.rpartition(".")[0]
+    return any(
+        isinstance(node, ast.Import) and any(alias.name.startswith(module) for alias in node.names)
+        for node in view.tree.body
+    )
 
 
 def _import_rewrites(use: Use, binding: Binding, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...]:
@@ -82,7 +93,7 @@ def _may_rename(view: ModuleView, binding: Binding, new: str) -> bool:
 
 
 def _triggers() -> tuple[str, ...]:
-    return tuple(sorted({row.old.rpartition(".")[2] for row in MOVED_NAMES}))
+    return tuple(sorted({word for row in MOVED_NAMES for word in row.words}))
 
 
 _RUN = "result = f(torch.arange(3.0), torch.arange(2.0))"
@@ -143,7 +154,25 @@ RULE = Rule(
             "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n",
             safety="manual",
             why="the project supports a torch without the new name",
-            min_torch=TorchVersion(1, 7),
+            min_torch=TorchVersion(1, 6),
+        ),
+        Bad(
+            "import functorch\nimport torch\n\n\ndef f(a, b):\n    return functorch.vmap(torch.dot)(a, a)\n",
+            "import torch\n\n\ndef f(a, b):\n    return torch.func.vmap(torch.dot)(a, a)\n",
+            why="a module that is left without use",
+            run="result = f(torch.ones(3, 2), None)",
+        ),
+        Bad(
+            "import torch\nfrom functorch import grad, vmap\n\n\ndef f(a, b):\n    return vmap(grad(torch.sin))(a)\n",
+            "import torch\nfrom torch.func import grad, vmap\n\n\ndef f(a, b):\n    return vmap(grad(torch.sin))(a)\n",
+            why="all names of an import move together",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch\nfrom torch.nn import init\n\n\ndef f(a, b):\n    return init.constant(a, 3)\n",
+            "import torch\nfrom torch.nn import init\n\n\ndef f(a, b):\n    return init.constant_(a, 3)\n",
+            why="an imported submodule",
+            run=_RUN,
         ),
         Bad("from unittest import mock\n\nmock.patch('torch.ger')\n", safety="manual", why="a patch target"),
         Ok("import numpy as torch\n\ntorch.ger(1, 2)\n", "another module called torch"),
