@@ -74,9 +74,9 @@ def read_bounds(root: Path, start: Path | None = None) -> BoundsReport:
         start: folder inside it to begin with: a repository may hold several distributions. The first folder from
             there up to the root that names a lowest release decides.
     """
-    root = root.resolve()
+    root = _real(root)
     folders = [root]
-    if start is not None and root in (begin := start.resolve()).parents:
+    if start is not None and root in (begin := _real(start)).parents:
         folders = [
             folder for folder in (begin, *begin.parents) if folder.is_dir() and root in (folder, *folder.parents)
         ]
@@ -261,11 +261,11 @@ class _Reader:
     def _include(self, path: Path, name: str, place: str, strength: _Strength) -> None:
         if "://" in name:
             return
-        target = (path.parent / name).resolve()
-        if self.root not in target.parents:
+        target = _real(path.parent / name)
+        if self.root not in (target, *target.parents):
             self.notes.append(f"{place} includes {name}, which lies outside the project and was not read.")
         elif not target.is_file():
-            self.notes.append(f"{place} includes {name}, which does not exist.")
+            self.notes.append(f"{place} includes {name}, which is no file.")
         else:
             self._requirements(target, strength)
 
@@ -294,7 +294,7 @@ class _Reader:
         """Requirement files that the metadata declares to be the requirements."""
         for name in [names] if isinstance(names, str) else _list(names):
             if isinstance(name, str):
-                path = (self.folder / name.strip()).resolve()
+                path = _real(self.folder / name.strip())
                 if self.root in path.parents:
                     self._requirements(path, strength)
 
@@ -310,10 +310,7 @@ class _Reader:
             self.declarations.append(_Declaration(strength, demand.lowest, place))
 
     def _matching(self, patterns: Iterable[str]) -> list[Path]:
-        try:
-            found = {path.resolve() for pattern in patterns for path in self.folder.glob(pattern)}
-        except OSError:
-            return []
+        found = {_real(path) for pattern in patterns for path in self.folder.glob(pattern)}
         return sorted(path for path in found if self.root in path.parents)
 
     def _bytes(self, path: Path) -> bytes | None:
@@ -453,6 +450,11 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         pending = ""
     if pending.strip():
         yield begun, pending.strip()
+
+
+def _real(path: Path) -> Path:
+    """Without symbolic links. Not `Path.resolve`, which raises where a link leads back to itself."""
+    return Path(os.path.realpath(os.fspath(path).replace("\0", "")))
 
 
 def _decoded(data: bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -83,6 +82,7 @@ def migrate(
     input failed.
     """
     from torchlift.migrate.config import Config, ConfigError, load_config
+    from torchlift.migrate.parallel import calm_collector
     from torchlift.versions import TorchVersion
 
     if check and diff:
@@ -122,8 +122,7 @@ def migrate(
         allow_no_vcs=config.allow_no_vcs if allow_no_vcs is None else allow_no_vcs,
         jobs=config.jobs if jobs is None else jobs,
     )
-    # Syntax trees are large and short-lived; looking for cycles among them all the time is wasted.
-    gc.set_threshold(100_000, 20, 50)
+    calm_collector()
     mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
     result, root, given = _analyse(config, root, named, mode, stdin, from_flag=min_torch is not None)
     if mode == "write" and not stdin:

@@ -7,14 +7,31 @@ from collections.abc import Iterable
 
 
 class Prefilter:
-    """Finds the trigger words of rules in the raw bytes of a file; whole words only."""
+    """Finds the triggers of rules in the raw bytes of a file.
 
-    def __init__(self, words: Iterable[str]) -> None:
+    A trigger is a word, or text between word boundaries. `upsample & functional` matches where both stand; the first
+    one is searched, so it should be the rarer one.
+    """
+
+    def __init__(self, triggers: Iterable[str]) -> None:
+        self._companions: dict[bytes, list[bytes]] = {}
+        for trigger in sorted(set(triggers)):
+            word, _, companion = trigger.partition(" & ")
+            self._companions.setdefault(word.encode(), []).append(companion.encode())
         # Longest first, so that the alternation is independent of the order of the rules.
-        unique = sorted(set(words), key=lambda word: (-len(word), word))
-        alternatives = b"|".join(re.escape(word.encode()) for word in unique)
-        self._search = re.compile(rb"\b(?:" + alternatives + rb")\b").search if unique else None
+        words = sorted(self._companions, key=lambda word: (-len(word), word))
+        pattern = rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\b"
+        self._find = re.compile(pattern).finditer if words else None
 
     def matches(self, data: bytes) -> bool:
-        """Whether `data` holds one of the words."""
-        return self._search is not None and self._search(data) is not None
+        """Whether `data` holds one of the triggers."""
+        if self._find is None:
+            return False
+        missing: set[bytes] = set()
+        for match in self._find(data):
+            word = match.group()
+            if word not in missing:
+                if any(companion in data for companion in self._companions[word]):
+                    return True
+                missing.add(word)
+        return False

@@ -98,7 +98,7 @@ class Rule:
         deprecated: release that deprecated the pattern, if any.
         removed: release that removed it, if any.
         triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
-            given. A file without any trigger of any rule is never decoded.
+            given. `rare & other` stands for both together. A file without any trigger of any rule is never decoded.
         aliases: codes of other tools that select this rule.
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,

@@ -276,11 +276,14 @@ def test_a_kill_at_any_moment_leaves_one_whole_version(file: Path) -> None:
     """A separate program writes versions over and over and is killed at random moments."""
     versions = [bytes([65 + number]) * (700_000 + number) + b"\n" for number in range(4)]
     code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.write import write_atomic\n"
+        "import sys; from pathlib import Path; from time import monotonic\n"
+        "from torchlift.migrate.write import write_atomic\n"
         "versions = [bytes([65 + n]) * (700_000 + n) + b'\\n' for n in range(4)]\n"
-        "path = Path(sys.argv[1]); print('ready', flush=True)\n"
+        "path = Path(sys.argv[1])\n"
         "while True:\n"
-        "    for data in versions: write_atomic(path, data)"
+        "    begun = monotonic()\n"
+        "    for data in versions: write_atomic(path, data)\n"
+        "    print(monotonic() - begun, flush=True)"
     )
     file.write_bytes(versions[0])
     seen = set()
@@ -289,8 +292,7 @@ def test_a_kill_at_any_moment_leaves_one_whole_version(file: Path) -> None:
     for _ in range(40):
         with subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE) as program:
             assert program.stdout is not None
-            assert program.stdout.readline() == b"ready\n"
-            time.sleep(luck.uniform(0, 0.02))
+            time.sleep(luck.uniform(0, 1.5) * float(program.stdout.readline()))
             program.kill()
         data = file.read_bytes()
         assert data in versions

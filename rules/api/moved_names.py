@@ -25,7 +25,8 @@ class MovedName:
         example: expression over `f` that calls it, with the same result for both names; empty where `old is new`.
         deprecated: release that deprecated the old name, if known.
         removed: release that removed the old name, if it is gone.
-        triggers: text of which one stands in every file that uses the old name; its last part unless given.
+        triggers: text of which one stands in every file that uses the old name (see `Prefilter`); its last part unless
+            given.
     """
 
     old: str
@@ -167,7 +168,7 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         _EARLY,
         "torch/nn/functional.py:4809, UserWarning, forwards its five arguments in order",
         "f(torch.arange(8.0).reshape(1, 2, 2, 2), None, 2, 'bilinear', True)",
-        triggers=("F.upsample", "functional.upsample", "functional import", "functional as"),
+        triggers=("upsample & functional",),
     ),
     *_functorch(),
     *(

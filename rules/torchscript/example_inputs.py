@@ -132,6 +132,8 @@ def _sizes(view: ModuleView, node: ast.expr, depth: int) -> tuple[int | None, ..
         sizes = list(sizes[0].elts)
     elif len(sizes) == 1 and _integer(view, sizes[0]) is None:
         return None  # one variable may be a whole shape
+    if any(isinstance(size, ast.Starred) for size in sizes):
+        return None
     return tuple(_integer(view, size) for size in sizes)
 
 

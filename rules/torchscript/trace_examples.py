@@ -146,6 +146,11 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="inputs from an unpacking: their kind is not visible",
     ),
     Bad(
+        _HEAD + "shape = (3,)\nx = torch.rand((4, *shape))\ntraced = torch.jit.trace(net, x)\n",
+        safety="manual",
+        why="an unpacked shape: the rank is not visible",
+    ),
+    Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(1, 3))\n",
         _HEAD + f"traced = {_EXPORT.replace('rand(4', 'rand(1')}.module()\n",
         safety="unsafe",

@@ -18,7 +18,7 @@ from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView
 
 _KEPT_VIEWS = 24
-_KEPT_TEXT = 1_000_000
+_KEPT_TEXT = 400_000
 _MOST_TEXT = 1_000_000
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 

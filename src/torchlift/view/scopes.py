@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from typing import Any, Literal
+from weakref import ref
 
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 BindingKind = Literal[
@@ -29,7 +30,7 @@ class Binding:
         statement: the statement that binds, where there is one.
     """
 
-    __slots__ = ("imported", "kind", "name", "node", "scope", "statement", "value")
+    __slots__ = ("_scope", "imported", "kind", "name", "node", "statement", "value")
 
     def __init__(
         self,
@@ -44,16 +45,28 @@ class Binding:
         self.name = name
         self.kind = kind
         self.node = node
-        self.scope = scope
+        # Weak, so that a module's trees are freed the moment they are dropped and not when cycles are looked for.
+        self._scope = ref(scope)
         self.value = value
         self.imported = imported
         self.statement = statement
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that owns the name; it lives as long as the module's view does."""
+        scope = self._scope()
+        assert scope is not None, "a binding outlived its module"
+        return scope
+
+    @scope.setter
+    def scope(self, scope: Scope) -> None:
+        self._scope = ref(scope)
 
 
 class Scope:
     """A region with names of its own, as Python's scoping rules define them."""
 
-    __slots__ = ("bindings", "globals", "kind", "node", "nonlocals", "parent")
+    __slots__ = ("__weakref__", "bindings", "globals", "kind", "node", "nonlocals", "parent")
 
     def __init__(self, kind: ScopeKind, node: ast.AST, parent: Scope | None) -> None:
         self.kind = kind
