@@ -248,10 +248,13 @@ class _Listing:
             path = prefix + folder.removeprefix(skipped).rstrip("/")
             self.fail(path, f"It cannot be listed ({why}); allow reading it or exclude it.")
         listing = _GitListing([], [], [])
+        outer = os.fsencode(skipped)
         for entry in output.split(b"\0"):
             # `? path`, or a tag, mode, object and stage, a tab and the path.
             tracked = not entry.startswith(b"? ")
             name = entry.partition(b"\t")[2] if tracked else entry[2:]
+            if not name.startswith(outer):
+                continue
             if name.endswith(b"/") or (tracked and entry[1:8] == _SUBMODULE):
                 target = listing.repositories
             elif name.endswith(_SUFFIXES):
@@ -261,7 +264,7 @@ class _Listing:
                 name = name[: -len(next(mark for mark in _ENVIRONMENT_MARKS if name.endswith(mark)))]
             else:
                 continue
-            target.append(prefix + os.fsdecode(name.rstrip(b"/")).removeprefix(skipped))
+            target.append(prefix + os.fsdecode(name[len(outer) :].rstrip(b"/")))
         return listing
 
     def take_listing(self, listing: _GitListing, named: str) -> None:

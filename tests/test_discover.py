@@ -548,6 +548,13 @@ def test_many_named_folders_are_listed_with_one_command(tmp_path: Path, monkeypa
     assert len(calls) == 2
 
 
+def test_files_outside_the_top_are_never_taken_for_files_inside(tmp_path: Path) -> None:
+    names = [f"a_rather_long_folder_name_{number:04}" for number in range(900)]
+    files = [f"pkg/{name}/m.py" for name in names] + [f"{names[0]}/decoy.py"]
+    top = repository(tmp_path / "p", files, commit=False) / "pkg"
+    assert found(top, *names) == [f"{name}/m.py" for name in names]
+
+
 def test_thousands_of_files_take_little_time(tmp_path: Path) -> None:
     names = [f"package_{number // 30}/sub_{number % 3}/module_{number}.py" for number in range(3000)]
     project = repository(tmp_path / "p", names, commit=False)

@@ -25,22 +25,34 @@ TRACING = frozenset(f"torch.jit.{name}" for name in ("trace", "trace_module", "_
 }
 
 
+# Code that asks for the compiler, or helps it, expects to be compiled by somebody.
+EXPECTING = frozenset(
+    f"torch.jit.{name}"
+    for name in ("is_scripting", "is_tracing", "annotate", "Attribute", "isinstance", "_overload", "_overload_method")
+)
+
+
 @dataclass(frozen=True)
 class ScriptingRecord:
-    """Lines of one file that script or trace something."""
+    """Lines of one file that script or trace something, or expect to be scripted."""
 
     scripts: tuple[int, ...]
     traces: tuple[int, ...]
+    expects: tuple[int, ...] = ()
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
     scripts: list[int] = []
     traces: list[int] = []
-    for use in view.uses(SCRIPTING | TRACING):
+    expects: list[int] = []
+    for use in view.uses(SCRIPTING | TRACING | EXPECTING):
         if use.kind in {"import", "annotation", "isinstance", "string"}:
             continue
-        (scripts if use.target in SCRIPTING else traces).append(use.node.lineno)
-    return ScriptingRecord(tuple(scripts), tuple(traces)) if scripts or traces else None
+        kind = scripts if use.target in SCRIPTING else traces if use.target in TRACING else expects
+        kind.append(use.node.lineno)
+    if not scripts and not traces and not expects:
+        return None
+    return ScriptingRecord(tuple(scripts), tuple(traces), tuple(expects))
 
 
 COLLECTOR = Collector("torchscript.scripting", ("jit", "onnx", "SummaryWriter"), _collect)
@@ -53,4 +65,13 @@ def first_use(project: Project, *, tracing: bool) -> str | None:
         lines = [*record.scripts, *(record.traces if tracing else ())]
         if lines:
             return f"{path}:{min(lines)}"
+    return None
+
+
+def first_expectation(project: Project) -> str | None:
+    """`path:line` of the first place in the project that expects to be compiled to TorchScript."""
+    for path, record in sorted(project.records(COLLECTOR).items()):
+        assert isinstance(record, ScriptingRecord)
+        if record.expects:
+            return f"{path}:{min(record.expects)}"
     return None

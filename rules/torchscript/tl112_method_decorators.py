@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import DropDecorator, Finding, Fix, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.deprecation import DEPRECATED, SOURCES
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_expectation, first_use
 from torchlift.view import ModuleView, Use
 
 
@@ -38,8 +38,13 @@ def decorator_findings(use: Use, context: Context, code: str, message: str, bloc
             code, view.path, span, message, Severity.INFO, f"It has to stay as long as {blocker}; migrate that first."
         )
         return
-    rewrites = (DropDecorator(view.span(decorator)),)
-    yield Finding(code, view.path, span, message, Severity.INFO, fix=Fix("Remove the decorator", Safety.SAFE, rewrites))
+    expected = first_expectation(context.project)
+    advice = None
+    if expected is not None:
+        advice = f"Needs review: {expected} expects to be compiled, so users of this project may script the class."
+    safety = Safety.SAFE if expected is None else Safety.UNSAFE
+    fix = Fix("Remove the decorator", safety, (DropDecorator(view.span(decorator)),))
+    yield Finding(code, view.path, span, message, Severity.INFO, advice, fix)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -72,7 +77,8 @@ RULE = Rule(
     ),
     fix=(
         "Safe when no file of the project uses `torch.jit.script`, `ScriptModule` or a relative of theirs (for "
-        "`export`: nor `torch.jit.trace`). Otherwise the finding names the place that has to go first."
+        "`export`: nor `torch.jit.trace`). Otherwise the finding names the place that has to go first. Needs review when "
+        "code of the project expects to be compiled (`is_scripting()`, `annotate`, ...): then others may script it."
     ),
     targets=("torch.jit.ignore", "torch.jit.unused", "torch.jit.export"),
     triggers=("jit", "_jit_internal"),
@@ -98,6 +104,14 @@ RULE = Rule(
             "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore(drop=False)  # keep in Python"),
             "import torch\n\n\n" + _BODY.replace("    @{decorator}\n", ""),
             why="called decorator with a comment",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
+            "import torch\n\n\n"
+            + _BODY.replace("    @{decorator}\n", "").replace("x + 1", "x + torch.jit.is_scripting()"),
+            safety="unsafe",
+            why="the project expects to be scripted by others",
             run=_RUN,
         ),
         Bad(
