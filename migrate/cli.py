@@ -136,7 +136,9 @@ def migrate(
 
 def main() -> None:
     """Entry point of the `migrate` command."""
-    migrate(prog_name="migrate")
+    from torchlift.cli import run_command
+
+    run_command(migrate, "migrate")
 
 
 def _start(path: Path) -> Path:
@@ -222,9 +224,10 @@ def _analyse(
             raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None
         files: tuple[str, ...] = (relative,)
         failures: tuple[Failure, ...] = ()
+        nested: tuple[str, ...] = ()
     else:
         found = listing(named, root, force_exclude=config.force_exclude)
-        files, failures, root = found.files, found.failures, found.root
+        files, failures, root, nested = found.files, found.failures, found.root, found.nested
     target = config.target or LATEST
     progress = _Progress() if sys.stderr.isatty() else None
     options = RunOptions(
@@ -236,7 +239,7 @@ def _analyse(
         settings=Settings(target, config.min_torch or target),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
-        project_files=lambda: listing([root], root).files,
+        project_files=lambda: listing(sorted({_project_root([path]) for path in named}), root).files,
         guard=None if stdin else _guard(config, root),
         jobs=config.jobs or 0,
         want_edits=config.output_format == "json",
@@ -244,18 +247,22 @@ def _analyse(
         overlay=overlay,
     )
     if config.min_torch is None:
-        options = _with_bound(options)
+        options = _with_bound(options, _start(named[0]))
     result = analyse(options)
     if progress is not None:
         progress.clear()
+    if nested:
+        shown = ", ".join(nested[:3]) + (", ..." if len(nested) > 3 else "")
+        notes = (*result.notes, f"Repositories inside this one were left out; name them to include them: {shown}.")
+        result = replace(result, notes=notes)
     return replace(result, failures=(*failures, *result.failures)), root, overlay
 
 
-def _with_bound(options: RunOptions) -> RunOptions:
-    """Read the project's lower torch bound, but only once it matters."""
+def _with_bound(options: RunOptions, start: Path) -> RunOptions:
+    """The options with the lowest torch release that the metadata around `start` names, if it names one."""
     from torchlift.migrate.bounds import lowest_torch
 
-    bound = lowest_torch(options.root)
+    bound = lowest_torch(options.root, start)
     if bound is None:
         return options
     return replace(options, settings=replace(options.settings, min_torch=bound.version), min_torch_source=bound.source)

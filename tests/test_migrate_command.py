@@ -116,9 +116,9 @@ def test_json_names_every_finding_with_its_edits(repository: Path) -> None:
 
 
 def test_the_lowest_torch_of_the_project_is_read_from_its_metadata(repository: Path) -> None:
-    (repository / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=1.7"]\n')
+    (repository / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=1.6"]\n')
     done = run(repository, "migrate", "--check")
-    assert done.returncode == 1 and b"needs torch>=1.8" in done.stdout
+    assert done.returncode == 1 and b"needs torch>=1.7" in done.stdout
     assert b"[*]" not in done.stdout
     forced = run(repository, "migrate", "--check", "--min-torch", "2.0")
     assert b"[*]" in forced.stdout
@@ -128,10 +128,10 @@ def test_a_project_inside_a_repository_stands_for_itself(repository: Path) -> No
     inner = repository / "inner"
     inner.mkdir()
     (repository / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.0"]\n')
-    (inner / "pyproject.toml").write_text('[project]\nname = "y"\nversion = "1"\ndependencies = ["torch>=1.7"]\n')
+    (inner / "pyproject.toml").write_text('[project]\nname = "y"\nversion = "1"\ndependencies = ["torch>=1.6"]\n')
     (inner / "b.py").write_text(OLD)
     done = run(repository, "migrate", "--check", "inner")
-    assert b"needs torch>=1.8" in done.stdout
+    assert b"needs torch>=1.7" in done.stdout
 
 
 def test_selection_and_configuration(repository: Path) -> None:
@@ -206,3 +206,28 @@ def test_the_diff_of_a_project_below_applies_from_where_it_was_made(repository: 
     patch = run(repository, "migrate", "--diff", "inner").stdout
     subprocess.run(["git", "apply", "-"], cwd=repository, input=patch, check=True)
     assert (inner / "b.py").read_text() == NEW
+
+
+def test_a_defect_is_told_in_a_sentence_and_is_not_mistaken_for_findings(repository: Path) -> None:
+    code = (
+        "import torchlift.migrate.run as run\n"
+        "def broken(options):\n    raise ZeroDivisionError('by design')\n"
+        "run.analyse = broken\n"
+        "import sys; sys.argv = ['torchlift', 'migrate', '--check']\n"
+        "from torchlift.cli import main; main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, check=False)
+    assert done.returncode == 2 and b"ZeroDivisionError: by design" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_repository_inside_the_repository_is_left_out_and_named(repository: Path) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    (inner / "b.py").write_text(OLD)
+    git(inner, "init", "-q")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "inner")
+    done = run(repository, "migrate", "--check")
+    assert b"inner" in done.stderr and b"b.py" not in done.stdout
+    assert b"b.py" in run(repository, "migrate", "--check", "inner").stdout

@@ -12,7 +12,7 @@ from torchlift.rules.api.moved_names import MOVED_NAMES
 from torchlift.versions import TorchVersion
 
 INSTALLED = TorchVersion(2, 13)
-_FIND = '''
+_FIND = """
 import importlib, inspect, json, torch
 
 def find(name):
@@ -26,7 +26,7 @@ def find(name):
             found = getattr(found, part)
         return found
     raise AttributeError(name)
-'''
+"""
 IDENTICAL = [row for row in MOVED_NAMES if not row.example]
 FORWARDING = [row for row in MOVED_NAMES if row.example and row.removed is None]
 REMOVED = [row for row in MOVED_NAMES if row.removed is not None]

@@ -18,8 +18,8 @@ def modules_after(arguments: list[str], folder: Path) -> set[str]:
     """Names of the modules a command has imported when it ends."""
     code = (
         "import sys\n"
-        "from torchlift.cli import main\n"
-        f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "from torchlift.cli import torchlift\n"
+        f"try:\n    torchlift({arguments!r})\nexcept SystemExit:\n    pass\n"
         "print('MODULES', *sorted(sys.modules), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=folder, capture_output=True, text=True, check=True)
@@ -69,8 +69,8 @@ def test_each_changed_file_is_read_by_libcst_in_fragments_only(tmp_path: Path) -
         "calls = []\n"
         "whole = libcst.parse_module\n"
         "libcst.parse_module = lambda *a, **k: calls.append(a) or whole(*a, **k)\n"
-        "from torchlift.cli import main\n"
-        "try:\n    main(['migrate', '.', '--diff'])\nexcept SystemExit:\n    pass\n"
+        "from torchlift.cli import torchlift\n"
+        "try:\n    torchlift(['migrate', '.', '--diff'])\nexcept SystemExit:\n    pass\n"
         "assert len(calls) <= 1, len(calls)\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -19,7 +19,6 @@ from torchlift.project import Project
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 
-
 _WORD = re.compile(r"(?<![.$\w])\w+")
 
 # Packages that a rewrite can leave behind altogether; `import torch` itself always stays.

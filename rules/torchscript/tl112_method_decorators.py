@@ -107,7 +107,8 @@ RULE = Rule(
             run=_RUN,
         ),
         Bad(
-            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
+            "import torch\n\n\n"
+            + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
             "import torch\n\n\n"
             + _BODY.replace("    @{decorator}\n", "").replace("x + 1", "x + torch.jit.is_scripting()"),
             safety="unsafe",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
 import click
 
@@ -55,5 +56,29 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="torchlift")
-def main() -> None:
+def torchlift() -> None:
     """Upgrade and migration assistant for PyTorch code bases."""
+
+
+def run_command(command: click.Command, name: str | None) -> None:
+    """Run a command and exit; a defect of torchlift becomes a sentence and exit status 2, never 1 (findings are left)."""
+    try:
+        command(prog_name=name)
+    except Exception as error:
+        import traceback
+
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename.rpartition('torchlift')[2] or last.filename}:{last.lineno}"
+        click.echo(
+            f"torchlift failed with a defect of its own: {type(error).__name__}: {error} (at {place}). Nothing more was "
+            "written. Please report it with the command you ran; python -X dev -m torchlift shows the whole trace.",
+            err=True,
+        )
+        if sys.flags.dev_mode:
+            traceback.print_exc()
+        sys.exit(2)
+
+
+def main() -> None:
+    """Entry point of the `torchlift` command."""
+    run_command(torchlift, "torchlift")
