@@ -19,10 +19,11 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
     outcomes = {outcome.path: outcome for outcome in result.outcomes}
     failures = list(result.failures)
     written: list[FileOutcome] = []
+    notes = list(result.notes)
     for outcome in result.outcomes:
         if outcome.new_text is None or outcome.refused is not None:
             continue
-        problem = _write(root / outcome.path, outcome.source.to_bytes(), outcome.shown.to_bytes())
+        problem = _write(root / outcome.path, outcome.source.to_bytes(), outcome.shown.to_bytes(), notes)
         if problem is None:
             written.append(outcome)
             continue
@@ -33,16 +34,18 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
             outcomes[other.path] = replace(
                 other, refused=f"belongs together with {outcome.path}, which was not written"
             )
-            undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes())
+            undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes(), [])
             if undo is not None:
                 failures.append(Failure(other.path, "write", f"The old text could not be put back: {undo}"))
-    return replace(result, outcomes=tuple(outcomes[path] for path in sorted(outcomes)), failures=tuple(failures))
+    ordered = tuple(outcomes[path] for path in sorted(outcomes))
+    return replace(result, outcomes=ordered, failures=tuple(failures), notes=tuple(notes))
 
 
-def _write(path: Path, expected: bytes, data: bytes) -> str | None:
+def _write(path: Path, expected: bytes, data: bytes, notes: list[str]) -> str | None:
     """Replace `expected` by `data`; a sentence if that was not possible."""
     try:
-        write_atomic(path, data, expected=expected)
+        if write_atomic(path, data, expected=expected):
+            notes.append(f"{path} has other hard links, which keep the old text.")
     except ChangedOnDisk:
         return "The file was changed by another program while torchlift was working on it; run torchlift again."
     except OSError as error:
