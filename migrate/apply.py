@@ -18,6 +18,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
     """
     outcomes = {outcome.path: outcome for outcome in result.outcomes}
     failures = list(result.failures)
+    together = {path: _groups(result, path) for path in outcomes}
     written: list[FileOutcome] = []
     notes = list(result.notes)
     for outcome in result.outcomes:
@@ -29,7 +30,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
             continue
         failures.append(Failure(outcome.path, "write", problem))
         outcomes[outcome.path] = replace(outcome, refused="could not be written")
-        for other in [item for item in written if _groups(item) & _groups(outcome)]:
+        for other in [item for item in written if together[item.path] & together[outcome.path]]:
             written.remove(other)
             outcomes[other.path] = replace(
                 other, refused=f"belongs together with {outcome.path}, which was not written"
@@ -53,5 +54,12 @@ def _write(path: Path, expected: bytes, data: bytes, notes: list[str]) -> str | 
     return None
 
 
-def _groups(outcome: FileOutcome) -> frozenset[str]:
-    return frozenset(group.key for finding in outcome.fixed for group in finding.groups)
+def _groups(result: RunResult, path: str) -> frozenset[str]:
+    """Keys of the groups whose applied fixes concern a file."""
+    return frozenset(
+        group.key
+        for outcome in result.outcomes
+        for finding in outcome.fixed
+        for group in finding.groups
+        if path in group.paths
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from torchlift.finding import Failure, Finding, Safety, Severity, TextEdit
+from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
 from torchlift.migrate.check import Dispatcher
 from torchlift.migrate.index import FileIndex
 from torchlift.migrate.parallel import Work, check_files, index_files
@@ -158,7 +158,7 @@ class _Run:
         if self.options.guard is not None and self.options.mode is Mode.WRITE:
             chosen = applicable(settled, self.allowed, {})
             if chosen:
-                self.blocked.update(self.options.guard(sorted(chosen)))
+                self.blocked.update(self.options.guard(sorted({*chosen, *_elsewhere(chosen)})))
 
     def _apply_until_stable(
         self, project: Project, first: _Analysis, hits: Sequence[str]
@@ -198,24 +198,23 @@ class _Run:
 
         changed: dict[str, SourceText] = {}
         complete = True
-        for path in sorted(chosen):
+        elsewhere = _elsewhere(chosen)
+        for path in sorted({*chosen, *elsewhere}):
             view = project.view(path)
             assert view is not None
-            accepted: list[Finding] = []
-            edits: list[TextEdit] = []
-            for finding in chosen[path]:
-                assert finding.fix is not None
+            accepted: list[Rewrite] = []
+            # The finding's own path may differ: a fix can reach into another file.
+            asked = [(path, finding, finding.fix.rewrites) for finding in chosen.get(path, ()) if finding.fix]
+            for owner, finding, rewrites in [*asked, *elsewhere.get(path, ())]:
                 try:
-                    candidates = [*accepted, finding]
-                    edits = build_edits(view, [r for item in candidates if item.fix for r in item.fix.rewrites])
-                    accepted = candidates
+                    build_edits(view, [*accepted, *rewrites])
+                    accepted += rewrites
                 except CannotEdit as error:
-                    self.held[path, finding.sort_key()] = f"The fix cannot be written here: {error}"
+                    self.held[owner, finding.sort_key()] = f"The fix cannot be written here: {error}"
                     complete = False
             if not accepted:
                 continue
-            rewrites = [rewrite for item in accepted if item.fix for rewrite in item.fix.rewrites]
-            edits = build_edits(view, [*rewrites, *unused_imports(project, view, rewrites)])
+            edits = build_edits(view, [*accepted, *unused_imports(project, view, accepted)])
             new = view.source.replaced(apply_edits(view.source.text, edits))
             problem = problem_with(view, edits, new)
             if problem is not None:
@@ -278,6 +277,18 @@ class _Run:
             except CannotEdit:
                 result.append(())
         return tuple(result)
+
+
+def _elsewhere(
+    chosen: Mapping[str, Sequence[Finding]],
+) -> dict[str, list[tuple[str, Finding, tuple[Rewrite, ...]]]]:
+    """Rewrites that chosen fixes make in other files, by that file: the finding's path, the finding, the rewrites."""
+    found: dict[str, list[tuple[str, Finding, tuple[Rewrite, ...]]]] = {}
+    for path, findings in chosen.items():
+        for finding in findings:
+            for item in finding.fix.elsewhere if finding.fix else ():
+                found.setdefault(item.path, []).append((path, finding, (item.rewrite,)))
+    return found
 
 
 def _count(findings: Sequence[Finding]) -> dict[str, int]:

@@ -70,6 +70,30 @@ def test_one_site_that_cannot_change_safely_holds_back_all(extra: dict[str, str]
     assert changed(tmp_path, FILES | extra) == []
 
 
+CONSTANT = {
+    "model.py": MODEL,
+    "paths.py": '# where the model goes\nPATH = "out/net.pt"  # one file\n',
+    "writer.py": WRITER.replace('"net.pt"', "PATH").replace("from model", "from paths import PATH\nfrom model"),
+    "reader.py": READER.replace('"net.pt"', "paths.PATH").replace("import torch", "import paths\nimport torch"),
+}
+
+
+def test_a_shared_constant_takes_the_new_suffix_where_it_is_defined(tmp_path: Path) -> None:
+    result = analyse_files(tmp_path, CONSTANT)
+    assert result.failures == ()
+    assert new_bytes(result, "paths.py") == b'# where the model goes\nPATH = "out/net.pt2"  # one file\n'
+    assert b"torch.export.load(paths.PATH).module()(x)" in (new_bytes(result, "reader.py") or b"")
+    assert b", PATH)" in (new_bytes(result, "writer.py") or b"")
+
+
+def test_a_constant_outside_the_given_paths_holds_everything_back(tmp_path: Path) -> None:
+    assert changed(tmp_path, CONSTANT, only=("model.py", "reader.py", "writer.py")) == []
+
+
+def test_an_unrelated_constant_with_the_same_path_is_a_stranger(tmp_path: Path) -> None:
+    assert changed(tmp_path, CONSTANT | {"other.py": 'COPY = "out/net.pt"\n'}) == []
+
+
 def test_a_mention_in_prose_does_not_hold_anything_back(tmp_path: Path) -> None:
     assert changed(tmp_path, FILES | {"README.md": "`python writer.py` writes net.pt\n"}) == ["reader.py", "writer.py"]
 

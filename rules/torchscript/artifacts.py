@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from torchlift.finding import Group, ReplaceExpression, Rewrite, Template
+from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
 from torchlift.project import Collector, Project
+from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 
 _LOADERS = {"torch.jit.load": "load", "torch.load": "other"}
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
-_CONSTANT = re.compile(r"#|[A-Za-z_]\w*(\s*:\s*[\w.]+)?\s*=\s*[^(]*$")
 _DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
 
 
@@ -31,6 +31,7 @@ class Site:
         key: what identifies the file, see `path_key`.
         line: 1-based line.
         literal: whether the path is a string literal right there.
+        constant: qualified name of the module-level constant that the path is, if it is one.
         traced: for `save`, whether the value surely comes from `torch.jit.trace` in the same file.
         inputs: for `save` of a trace, the number of example inputs, if known.
         moved: for `save`, whether the writer's file moves modules or tensors to other devices.
@@ -40,6 +41,7 @@ class Site:
     key: str
     line: int
     literal: bool
+    constant: str | None = None
     traced: bool = False
     inputs: int | None = None
     moved: bool = False
@@ -116,7 +118,9 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             deferred = resolution.name if resolution is not None and resolution.certain else None
         if key is not None or deferred is not None:
             literal = isinstance(path, ast.Constant)
-            sites.append((Site(role, key or "", path.lineno, literal, traced, inputs, moved), deferred))
+            constant = deferred or _constant_name(view, path, None)
+            site = Site(role, key or "", path.lineno, literal, constant, traced, inputs, moved)
+            sites.append((site, deferred))
 
     targets = frozenset({"torch.jit.trace", "torch.jit.script", "torch.jit.save", "torch.jit.freeze", *_LOADERS})
     for use in view.uses(targets):
@@ -165,6 +169,7 @@ class Artifact:
     Attributes:
         key: its key; None if the path is not understood.
         writers, readers, others: places, as `(path, site)`.
+        constants: definitions of the constants that sites use as the path: file, span of the literal, its text.
         strangers: `path:line` of mentions that are not among those places and not in documents.
         documents: mentions in documents.
     """
@@ -173,6 +178,7 @@ class Artifact:
     writers: tuple[tuple[str, Site], ...] = ()
     readers: tuple[tuple[str, Site], ...] = ()
     others: tuple[tuple[str, Site], ...] = ()
+    constants: tuple[tuple[str, Span, str], ...] = ()
     strangers: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
 
@@ -186,7 +192,7 @@ class Artifact:
         if self.key is None:
             return ()
         places = [*self.writers, *self.readers, *self.others]
-        paths = tuple(sorted({path for path, _ in places}))
+        paths = tuple(sorted({path for path, _ in places} | {path for path, _, _ in self.constants}))
         return (Group(f"the artifact {self.title}", paths, len(places)),)
 
     def obstacle(self) -> str | None:
@@ -206,18 +212,39 @@ class Artifact:
             return f"{self.title} is also read by `torch.load` at {path}:{site.line}."
         return None
 
-    def new_path(self, view: ModuleView, node: ast.expr) -> tuple[Rewrite, ...]:
-        """The edit that gives a literal path the suffix `.pt2`, if all sites spell the path as a literal."""
+    def new_suffix(self, view: ModuleView, node: ast.expr) -> tuple[tuple[Rewrite, ...], tuple[Elsewhere, ...]]:
+        """Edits that give the file the suffix `.pt2`, in this file and elsewhere; none unless all sites can follow.
+
+        A site follows if it spells the path out, or is a module-level constant that spells it out.
+        """
         places = [*self.writers, *self.readers]
-        if not isinstance(node, ast.Constant) or not all(site.literal for _, site in places) or self.obstacle():
-            return ()
-        text = view.text(node)
-        for suffix in _SUFFIXES:
-            for quote in ('"', "'"):
-                ending = suffix + quote
-                if text.endswith(ending):
-                    return (ReplaceExpression(view.span(node), Template(text.removesuffix(ending) + ".pt2" + quote)),)
-        return ()
+        spelled = {path for path, _, _ in self.constants}
+        if self.obstacle() or not all(site.literal or (site.constant and spelled) for _, site in places):
+            return (), ()
+        literals = list(self.constants)
+        if isinstance(node, ast.Constant):
+            literals.append((view.path, view.span(node), view.text(node)))
+        here: list[Rewrite] = []
+        elsewhere: list[Elsewhere] = []
+        for path, span, text in literals:
+            renamed = _with_new_suffix(text)
+            if renamed is None:
+                return (), ()
+            rewrite = ReplaceExpression(span, Template(renamed))
+            if path == view.path:
+                here.append(rewrite)
+            else:
+                elsewhere.append(Elsewhere(path, rewrite))
+        return tuple(here), tuple(elsewhere)
+
+
+def _with_new_suffix(literal: str) -> str | None:
+    """The string literal with a TorchScript suffix replaced by `.pt2`; None if it has none."""
+    for suffix in _SUFFIXES:
+        for quote in ('"', "'"):
+            if literal.endswith(suffix + quote):
+                return literal.removesuffix(suffix + quote) + ".pt2" + quote
+    return None
 
 
 def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifact:
@@ -227,23 +254,40 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         return Artifact(None)
     sites = sites_of(project, key)
     name = posixpath.basename(key.removeprefix("file "))
+    constants = tuple(sorted(_constants(project, sites)))
     known = {f"{place}:{site.line}" for place, site in sites}
+    known |= {f"{place}:{_line(project, place, span)}" for place, span, _ in constants}
     mentions = [place for place in project.mentions(name) if place not in known] if "." in name else []
-    mentions = [place for place in mentions if not _defines(project, place, name)]
+    mentions = [place for place in mentions if not _is_comment(project, place)]
     return Artifact(
         key,
         tuple(site for site in sites if site[1].role == "save"),
         tuple(site for site in sites if site[1].role == "load"),
         tuple(site for site in sites if site[1].role == "other"),
+        constants,
         tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
         tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
     )
 
 
-def _defines(project: Project, place: str, name: str) -> bool:
-    """Whether a mention is the definition of a constant (its uses are sites of their own) or a comment."""
+def _constants(project: Project, sites: Iterable[tuple[str, Site]]) -> set[tuple[str, Span, str]]:
+    """Where the constants that the sites use are spelled out."""
+    found = set()
+    for path, site in sites:
+        place = project.binding(site.constant, path) if site.constant else None
+        if place is not None and isinstance(place[1].value, ast.Constant):
+            view, value = place[0], place[1].value
+            found.add((view.path, view.span(value), view.text(value)))
+    return found
+
+
+def _line(project: Project, path: str, span: Span) -> int:
+    view = project.view(path)
+    return view.source.location(span.start)[0] if view is not None else 0
+
+
+def _is_comment(project: Project, place: str) -> bool:
     path, _, line = place.rpartition(":")
-    if not path.endswith(".py"):
+    if not path.endswith((".py", ".pyi")):
         return False
-    text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace").strip()
-    return bool(_CONSTANT.match(text.partition(name)[0]))
+    return project.data(path).split(b"\n")[int(line) - 1].lstrip().startswith(b"#")

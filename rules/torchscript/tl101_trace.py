@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from torchlift.finding import (
     DeleteStatement,
     EditCall,
+    Elsewhere,
     Finding,
     Fix,
     Group,
@@ -46,6 +47,7 @@ class _Plan:
     call: ast.Call
     life: ValueLife
     rewrites: list[Rewrite] = field(default_factory=list)
+    elsewhere: list[Elsewhere] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
@@ -74,7 +76,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
     review = f"Needs review: {_sentence(plan.assumptions)}" if plan.assumptions else None
-    fix = Fix("Capture with `torch.export.export`", safety, tuple(plan.rewrites), needs=_NEEDS)
+    fix = Fix("Capture with `torch.export.export`", safety, tuple(plan.rewrites), _NEEDS, tuple(plan.elsewhere))
     yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, review, fix, groups=tuple(plan.groups))
 
 
@@ -151,7 +153,9 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
         if reason is not None:
             plan.assumptions.append(reason.rstrip("."))
         writer = spell("torch.export.save", save.call)
-        plan.rewrites += [*writer.imports, *artifact.new_path(view, save.path)]
+        here, elsewhere = artifact.new_suffix(view, save.path)
+        plan.rewrites += [*writer.imports, *here]
+        plan.elsewhere += elsewhere
         value = Template(program) if program else Template("$v", (("v", view.span(save.value)),))
         if save.method:
             hole = value.text if program else "$v"

@@ -49,9 +49,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = f"Not rewritten: {'; '.join(refusals)}. See {EXPORT_DOCS}"
         yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
         return
+    here, elsewhere = artifact.new_suffix(view, call.args[0])
     rewrites: list[Rewrite] = [
         *spelling.imports,
-        *artifact.new_path(view, call.args[0]),
+        *here,
         EditCall(
             view.span(call),
             function=Template(spelling.text),
@@ -65,7 +66,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         rewrites.append(ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),))))
     safety = Safety.UNSAFE if assumptions else Safety.SAFE
     advice_text = f"Needs review: {'; '.join(dict.fromkeys(assumptions))}." if assumptions else None
-    fix = Fix("Load the exported program", safety, tuple(rewrites), needs=_NEEDS)
+    fix = Fix("Load the exported program", safety, tuple(rewrites), _NEEDS, elsewhere)
     yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice_text, fix, groups=groups)
 
 

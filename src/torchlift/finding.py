@@ -151,6 +151,14 @@ Rewrite = (
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A rewrite in another file than the finding's; `path` has to be among the paths of one of the finding's groups."""
+
+    path: str
+    rewrite: Rewrite
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
     """A change that makes a finding go away.
 
@@ -159,12 +167,14 @@ class Fix:
         safety: `SAFE` or `UNSAFE`.
         rewrites: syntax changes, all of them applied or none.
         needs: lowest torch release the new code runs on, if any.
+        elsewhere: rewrites in other files that belong to it.
     """
 
     title: str
     safety: Safety
     rewrites: tuple[Rewrite, ...]
     needs: TorchVersion | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
