@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchlift.migrate.prefilter import Prefilter
+from torchlift.prefilter import Prefilter
 from torchlift.project import Collector, Project
 from torchlift.source import UnreadableSource
 
@@ -51,7 +51,7 @@ def index_file(
         hits = len(view.uses(targets, project.translate))
         records = {}
         for collector in collectors:
-            if any(word.encode() in data for word in collector.triggers):
+            if collector.prefilter.matches(data):
                 record = collector.collect(view)
                 if record is not None:
                     records[collector.name] = record

@@ -11,7 +11,7 @@ from typing import Any
 from torchlift.finding import Failure
 from torchlift.migrate.check import Checked, Dispatcher
 from torchlift.migrate.index import FileIndex, index_file
-from torchlift.migrate.prefilter import Prefilter
+from torchlift.prefilter import Prefilter
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings

@@ -73,7 +73,7 @@ def test_no_name_is_in_the_table_twice_and_none_is_a_target_of_another() -> None
 
 @pytest.mark.parametrize("row", MOVED_NAMES, ids=lambda row: row.old)
 def test_every_usual_spelling_holds_a_trigger(row: object) -> None:
-    from torchlift.migrate.prefilter import Prefilter
+    from torchlift.prefilter import Prefilter
 
     assert hasattr(row, "old") and hasattr(row, "words")
     module, _, name = row.old.rpartition(".")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.project import Collector, Project
 from torchlift.rules.api.moved_names import MOVED_NAMES, MovedName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -27,6 +28,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     of = "" if gone else f" of `{row.new}`"
     message = f"`{row.old}` {state}{of}{f'; use `{row.new}`' if gone else ''}."
     span = view.span(use.node)
+    patched = _patched_at(context.project, row.old)
+    if patched is not None and use.kind not in {"string", "store", "delete"}:
+        advice = f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."
+        yield Finding("TL401", view.path, span, message, severity, advice)
+        return
     rewrites = _rewrites(use, row, view)
     if rewrites is None:
         return
@@ -35,6 +41,24 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     fix = Fix(f"Use `{row.new}`", Safety.SAFE, rewrites, needs=row.since)
     yield Finding("TL401", view.path, span, message, severity, fix=fix)
+
+
+def _collect_patches(view: ModuleView) -> tuple[tuple[str, int], ...] | None:
+    """Old names that a file stores to, deletes, or names in a string, with the line."""
+    found = [
+        (use.target, use.node.lineno)
+        for use in view.uses(frozenset(_ROWS))
+        if use.kind in {"store", "delete", "string"}
+    ]
+    return tuple(found) or None
+
+
+def _patched_at(project: Project, name: str) -> str | None:
+    for path, patches in sorted(project.records(_PATCHES).items()):
+        for target, line in patches:
+            if target == name:
+                return f"{path}:{line}"
+    return None
 
 
 def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...] | None:
@@ -96,6 +120,7 @@ def _triggers() -> tuple[str, ...]:
     return tuple(sorted({word for row in MOVED_NAMES for word in row.words}))
 
 
+_PATCHES = Collector("api.patches", _triggers(), _collect_patches)
 _RUN = "result = f(torch.arange(3.0), torch.arange(2.0))"
 
 RULE = Rule(
@@ -105,12 +130,14 @@ RULE = Rule(
     why="The old names are aliases that warn, or are gone; the new ones are the same objects or do the same.",
     fix=(
         "Safe: each row of the table was checked by calling both names. A fix is offered only if the lowest torch the "
-        "project supports has the new name. Imports keep their `as` names; where the imported name can be renamed "
+        "project supports has the new name. Nothing is renamed while the project stores to the old name or names it in a string, as "
+        "patches do. Imports keep their `as` names; where the imported name can be renamed "
         "throughout the file it is."
     ),
     targets=tuple(_ROWS),
     triggers=_triggers(),
     check=_check,
+    collectors=(_PATCHES,),
     sources=("the table in rules/api/moved_names.py has the evidence of each row",),
     aliases=("TOR101", "TOR103", "TOR104", "TOR105"),
     examples=(
@@ -173,6 +200,11 @@ RULE = Rule(
             "import torch\nfrom torch.nn import init\n\n\ndef f(a, b):\n    return init.constant_(a, 3)\n",
             why="an imported submodule",
             run=_RUN,
+        ),
+        Bad(
+            "import torch\n\nold = torch.ger\ntorch.ger = lambda a, b: old(a, b)\n",
+            safety="manual",
+            why="the name is patched: a renamed use would miss the patch",
         ),
         Bad("from unittest import mock\n\nmock.patch('torch.ger')\n", safety="manual", why="a patch target"),
         Ok("import numpy as torch\n\ntorch.ger(1, 2)\n", "another module called torch"),

@@ -161,7 +161,8 @@ RULE = Rule(
         "Safe when the path is a constant, every writer of the file in the project is a trace that TL101 rewrites, "
         "nothing else mentions the file, and every use of the loaded value is a positional call with the exported "
         "number of inputs or `.eval()` (a no-op on a trace). Then writer and reader are changed together and, where both "
-        "spell the path out, the suffix becomes `.pt2`, so that old and new files are never mixed up. Run the writer "
+        "spell the path out or share a constant that does, the suffix becomes `.pt2`, so that old and new files are never "
+        "mixed up. Run the writer "
         "once more before the reader: existing TorchScript files cannot be opened by the new code. "
         "`map_location` is dropped only for the CPU."
     ),

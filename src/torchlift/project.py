@@ -11,9 +11,11 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from torchlift.prefilter import Prefilter
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView
 
@@ -29,13 +31,18 @@ class Collector:
 
     Attributes:
         name: key of the facts.
-        triggers: words of which a file must hold at least one, searched in its bytes.
+        triggers: words of which a file must hold at least one, as `Prefilter` takes them.
         collect: from one file to a picklable record, or None if there is nothing to record.
     """
 
     name: str
     triggers: tuple[str, ...]
     collect: Callable[[ModuleView], Any]
+
+    @cached_property
+    def prefilter(self) -> Prefilter:
+        """Finds files that may have a record."""
+        return Prefilter(self.triggers)
 
 
 @dataclass(frozen=True)
@@ -278,7 +285,7 @@ class Project:
         return self._records[collector.name]
 
     def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
-        words = [word.encode() for word in collector.triggers]
+        matches = collector.prefilter.matches
         for path in self.files:
             if path in self.indexed:
                 if collector.name in self.indexed[path]:
@@ -288,7 +295,7 @@ class Project:
                 data = self.data(path)
             except OSError:
                 continue
-            if any(word in data for word in words):
+            if matches(data):
                 view = self.view(path)
                 record = collector.collect(view) if view is not None else None
                 if record is not None:
