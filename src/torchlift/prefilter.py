@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class Prefilter:
@@ -18,10 +19,9 @@ class Prefilter:
         for trigger in sorted(set(triggers)):
             word, _, companion = trigger.partition(" & ")
             self._companions.setdefault(word.encode(), []).append(companion.encode())
-        # Longest first, so that the alternation is independent of the order of the rules.
-        words = sorted(self._companions, key=lambda word: (-len(word), word))
-        pattern = rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\b"
-        self._find = re.compile(pattern).finditer if words else None
+        # A tree of prefixes is several times faster than a list of alternatives, and so is looking at the character in
+        # front of a hit here and not in the pattern.
+        self._find = re.compile(_prefix_tree(self._companions) + rb"\b").finditer if self._companions else None
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` holds one of the triggers."""
@@ -29,9 +29,32 @@ class Prefilter:
             return False
         missing: set[bytes] = set()
         for match in self._find(data):
-            word = match.group()
-            if word not in missing:
+            word, start = match.group(), match.start()
+            if word not in missing and (start == 0 or not _is_word(data[start - 1])):
                 if any(companion in data for companion in self._companions[word]):
                     return True
                 missing.add(word)
         return False
+
+
+def _is_word(byte: int) -> bool:
+    return byte == 95 or 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122
+
+
+def _prefix_tree(words: Iterable[bytes]) -> bytes:
+    """A pattern that matches any of `words`, longest first, with common beginnings written once."""
+    tree: dict[bytes, Any] = {}
+    for word in words:
+        node = tree
+        for index in range(len(word)):
+            node = node.setdefault(word[index : index + 1], {})
+        node[b""] = {}
+    return _pattern(tree)
+
+
+def _pattern(node: Mapping[bytes, Any]) -> bytes:
+    branches = [re.escape(letter) + _pattern(node[letter]) for letter in sorted(node) if letter]
+    if not branches:
+        return b""
+    pattern = branches[0] if len(branches) == 1 else b"(?:" + b"|".join(branches) + b")"
+    return b"(?:" + pattern + b")?" if b"" in node else pattern

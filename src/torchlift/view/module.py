@@ -347,25 +347,42 @@ class ModuleView:
                 found.append(Use(target, text, "string", constant, None, self.scopes.module))
         return sorted(found, key=lambda use: (self.span(use.node), use.target))
 
-    def _candidates(self, words: frozenset[str]) -> Iterator[Chain]:
-        """Chains that can lead to a target: a target's last word stands in the chain or in what its root is bound to."""
-        roots: dict[str, bool] = {}
+    @cached_property
+    def _imports(self) -> list[Binding]:
+        """Every binding of every import in the file."""
+        return [
+            binding
+            for scope in self.scopes.scope_of.values()
+            for bound in scope.bindings.values()
+            for binding in bound
+            if binding.imported is not None
+        ]
+
+    @cached_property
+    def _aliases(self) -> dict[str, list[str]]:
+        """Names assigned from a dotted name, by the root of that name."""
         aliases: dict[str, list[str]] = {}
         for scope in self.scopes.scope_of.values():
             for name, bound in scope.bindings.items():
                 for binding in bound:
-                    if binding.imported is not None:
-                        named = not words.isdisjoint(binding.imported.split("."))
-                        roots[name] = roots.get(name, False) or named
-                    elif binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+                    if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
                         base: ast.expr = binding.value
                         while isinstance(base, ast.Attribute):
                             base = base.value
                         if isinstance(base, ast.Name):
                             aliases.setdefault(base.id, []).append(name)
+        return aliases
+
+    def _candidates(self, words: frozenset[str]) -> Iterator[Chain]:
+        """Chains that can lead to a target: a target's last word stands in the chain or in what its root is bound to."""
+        roots: dict[str, bool] = {}
+        for binding in self._imports:
+            assert binding.imported is not None
+            named = not words.isdisjoint(binding.imported.split("."))
+            roots[binding.name] = roots.get(binding.name, False) or named
         pending = list(roots)
         while pending:
-            for name in aliases.get(pending.pop(), ()):
+            for name in self._aliases.get(pending.pop(), ()):
                 if not roots.get(name, False):
                     roots[name] = True  # what an alias stands for is found out when it is resolved
                     pending.append(name)
@@ -395,19 +412,14 @@ class ModuleView:
         return Use(target, name, kind, node, resolution, chain.scope, call)
 
     def _import_uses(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Use]:
-        for scope in self.scopes.scope_of.values():
-            for bound in scope.bindings.values():
-                for binding in bound:
-                    if binding.imported is None or not isinstance(binding.node, ast.alias):
-                        continue
-                    absolute = self.absolute(binding.imported)
-                    if absolute is None:
-                        continue
-                    name = public_name(translate(absolute, self.path) or absolute)
-                    target = longest_target(name, targets)
-                    if target is not None:
-                        resolution = Resolution(name, True, (), binding)
-                        yield Use(target, name, "import", binding.node, resolution, scope)
+        for binding in self._imports:
+            absolute = self.absolute(binding.imported) if binding.imported is not None else None
+            if absolute is None or not isinstance(binding.node, ast.alias):
+                continue
+            name = public_name(translate(absolute, self.path) or absolute)
+            target = longest_target(name, targets)
+            if target is not None:
+                yield Use(target, name, "import", binding.node, Resolution(name, True, (), binding), binding.scope)
 
     def _kind(self, node: ast.expr) -> tuple[UseKind, ast.Call | None]:
         context = getattr(node, "ctx", None)

@@ -1,0 +1,44 @@
+"""The prefilter finds whole words, whatever stands around them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torchlift.prefilter import Prefilter
+
+WORDS = ["jit", "ger", "init.uniform", "init as", "init", "_composable", "trigger"]
+
+
+@pytest.mark.parametrize("data", [b"jit", b"x.jit(", b"(ger)", b"from torch import ger\n", b"\xffjit\xff", b"a ger b"])
+def test_a_word_is_found(data: bytes) -> None:
+    assert Prefilter(["jit", "ger"]).matches(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"jitter", b"trigger", b"ger_", b"_jit", b"jit2", b"Jit"])
+def test_a_part_of_a_word_is_not_found(data: bytes) -> None:
+    assert not Prefilter(["jit", "ger"]).matches(data)
+
+
+def test_a_part_of_a_word_does_not_hide_the_word_behind_it() -> None:
+    assert Prefilter(["ger"]).matches(b"trigger ger_ ger")
+
+
+def test_both_words_of_a_pair_are_needed() -> None:
+    pair = Prefilter(["upsample & functional"])
+    assert pair.matches(b"functional upsample") and pair.matches(b"upsample(functional")
+    assert not pair.matches(b"upsample") and not pair.matches(b"functional")
+
+
+def test_without_triggers_nothing_matches() -> None:
+    assert not Prefilter([]).matches(b"anything")
+
+
+@given(st.lists(st.sampled_from([*WORDS, "x", ".", " ", "_", "jitter", "inits", "\n"]), max_size=12))
+def test_it_agrees_with_a_plain_search(parts: list[str]) -> None:
+    text = "".join(parts)
+    plain = any(re.search(rf"(?<![\w]){re.escape(word)}(?![\w])", text, re.ASCII) for word in WORDS)
+    assert Prefilter(WORDS).matches(text.encode()) == plain
