@@ -183,6 +183,7 @@ class ScopeTree:
     def _walk(self) -> None:
         stack = self._stack
         handlers = _HANDLERS
+        child_fields = _child_fields
         while stack:
             node, scope = stack.pop()
             kind = node.__class__
@@ -190,7 +191,8 @@ class ScopeTree:
             if handler is not None:
                 handler(self, node, scope)
                 continue
-            for field in _child_fields.get(kind) or _fields(kind):
+            fields = child_fields.get(kind)
+            for field in _fields(kind) if fields is None else fields:
                 value = getattr(node, field, None)
                 if value.__class__ is list:
                     for item in value:
