@@ -150,6 +150,11 @@ class _Builder:
             template = replacements[0].template
             if any(part == span for _, part in template.parts):
                 raise CannotEdit("A change refers to the very code it replaces.")
+            start = span.start
+            for part in [*sorted(part for _, part in template.parts), Span(span.end, span.end)]:
+                if "#" in self.source.text[start : part.start]:
+                    raise CannotEdit("A comment in the middle of the expression would be lost.")
+                start = max(start, part.end)
             return self._denormalised(render(self._fill(template)))
         text = self._text(span, skip=span)
         for rewrite in group:

@@ -51,7 +51,7 @@ def unused_imports(
                     and binding.name not in written
                     and (span, binding.node.name) not in edited
                     and all(any(area.contains(read) for area in gone) for read in reads)
-                    and not _needed_elsewhere(project, view, binding)
+                    and not project.may_be_imported(view, binding)
                 ):
                     if isinstance(binding.statement, ast.Import):
                         removals.append(DeleteStatement(span))
@@ -100,24 +100,3 @@ def _removed(rewrites: Iterable[Rewrite]) -> Iterator[Span]:
                 yield rewrite.callee
             case _:
                 pass
-
-
-def _needed_elsewhere(project: Project, view: ModuleView, binding: Binding) -> bool:
-    if view.is_package or binding.scope.kind != "module":
-        return view.is_package
-    for listed in view.scopes.module.bindings.get("__all__", ()):
-        if listed.value is None or any(
-            isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
-        ):
-            return True
-    module = view.module.rpartition(".")[2].encode()
-    for path in project.files:
-        if path == view.path:
-            continue
-        try:
-            data = project.data(path)
-        except OSError:
-            continue
-        if module in data and binding.name.encode() in data and b"import" in data:
-            return True
-    return False

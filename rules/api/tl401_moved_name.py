@@ -12,6 +12,8 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 
+# Ways to read a name that no analysis of names sees.
+_BY_NAME = ("globals(", "locals(", "vars(", "__dict__", "eval(", "exec(")
 # Modules that `import torch` alone does not load (torch 2.13.0, fresh process).
 _NOT_LOADED = ("torch.distributed.tensor.", "torch.distributed.fsdp.")
 _ROWS = {row.old: row for row in MOVED_NAMES}
@@ -33,7 +35,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."
         yield Finding("TL401", view.path, span, message, severity, advice)
         return
-    rewrites = _rewrites(use, row, view)
+    rewrites = _rewrites(use, row, view, context.project)
     if rewrites is None:
         return
     if not rewrites:
@@ -61,12 +63,12 @@ def _patched_at(project: Project, name: str) -> str | None:
     return None
 
 
-def _rewrites(use: Use, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...] | None:
+def _rewrites(use: Use, row: MovedName, view: ModuleView, project: Project) -> tuple[Rewrite, ...] | None:
     """Rewrites of one use; empty where it cannot be rewritten, None where another finding covers it."""
     node = use.node
     if isinstance(node, ast.alias):
         assert use.resolution is not None and use.resolution.binding is not None
-        return _import_rewrites(use, use.resolution.binding, row, view)
+        return _import_rewrites(use, use.resolution.binding, row, view, project)
     if isinstance(node, ast.Name):
         binding = use.resolution.binding if use.resolution is not None else None
         # Reads of an imported or assigned name follow the import or the assignment, which is reported itself.
@@ -90,7 +92,9 @@ def _stays_imported(view: ModuleView, old: str) -> bool:
     )
 
 
-def _import_rewrites(use: Use, binding: Binding, row: MovedName, view: ModuleView) -> tuple[Rewrite, ...]:
+def _import_rewrites(
+    use: Use, binding: Binding, row: MovedName, view: ModuleView, project: Project
+) -> tuple[Rewrite, ...]:
     statement, alias = binding.statement, binding.node
     if not isinstance(statement, ast.ImportFrom) or statement.level or not isinstance(alias, ast.alias):
         return ()
@@ -99,19 +103,19 @@ def _import_rewrites(use: Use, binding: Binding, row: MovedName, view: ModuleVie
     module, _, last = new.rpartition(".")
     reads: tuple[Rewrite, ...] = ()
     bound = binding.name
-    if alias.asname is None and last != alias.name and _may_rename(view, binding, last):
+    if alias.asname is None and last != alias.name and _may_rename(view, binding, last, project):
         bound = last
         reads = tuple(ReplaceExpression(view.span(read), Template(last)) for read, _ in view.reads_of(binding))
     return (EditImport(view.span(statement), alias.name, binding.name, module, last, bound), *reads)
 
 
-def _may_rename(view: ModuleView, binding: Binding, new: str) -> bool:
+def _may_rename(view: ModuleView, binding: Binding, new: str, project: Project) -> bool:
     """Whether every use of the imported name can take the new name: all in this file, all certain, name free."""
-    if view.is_package or any(new in scope.bindings for scope in view.scopes.scope_of.values()):
+    if project.may_be_imported(view, binding) or any(word in view.source.text for word in _BY_NAME):
+        return False
+    if any(new in scope.bindings for scope in view.scopes.scope_of.values()):
         return False
     if new in view.scopes.chains or len(binding.scope.bindings[binding.name]) != 1:
-        return False
-    if "__all__" in view.scopes.module.bindings or binding.name in {c.value for c in view.scopes.strings}:
         return False
     return all(alone for _, alone in view.reads_of(binding))
 

@@ -17,10 +17,11 @@ from torchlift.view import Binding, ModuleView
 STATELESS_LAYERS = frozenset(
     """Linear Identity Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm
     ReLU ReLU6 LeakyReLU PReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh LogSigmoid Softmax LogSoftmax Hardswish
-    Hardsigmoid Hardtanh Softplus Softsign MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d
+    Hardsigmoid Hardtanh Softplus Softsign MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d
     AdaptiveAvgPool2d AdaptiveMaxPool2d Flatten Embedding ZeroPad2d ReflectionPad2d PixelShuffle""".split()
 )
 STATEFUL_LAYERS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d Dropout Dropout1d Dropout2d Dropout3d".split())
+_INPLACE_FIRST = frozenset({"ReLU", "ReLU6", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid"})
 _CONTAINERS = frozenset({"Sequential", "ModuleList"})
 _SEQUENCE_LAYERS = frozenset({"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"})
 
@@ -29,7 +30,7 @@ PURE_FUNCTIONS = frozenset(
     """torch.relu torch.sigmoid torch.tanh torch.softmax torch.log_softmax torch.exp torch.log torch.sqrt torch.abs
     torch.cat torch.stack torch.flatten torch.mean torch.sum torch.matmul torch.bmm torch.add torch.mul torch.sub
     torch.div torch.clamp torch.transpose torch.permute torch.unsqueeze torch.squeeze torch.reshape torch.sin torch.cos
-    torch.square torch.outer torch.ger torch.where torch.max torch.min torch.amax torch.amin torch.norm torch.chunk
+    torch.square torch.outer torch.ger torch.where torch.amax torch.amin torch.norm
     torch.nn.functional.relu torch.nn.functional.relu6 torch.nn.functional.leaky_relu torch.nn.functional.elu
     torch.nn.functional.gelu torch.nn.functional.silu torch.nn.functional.softmax torch.nn.functional.log_softmax
     torch.nn.functional.sigmoid torch.nn.functional.tanh torch.nn.functional.softplus torch.nn.functional.normalize
@@ -38,7 +39,23 @@ PURE_FUNCTIONS = frozenset(
 )
 PURE_METHODS = frozenset(
     """view reshape flatten mean sum relu sigmoid tanh softmax log_softmax exp log sqrt abs transpose permute unsqueeze
-    squeeze contiguous matmul mm bmm add mul sub div clamp t pow square amax amin size dim chunk expand_as""".split()
+    squeeze contiguous matmul mm bmm add mul sub div clamp t pow square amax amin size dim""".split()
+)
+# Layers and functions whose result is always a new tensor, so that changing it in place concerns nobody else.
+_FRESH_LAYERS = frozenset(
+    """Linear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm BatchNorm1d
+    BatchNorm2d BatchNorm3d""".split()
+)
+# Methods of a module that neither change its mode nor put anything into it.
+_HARMLESS_METHODS = frozenset(
+    """eval load_state_dict state_dict parameters named_parameters buffers named_buffers to cpu cuda float half double
+    forward zero_grad requires_grad_""".split()
+)
+# Methods of nn.Module that a class may override and so change what the calls in the file mean.
+_MODULE_METHODS = frozenset(
+    """eval train apply to cpu cuda float half double parameters named_parameters modules named_modules children
+    named_children state_dict load_state_dict requires_grad_ add_module register_module register_buffer
+    register_parameter register_forward_hook register_forward_pre_hook""".split()
 )
 _SELF_RETURNING = frozenset({"eval", "train", "to", "cuda", "cpu", "float", "half", "double", "requires_grad_"})
 
@@ -81,9 +98,19 @@ class CapturedModule:
 
 @dataclass
 class _ClassFacts:
+    """What is known of a module made by a call.
+
+    Attributes:
+        stateful, parameters, doubts: as in `CapturedModule`.
+        fresh: whether its result is always a new tensor.
+        changes_input: whether it changes the tensor it is called with in place.
+    """
+
     stateful: bool = False
     parameters: int | None = None
     doubts: list[Doubt] = field(default_factory=list)
+    fresh: bool = False
+    changes_input: bool = False
 
 
 def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project: Project) -> CapturedModule:
@@ -135,40 +162,77 @@ def _chain_mode(node: ast.expr | None) -> bool:
 
 
 def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedModule) -> None:
-    """Find out whether `.eval()` was called last, in straight-line code before the capture."""
-    if not isinstance(node, ast.Name):
-        return
+    """Follow the variable that holds the module: was `.eval()` called last, and does nothing else get hold of it."""
     capture = view.statement(at)
     inside = {id(capture), *(id(ancestor) for ancestor in view.ancestors(capture))}
-    binding = view.definition(node)
-    owner = view.scope_at(node).lookup(node.id)
-    if binding is None or owner is None:
-        return
-    module.evaluated = _chain_mode(binding.value)
-    for read, _ in view.reads_of(binding):
-        attribute = view.parent(read)
-        before = (read.lineno, read.col_offset) < (capture.lineno, capture.col_offset)
-        if before and isinstance(attribute, (ast.Call, ast.keyword)):
-            module.evaluated = False  # the function it is passed to may switch the mode
-        call = view.parent(attribute) if isinstance(attribute, ast.Attribute) else None
-        if not (isinstance(call, ast.Call) and isinstance(attribute, ast.Attribute) and call.func is attribute):
-            continue
-        statement = view.statement(call)
-        if attribute.attr in {"to", "cuda"}:
-            module.moved = True
-        if attribute.attr not in {"eval", "train"} or (statement.lineno, statement.col_offset) >= (
-            capture.lineno,
-            capture.col_offset,
+    for depth, binding in enumerate(_variables(view, node)):
+        statement = binding.statement
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or (
+            isinstance(statement, ast.Assign) and len(statement.targets) > 1
         ):
-            continue
-        straight = any(
-            id(other) in inside for other in view.block(statement)[view.block(statement).index(statement) + 1 :]
-        )
-        if attribute.attr == "eval" and straight and isinstance(view.parent(call), ast.Expr):
-            module.evaluated = True
-        elif attribute.attr == "train":
-            argument = call.args[0] if call.args else None
-            module.evaluated = straight and isinstance(argument, ast.Constant) and argument.value is False
+            module.doubts.append(Doubt(f"`{binding.name}` is not the only name of the module"))
+        if depth == 0:
+            module.evaluated = _chain_mode(binding.value)
+        for read, _ in view.reads_of(binding):
+            _read_use(view, read, capture, inside, module, follows_eval=depth == 0)
+
+
+def _variables(view: ModuleView, node: ast.expr) -> list[Binding]:
+    """The bindings that the module passes through, from the capture back to its creation."""
+    found: list[Binding] = []
+    while len(found) < 12:
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SELF_RETURNING:
+            node = node.func.value
+        binding = view.definition(node)
+        if binding is None or binding.kind != "assign" or binding.value is None or binding in found:
+            break
+        found.append(binding)
+        node = binding.value
+    return found
+
+
+def _read_use(
+    view: ModuleView, read: ast.Name, capture: ast.stmt, inside: set[int], module: CapturedModule, *, follows_eval: bool
+) -> None:
+    parent = view.parent(read)
+    statement = view.statement(read)
+    if statement is capture or _surely_later(view, read, statement, capture):
+        return
+    call = view.parent(parent) if isinstance(parent, ast.Attribute) else None
+    if isinstance(parent, ast.Call) and parent.func is read:
+        return
+    if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and call.func is parent:
+        if parent.attr in {"to", "cuda"}:
+            module.moved = True
+        if parent.attr == "eval" and follows_eval:
+            block = view.block(statement)
+            straight = any(id(other) in inside for other in block[block.index(statement) + 1 :])
+            if straight and isinstance(view.parent(call), (ast.Expr, ast.Assign)):
+                module.evaluated = True
+            return
+        if parent.attr == "train":
+            module.evaluated = False
+            return
+        if parent.attr in _HARMLESS_METHODS:
+            return
+    if isinstance(parent, ast.Attribute):
+        what = f"`.{parent.attr}` of it is used on line {read.lineno}"
+    else:
+        what = f"it is handed on at line {read.lineno}"
+        module.evaluated = False
+    module.doubts.append(Doubt(f"`{read.id}` may be changed before the capture: {what}"))
+
+
+def _surely_later(view: ModuleView, read: ast.Name, statement: ast.stmt, capture: ast.stmt) -> bool:
+    """Whether a read can only run after the capture: later in the same function, and not in a loop around both."""
+    if (statement.lineno, statement.col_offset) <= (capture.lineno, capture.col_offset):
+        return False
+    if view.function_of(read) is not view.function_of(capture):
+        return False
+    if any(isinstance(ancestor, (ast.Lambda, ast.ClassDef)) for ancestor in view.ancestors(read)):
+        return False
+    around = {id(a) for a in view.ancestors(capture) if isinstance(a, (ast.For, ast.AsyncFor, ast.While))}
+    return not any(id(ancestor) in around for ancestor in view.ancestors(read))
 
 
 def _facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tuple[str, ...]) -> _ClassFacts:
@@ -206,10 +270,16 @@ def _class_of(view: ModuleView, node: ast.expr, project: Project) -> tuple[Modul
 
 def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, path: tuple[str, ...]) -> _ClassFacts:
     layer = name.removeprefix("torch.nn.")
-    if layer in STATELESS_LAYERS:
-        return _ClassFacts(parameters=1)
-    if layer in STATEFUL_LAYERS:
-        return _ClassFacts(stateful=True, parameters=1)
+    if layer in STATELESS_LAYERS | STATEFUL_LAYERS:
+        facts = _ClassFacts(layer in STATEFUL_LAYERS, parameters=1, fresh=layer in _FRESH_LAYERS)
+        facts.changes_input = any(
+            keyword.arg == "inplace" and not _is_false(keyword.value) for keyword in call.keywords
+        ) or (layer in _INPLACE_FIRST and bool(call.args) and not _is_false(call.args[0]))
+        if any(keyword.arg is None or keyword.arg == "max_norm" for keyword in call.keywords) or (
+            layer == "Embedding" and len(call.args) > 3
+        ):
+            facts.doubts.append(Doubt(f"`{name}` is made with arguments that were not read"))
+        return facts
     if layer in _SEQUENCE_LAYERS:
         reason = f"`{name}` fixes the sequence length at export (a trace did not)"
         return _ClassFacts(stateful=True, doubts=[Doubt(reason)])
@@ -224,7 +294,8 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
                 parts.append(inner.elt)
             else:
                 parts.append(inner)
-        for part in parts:
+        previous_fresh = False
+        for position, part in enumerate(parts):
             target = part
             if isinstance(part, ast.Name) and (b := view.definition(part)) is not None and b.value is not None:
                 target = b.value
@@ -232,8 +303,16 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
                 inner_facts = _facts_of_call(view, target, project, path)
                 facts.stateful |= inner_facts.stateful
                 facts.doubts += inner_facts.doubts
+                if inner_facts.changes_input and not previous_fresh:
+                    # In front it changes the container's own input; elsewhere something the container was given.
+                    facts.changes_input = True
+                    if position or layer != "Sequential":
+                        facts.doubts.append(Doubt(f"a part of a `{layer}` works in place on what was not read"))
+                previous_fresh = inner_facts.fresh or (inner_facts.changes_input and previous_fresh)
+                facts.fresh = previous_fresh
             else:
                 facts.doubts.append(Doubt(f"a part of a `{layer}` was not read"))
+                previous_fresh = False
         return facts
     return _ClassFacts(
         stateful=True, doubts=[Doubt(f"`{name}` is not among the layers known to export like they trace")]
@@ -255,6 +334,9 @@ class _ClassReader:
         self.submodules: set[str] = set()
         self.lists: set[str] = set()
         self.plain: set[str] = set()
+        self.fixed: set[str] = set()
+        self.fresh: set[str] = set()
+        self.changing: set[str] = set()
         self.read_methods: set[str] = set()
 
     def doubt(self, node: ast.AST, what: str, safety: Safety = Safety.UNSAFE) -> None:
@@ -273,14 +355,19 @@ class _ClassReader:
                 continue
             if isinstance(statement, (ast.Assign, ast.AnnAssign)) and _is_plain_value(statement.value):
                 targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-                self.plain |= {target.id for target in targets if isinstance(target, ast.Name)}
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+                self.plain |= names
+                self.fixed |= names
                 continue
             self.doubt(statement, f"the body of `{self.node.name}` holds more than methods and constants")
         for name in self.methods:
-            if name.startswith("__") and name not in {"__init__", "__repr__"}:
+            if (name.startswith("__") and name not in {"__init__", "__repr__"}) or name in _MODULE_METHODS:
                 self.doubt(self.methods[name], f"`{self.node.name}` defines `{name}`")
         if "__init__" in self.methods:
             self._read_init(self.methods["__init__"])
+        for chain in self.view.scopes.chains.get(self.node.name, ()):
+            if isinstance(getattr(chain.top, "ctx", None), ast.Store):
+                self.doubt(chain.top, f"`{self.node.name}` is changed after its definition")
         forward = self.methods.get("forward")
         if forward is None:
             self.doubt(self.node, f"`{self.node.name}` has no `forward` of its own")
@@ -321,7 +408,7 @@ class _ClassReader:
                 for inner in [*statement.body, *statement.orelse]:
                     self._init_statement(inner)
             case ast.For():
-                for inner in statement.body:
+                for inner in [*statement.body, *statement.orelse]:
                     self._init_statement(inner)
             case ast.Expr(value=ast.Call() as call):
                 self._init_call(call)
@@ -341,54 +428,96 @@ class _ClassReader:
         function = call.func
         if isinstance(function, ast.Attribute):
             base = function.value
-            if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super":
+            if (
+                isinstance(base, ast.Call)
+                and isinstance(base.func, ast.Name)
+                and base.func.id == "super"
+                and function.attr == "__init__"
+            ):
                 return
-            if function.attr in {"register_buffer", "register_parameter", "append", "extend"}:
-                for argument in call.args:
-                    for inner in ast.walk(argument):
-                        if isinstance(inner, ast.Call) and self._names_module(inner):
-                            self._submodule(inner)
-                if function.attr.startswith("register") and call.args and isinstance(call.args[0], ast.Constant):
+            on_self = isinstance(base, ast.Name) and base.id == "self"
+            if on_self and function.attr in {"register_buffer", "register_parameter"} and call.args:
+                if isinstance(call.args[0], ast.Constant):
                     self.plain.add(str(call.args[0].value))
-                return
+                    return
+            elif on_self and function.attr == "add_module" and len(call.args) == 2:
+                if isinstance(call.args[0], ast.Constant) and isinstance(call.args[1], ast.Call):
+                    self._submodule(str(call.args[0].value), call.args[1])
+                    return
+            elif (attribute := _self_attribute(base)) in self.submodules and function.attr == "append" and call.args:
+                if isinstance(call.args[0], ast.Call) and attribute is not None:
+                    self._submodule(attribute, call.args[0])
+                    return
         resolution = self.view.resolve(function)
         if resolution is not None and resolution.certain and resolution.name.startswith("torch.nn.init."):
             return
         self.doubt(call, "`__init__` calls something that was not read")
 
-    def _names_module(self, call: ast.Call) -> bool:
-        resolution = self.view.resolve(call.func)
-        name = resolution.name if resolution is not None else ""
-        return name.startswith("torch.nn.") or _class_of(self.view, call.func, self.project) is not None
-
-    def _submodule(self, call: ast.Call) -> None:
+    def _submodule(self, name: str, call: ast.Call) -> None:
         facts = _facts_of_call(self.view, call, self.project, self.path)
         self.facts.stateful |= facts.stateful
         self.facts.doubts += facts.doubts
+        again = name in self.submodules
+        self.submodules.add(name)
+        if facts.changes_input:
+            self.changing.add(name)
+        if facts.fresh and not again:
+            self.fresh.add(name)
+        elif not facts.fresh:
+            self.fresh.discard(name)
 
     def _init_attribute(self, name: str, value: ast.expr) -> None:
-        if _is_plain_value(value) or isinstance(value, ast.Name):
+        for known in (self.plain, self.fixed, self.submodules, self.fresh):
+            if name in known:
+                self.doubt(value, f"`self.{name}` is set more than once")
+            known.discard(name)
+        if _is_plain_value(value):
+            self.plain.add(name)
+            self.fixed.add(name)
+            return
+        if isinstance(value, ast.Name):
             # A parameter of __init__ may be a module; it counts as one only if forward calls it.
             self.plain.add(name)
+            if self._is_number_parameter(value):
+                self.fixed.add(name)
             return
         if isinstance(value, ast.Call):
             resolution = self.view.resolve(value.func)
-            known = resolution.name if resolution is not None and resolution.certain else ""
-            if known == "torch.nn.Parameter" or (known.startswith("torch.") and known.count(".") == 1):
+            known_name = resolution.name if resolution is not None and resolution.certain else ""
+            if known_name == "torch.nn.Parameter" or (known_name.startswith("torch.") and known_name.count(".") == 1):
                 self.plain.add(name)
                 return
             if isinstance(value.func, ast.Name) and value.func.id in {"int", "float", "len", "max", "min", "bool"}:
                 self.plain.add(name)
+                self.fixed.add(name)
                 return
-            self.submodules.add(name)
-            if known == "torch.nn.ModuleList":
-                self.lists.add(name)
-            self._submodule(value)
+            self._submodule(name, value)
             return
         if _is_arithmetic(value):
             self.plain.add(name)
             return
         self.doubt(value, f"`self.{name}` is set to something that was not read")
+
+    def _is_number_parameter(self, name: ast.Name) -> bool:
+        """Whether a parameter of `__init__` is a plain Python value, by its annotation or its default."""
+        arguments = self.methods["__init__"].args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = dict(zip(reversed([a.arg for a in positional]), reversed(arguments.defaults), strict=False))
+        defaults |= {
+            a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
+        }
+        for argument in [*positional, *arguments.kwonlyargs]:
+            if argument.arg == name.id:
+                if isinstance(argument.annotation, ast.Name) and argument.annotation.id in {
+                    "int",
+                    "bool",
+                    "str",
+                    "float",
+                }:
+                    return True
+                default = defaults.get(name.id)
+                return isinstance(default, ast.Constant) and default.value is not None
+        return False
 
     # forward
 
@@ -422,6 +551,7 @@ class _BodyReader:
         self.owner = owner
         self.view = owner.view
         self.inputs = set(tensors)
+        self.fresh: set[str] = set()
         self.modules: set[str] = set()
         self.shapes: set[str] = set()
 
@@ -444,7 +574,9 @@ class _BodyReader:
                     self.expression(element)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assignment(target, value)
-            case ast.AugAssign(target=ast.Name(), value=value):
+            case ast.AugAssign(target=ast.Name() as target, value=value):
+                if target.id not in self.fresh:
+                    owner.doubt(node, "`forward` changes a tensor in place that others may see")
                 self.expression(value)
             case ast.For(target=target, iter=iterable):
                 self._loop(target, iterable)
@@ -463,11 +595,13 @@ class _BodyReader:
         if not all(isinstance(name, ast.Name) for name in names):
             self.owner.doubt(target, "`forward` stores into an attribute or an element; export freezes such state")
             return
-        shape = _is_shape(value)
+        shape, fresh = self._is_shape(value), self._is_fresh(value)
+        self.expression(value)
         for name in names:
             assert isinstance(name, ast.Name)
             (self.shapes.add if shape else self.shapes.discard)(name.id)
-        self.expression(value)
+            (self.fresh.add if fresh and len(names) == 1 else self.fresh.discard)(name.id)
+            self.inputs.discard(name.id)
 
     def _loop(self, target: ast.expr, iterable: ast.expr) -> None:
         if (
@@ -512,11 +646,50 @@ class _BodyReader:
         return True
 
     def _gives_tensor(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Name):
-            return node.id not in self.shapes
-        if isinstance(node, ast.Call):
-            return not _is_shape(node)
-        return isinstance(node, ast.BinOp) and (self._gives_tensor(node.left) or self._gives_tensor(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return self._gives_tensor(node.operand)
+        if isinstance(node, (ast.Name, ast.Call, ast.BinOp)):
+            return not self._is_shape(node)
+        return False
+
+    def _is_shape(self, node: ast.expr) -> bool:
+        """Whether a value is a size, a rank or a number and not a tensor."""
+        match node:
+            case ast.Constant() | ast.Attribute(attr="shape" | "ndim"):
+                return True
+            case ast.Name():
+                return node.id in self.shapes
+            case ast.Attribute():
+                return _self_attribute(node) in self.owner.fixed
+            case ast.Subscript(value=value):
+                return self._is_shape(value)
+            case (
+                ast.Call(func=ast.Attribute(attr="size" | "dim" | "numel")) | ast.Call(func=ast.Name(id="len" | "int"))
+            ):
+                return True
+            case ast.UnaryOp():
+                return self._is_shape(node.operand)
+            case ast.BinOp():
+                return self._is_shape(node.left) and self._is_shape(node.right)
+            case ast.Tuple():
+                return all(self._is_shape(element) for element in node.elts)
+            case _:
+                return False
+
+    def _is_fresh(self, node: ast.expr) -> bool:
+        """Whether a value is a tensor that nothing else refers to."""
+        match node:
+            case ast.Name():
+                return node.id in self.fresh
+            case ast.BinOp():
+                return not self._is_shape(node)
+            case ast.Call(func=function):
+                attribute = _self_attribute(function)
+                if attribute in self.owner.changing:
+                    return bool(node.args) and self._is_fresh(node.args[0])
+                return attribute in self.owner.fresh
+            case _:
+                return False
 
     def expression(self, node: ast.expr) -> None:
         owner = self.owner
@@ -538,6 +711,12 @@ class _BodyReader:
             case ast.BinOp():
                 self.expression(node.left)
                 self.expression(node.right)
+                if (
+                    self._is_input(node.left)
+                    and self._is_input(node.right)
+                    and ast.dump(node.left) != ast.dump(node.right)
+                ):
+                    owner.doubt(node, "`forward` combines two inputs, whose sizes export ties together")
             case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
                 self.expression(node.operand)
             case ast.Tuple() | ast.List():
@@ -556,8 +735,14 @@ class _BodyReader:
             case _:
                 owner.doubt(node, "`forward` holds an expression that was not read")
 
+    def _is_input(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.inputs
+
     def _index(self, node: ast.expr) -> None:
-        for part in node.elts if isinstance(node, ast.Tuple) else [node]:
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if isinstance(parts[0], ast.Slice) and (parts[0].lower or parts[0].upper or parts[0].step):
+            self.owner.doubt(node, "`forward` cuts the first dimension, whose size export ties to the cut")
+        for part in parts:
             bounds = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
             for bound in bounds:
                 if bound is None or isinstance(bound, ast.Constant):
@@ -566,12 +751,25 @@ class _BodyReader:
                     continue
                 self.owner.doubt(bound, "`forward` indexes with a computed value")
 
+    def _reshape(self, node: ast.Call, sizes: list[ast.expr]) -> None:
+        if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
+            sizes = sizes[0].elts
+        if not sizes or not (self._is_shape(sizes[0]) or isinstance(sizes[0], ast.UnaryOp)):
+            self.owner.doubt(node, "`forward` reshapes to sizes that were not read")
+        elif isinstance(sizes[0], ast.Constant):
+            self.owner.doubt(node, "`forward` reshapes with a fixed first dimension")
+
     def _call(self, node: ast.Call) -> None:
         owner = self.owner
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.expression(argument)
         function = node.func
         attribute = _self_attribute(function)
+        inplace = any(k.arg == "inplace" and not _is_false(k.value) for k in node.keywords)
+        if (inplace or attribute in owner.changing) and not (node.args and self._is_fresh(node.args[0])):
+            owner.doubt(node, "`forward` changes a tensor in place that others may see")
+        if any(keyword.arg in {"out", None} for keyword in node.keywords):
+            owner.doubt(node, "`forward` passes arguments that were not read")
         if attribute is not None:
             if attribute in owner.submodules:
                 return
@@ -592,13 +790,17 @@ class _BodyReader:
             return
         resolution = self.view.resolve(function)
         if resolution is not None and resolution.certain and resolution.name.startswith("torch."):
+            if resolution.name == "torch.reshape":
+                self._reshape(node, node.args[1:])
             if resolution.name not in PURE_FUNCTIONS:
                 owner.doubt(node, f"`forward` calls `{resolution.name}`, which is not among the functions checked")
             return
         if isinstance(function, ast.Attribute) and function.attr in PURE_METHODS and resolution is None:
             self.expression(function.value)
-            return
-        if isinstance(function, ast.Name) and function.id == "len" and resolution is None:
+            if function.attr == "contiguous" and self._is_input(function.value):
+                owner.doubt(node, "`forward` calls `contiguous()` on its input, which export leaves out")
+            if function.attr in {"view", "reshape"}:
+                self._reshape(node, node.args)
             return
         name = self.view.text(function) if function.end_lineno == function.lineno else "something"
         owner.doubt(node, f"`forward` calls `{name}`, which was not read")
@@ -610,23 +812,8 @@ def _self_attribute(node: ast.expr) -> str | None:
     return None
 
 
-def _is_shape(node: ast.expr) -> bool:
-    """Whether a value is a size or a rank and not a tensor."""
-    match node:
-        case ast.Attribute(attr="shape" | "ndim"):
-            return True
-        case ast.Subscript(value=value):
-            return _is_shape(value)
-        case ast.Call(func=ast.Attribute(attr="size" | "dim" | "numel")) | ast.Call(func=ast.Name(id="len" | "int")):
-            return True
-        case ast.BinOp():
-            return _is_shape(node.left) and (_is_shape(node.right) or isinstance(node.right, ast.Constant))
-        case ast.Tuple():
-            return all(_is_shape(element) for element in node.elts)
-        case ast.Constant():
-            return True
-        case _:
-            return False
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
 
 
 def _is_plain_value(node: ast.expr | None) -> bool:

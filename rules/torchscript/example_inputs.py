@@ -15,6 +15,9 @@ _SAME_SHAPE = frozenset(
 )  # fmt: skip
 
 
+_SAME_OBJECT = _SAME_SHAPE - {"clone"}
+
+
 @dataclass(frozen=True)
 class TensorInput:
     """One example tensor.
@@ -44,6 +47,16 @@ class ExampleInputs:
     form: Literal["tensor", "display", "tuple", "unknown"] = "unknown"
     tensors: list[TensorInput] = field(default_factory=list)
     repeated: list[int] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Number of positional arguments of `forward`."""
+        return len(self.tensors)
+
+
+def visible_sizes(view: ModuleView, node: ast.expr) -> tuple[int | None, ...] | None:
+    """Shape of the tensor that `node` gives, as far as literals tell."""
+    return _sizes(view, node, 0)
 
 
 def read_example_inputs(view: ModuleView, node: ast.expr) -> ExampleInputs:
@@ -77,17 +90,34 @@ def _value(view: ModuleView, node: ast.expr) -> ast.expr | None:
 
 
 def _identity(view: ModuleView, node: ast.expr) -> object:
-    """Something equal for two expressions that surely give the same object."""
-    seen = 0
-    while isinstance(node, ast.Name) and seen < 10:
+    """Something equal for two expressions that may give the same object: methods such as `.float()` can return it."""
+    for _ in range(20):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_OBJECT:
+            node = node.func.value
+            continue
+        if not isinstance(node, ast.Name):
+            break
         binding = view.definition(node)
         if binding is None:
             return node.id
-        if binding.kind == "assign" and isinstance(binding.value, ast.Name):
-            node, seen = binding.value, seen + 1
-            continue
-        return binding
-    return ast.dump(node) if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+        if binding.kind != "assign" or binding.value is None:
+            return binding
+        node = binding.value
+    return ast.dump(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else id(node)
+
+
+def _kept_shape(view: ModuleView, name: ast.Name) -> bool:
+    """Whether nothing between its creation and its use here can have changed a tensor's shape in place."""
+    binding = view.definition(name)
+    if binding is None:
+        return False
+    for read, _ in view.reads_of(binding):
+        parent = view.parent(read)
+        if isinstance(parent, ast.Attribute) and (
+            parent.attr.endswith("_") or not isinstance(parent.ctx, ast.Load) or parent.attr == "data"
+        ):
+            return parent.attr == "requires_grad_"
+    return True
 
 
 def _is_tensor(view: ModuleView, node: ast.expr, depth: int) -> bool:
@@ -106,7 +136,7 @@ def _sizes(view: ModuleView, node: ast.expr, depth: int) -> tuple[int | None, ..
         return None
     if isinstance(node, ast.Name):
         value = _value(view, node)
-        return _sizes(view, value, depth + 1) if value is not None else None
+        return _sizes(view, value, depth + 1) if value is not None and _kept_shape(view, node) else None
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_SHAPE:

@@ -24,7 +24,7 @@ from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR, read_artifact
 from torchlift.rules.torchscript.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs
+from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs, visible_sizes
 from torchlift.rules.torchscript.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion
@@ -103,8 +103,11 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
     for obstacle in life.obstacles:
         line = obstacle.node.lineno
         plan.weigh(f"the traced value {obstacle.reason} (line {line})", obstacle.safety)
+    for binding in life.bindings:
+        if context.project.may_be_imported(view, binding):
+            plan.assumptions.append(f"other files may use `{binding.name}` in ways that were not read")
     for called in life.calls:
-        _weigh_call(plan, called, len(inputs.tensors) if inputs.form != "unknown" else None)
+        _weigh_call(plan, called, inputs if inputs.form != "unknown" else None)
 
     def spell(name: str, at: ast.AST) -> Spelling:
         spelling = view.spell(name, at, use)
@@ -115,7 +118,7 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
     export = spell("torch.export.export", call)
     auto = spell("torch.export.Dim.AUTO", call)
     plan.rewrites += [*export.imports, *auto.imports]
-    is_called = bool(life.calls) or not life.saves
+    is_called = bool(life.calls) or life.as_module or not life.saves
     both = bool(life.saves) and is_called and life.form == "bound"
     plan.rewrites.append(
         EditCall(
@@ -240,16 +243,19 @@ def _weigh_inputs(plan: _Plan, inputs: ExampleInputs) -> None:
             plan.assumptions.append(
                 f"a dimension of `{plan.view.text(tensor.node)}` is not a literal; a size of 1 would become fixed"
             )
-        elif 1 in tensor.sizes:
-            places = ", ".join(str(index) for index, size in enumerate(tensor.sizes) if size == 1)
+        elif any(size is not None and size < 2 for size in tensor.sizes):
+            places = ", ".join(str(i) for i, size in enumerate(tensor.sizes) if size is not None and size < 2)
             plan.assumptions.append(
-                f"dimension {places} of the example is 1 and becomes fixed at 1: take an example with 2 or more there if "
+                f"dimension {places} of the example is below 2 and becomes fixed: take an example with 2 or more there if "
                 "other sizes are used"
             )
 
 
 def _weigh_surroundings(plan: _Plan) -> None:
     view = plan.view
+    for word in ("autocast", "inference_mode"):
+        if word in view.source.text:
+            plan.assumptions.append(f"this file uses `{word}`, whose effect on the capture was not checked")
     for ancestor in view.ancestors(plan.call):
         if isinstance(ancestor, (ast.With, ast.AsyncWith)):
             for item in ancestor.items:
@@ -268,14 +274,21 @@ def _weigh_surroundings(plan: _Plan) -> None:
                     plan.assumptions.append(f"the capture runs under `@{name}`, whose effect on export was not checked")
 
 
-def _weigh_call(plan: _Plan, call: ast.Call, inputs: int | None) -> None:
+def _weigh_call(plan: _Plan, call: ast.Call, inputs: ExampleInputs | None) -> None:
     line = call.lineno
     if call.keywords:
         plan.refusals.append(f"the traced value is called with keywords (line {line}), which export rejects")
     elif any(isinstance(argument, ast.Starred) for argument in call.args):
         plan.assumptions.append(f"the number of arguments at line {line} is not known")
-    elif inputs is not None and len(call.args) != inputs:
-        plan.refusals.append(f"the traced value is called with {len(call.args)} arguments (line {line}), not {inputs}")
+    elif inputs is not None and len(call.args) != inputs.count:
+        plan.refusals.append(
+            f"the traced value is called with {len(call.args)} arguments (line {line}), not {inputs.count}"
+        )
+    elif inputs is not None:
+        for argument, tensor in zip(call.args, inputs.tensors, strict=True):
+            sizes = visible_sizes(plan.view, argument)
+            if sizes is not None and tensor.sizes is not None and len(sizes) != len(tensor.sizes):
+                plan.refusals.append(f"the call on line {line} has an input of another rank than the example")
 
 
 def _argument(view: ModuleView, inputs: ExampleInputs) -> Template:

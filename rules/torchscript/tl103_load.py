@@ -17,6 +17,7 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR, Artifact, read_artifact
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
@@ -41,7 +42,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     life = follow(view, call)
     artifact = read_artifact(view, call.args[0], context.project)
     groups: tuple[Group, ...] = artifact.group()
-    refusals, assumptions = _weigh(view, call, life, artifact)
+    refusals, assumptions = _weigh(view, call, life, artifact, context.project)
     spelling = view.spell("torch.export.load", call, use)
     if spelling is None:
         refusals.append("`torch.export.load` cannot be written here, because another name stands in its way")
@@ -76,7 +77,9 @@ def _has(call: ast.Call, key: int | str) -> bool:
     return any(keyword.arg == key for keyword in call.keywords)
 
 
-def _weigh(view: ModuleView, call: ast.Call, life: ValueLife, artifact: Artifact) -> tuple[list[str], list[str]]:
+def _weigh(
+    view: ModuleView, call: ast.Call, life: ValueLife, artifact: Artifact, project: Project
+) -> tuple[list[str], list[str]]:
     """Reasons against a rewrite, and assumptions it needs."""
     refusals: list[str] = []
     assumptions: list[str] = []
@@ -109,6 +112,9 @@ def _weigh(view: ModuleView, call: ast.Call, life: ValueLife, artifact: Artifact
         target.append(f"the loaded value {item.reason} (line {item.node.lineno})")
     if life.saves:
         refusals.append(f"the loaded value is saved again (line {life.saves[0].call.lineno})")
+    for binding in life.bindings:
+        if project.may_be_imported(view, binding):
+            assumptions.append(f"other files may use `{binding.name}` in ways that were not read")
     inputs = {site.inputs for _, site in artifact.writers}
     for called in life.calls:
         if called.keywords:

@@ -60,6 +60,8 @@ class ValueLife:
         saves: places that write it.
         evals: statements that only call `.eval()` on it.
         obstacles: everything else.
+        bindings: variables that hold it.
+        as_module: whether module methods other than a call are used on it.
     """
 
     origin: ast.Call
@@ -71,6 +73,8 @@ class ValueLife:
     saves: list[Save] = field(default_factory=list)
     evals: list[ast.stmt] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    as_module: bool = False
 
 
 def follow(view: ModuleView, origin: ast.Call) -> ValueLife:
@@ -139,6 +143,7 @@ def _follow_name(view: ModuleView, life: ValueLife, target: ast.Name, seen: set[
         life.obstacles.append(Obstacle(target, "is bound in a way that is not followed", Safety.MANUAL))
         return
     seen.add(binding)
+    life.bindings.append(binding)
     if owner.kind == "class" or (scope.frame is not owner and scope is not owner):
         life.obstacles.append(Obstacle(target, "is bound to a name of another scope", Safety.UNSAFE))
     for read, alone in view.reads_of(binding):
@@ -189,7 +194,7 @@ def _classify_attribute(
     elif called and attribute.attr == "save":
         life.obstacles.append(Obstacle(read, "is saved with extra arguments (`_extra_files`)", Safety.MANUAL))
     elif called and attribute.attr in _SAME_ON_MODULE:
-        pass
+        life.as_module = True
     elif called and attribute.attr == "state_dict":
         life.obstacles.append(
             Obstacle(read, "gives its state_dict, which lacks non-persistent buffers after export", Safety.UNSAFE)

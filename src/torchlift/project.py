@@ -276,6 +276,33 @@ class Project:
         skipped = frozenset(skip)
         return [place for place in self._mentions[word] if place.rpartition(":")[0] not in skipped]
 
+    def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
+        """Whether other code may read a module-level name of `view`.
+
+        True in a package's `__init__`, for names in `__all__`, and when another file of the project mentions the module
+        together with the name or a star import.
+        """
+        if view.is_package:
+            return True
+        if binding.scope.kind != "module":
+            return False
+        for listed in view.scopes.module.bindings.get("__all__", ()):
+            if listed.value is None or any(
+                isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
+            ):
+                return True
+        module, name = view.module.rpartition(".")[2].encode(), binding.name.encode()
+        for path in self.files:
+            if path == view.path:
+                continue
+            try:
+                data = self.data(path)
+            except OSError:
+                continue
+            if module in data and b"import" in data and (name in data or b"import *" in data):
+                return True
+        return False
+
     # Facts that cross files
 
     def records(self, collector: Collector) -> Mapping[str, Any]:

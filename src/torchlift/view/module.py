@@ -233,6 +233,11 @@ class ModuleView:
         if owner is None:
             return ()
         bindings = owner.bindings[root.id]
+        if owner.kind == "class" and scope is owner and owner.parent is not None:
+            # Until a class body has bound a name, it reads the name of the scope around it.
+            seen = self.reaching(owner, root.id).reads.get(root)
+            if not seen:
+                return self.bindings_of(root, owner.parent)
         if len(bindings) > 1:
             seen = self.reaching(owner, root.id).reads.get(root)
             if seen is not None:
@@ -251,10 +256,9 @@ class ModuleView:
         """Every read that can see `binding`, in source order, and whether it can see nothing else."""
         found = []
         for chain in self.scopes.chains.get(binding.name, ()):
-            if chain.scope.lookup(binding.name) is binding.scope:
-                bindings = self.bindings_of(chain.root, chain.scope)
-                if binding in bindings:
-                    found.append((chain.root, len(bindings) == 1))
+            bindings = self.bindings_of(chain.root, chain.scope)
+            if binding in bindings:
+                found.append((chain.root, len(bindings) == 1))
         return sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset))
 
     def _binding_name(self, binding: Binding) -> str | None:
@@ -493,6 +497,8 @@ class ModuleView:
             bound, statement, text = last, f"from {module} import {last}", last
         if scope.lookup(bound) is not None or anchor.scope.lookup(bound) is not None:
             return None
+        if self.scopes.stars and bound != "torch":
+            return None  # a star import may bring the name with another meaning
         return Spelling(text, (AddImport(statement, self.span(anchor.statement)),))
 
     def _spell_like(self, name: str, at: ast.AST, like: Use) -> str | None:
