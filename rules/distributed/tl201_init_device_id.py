@@ -23,7 +23,6 @@ _NEEDS = TorchVersion(2, 3)
 _EAGER_BY_DEFAULT = TorchVersion(2, 15)
 # pytorch#153960: with device_id, NCCL of torch 2.6.0-2.7.0 can hang; fixed in 2.7.1.
 _HANG_FIXED = TorchVersion(2, 7, 1)
-_INTEGER_NAME = re.compile(r"(?:^|_)(?:rank|gpu|gpu_id|device_index|device_idx|idx|index)$", re.IGNORECASE)
 
 _MESSAGE = (
     '`init_process_group` without `device_id`: since torch 2.15 "nccl" creates its communicator at once on device '
@@ -177,21 +176,33 @@ def _is_pure(view: ModuleView, node: ast.expr) -> bool:
 
 
 def _unchanged(view: ModuleView, device: ast.expr, earlier: ast.stmt, call: ast.Call) -> bool:
-    """Whether no name in `device` is bound again, and no attribute in it stored, between the two places."""
+    """Whether `device` surely still has the value it had in `earlier` when `call` evaluates it again.
+
+    Local names must not be bound again in between (or anywhere in a loop around both); anything that other code could
+    change (attributes, the environment, globals) must not see any call in between.
+    """
     start, end = earlier.lineno, call.lineno
+    function = view.function_of(call)
+    loops = [a for a in view.ancestors(call) if isinstance(a, (ast.For, ast.AsyncFor, ast.While))]
     names = {node.id for node in ast.walk(device) if isinstance(node, ast.Name)}
     attributes = {node.attr for node in ast.walk(device) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(view.function_of(call) or view.tree):
-        line = getattr(node, "lineno", 0)
-        if start < line <= end:
-            if isinstance(node, ast.Name) and node.id in names and not isinstance(node.ctx, ast.Load):
-                return False
-            if isinstance(node, ast.Attribute) and node.attr in attributes and not isinstance(node.ctx, ast.Load):
-                return False
-    return True
+    between = [node for node in ast.walk(function or view.tree) if start < getattr(node, "lineno", 0) < end]
+    for node in [*between, *(child for loop in loops for child in ast.walk(loop))]:
+        if isinstance(node, ast.Name) and node.id in names and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.Attribute) and node.attr in attributes and not isinstance(node.ctx, ast.Load):
+            return False
+    local = isinstance(device, ast.Constant) or (
+        isinstance(device, ast.Name)
+        and function is not None
+        and view.scope_at(device).lookup(device.id) is not None
+        and view.scope_at(device).lookup(device.id).kind == "function"  # type: ignore[union-attr]
+    )
+    return local or not any(isinstance(node, (ast.Call, ast.Delete, ast.Subscript)) for node in between)
 
 
 def _device_kind(view: ModuleView, node: ast.expr) -> Literal["integer", "device", "string", "unknown"]:
+    """What kind of value a device expression has, by evidence and never by its name."""
     match node:
         case ast.Constant(value=bool()):
             return "unknown"
@@ -199,22 +210,64 @@ def _device_kind(view: ModuleView, node: ast.expr) -> Literal["integer", "device
             return "integer"
         case ast.Constant(value=str()) | ast.JoinedStr():
             return "string"
-        case ast.Call(func=ast.Name(id="int")) | ast.BinOp(op=ast.Mod()):
+        case ast.Call(func=ast.Name(id="int")):
             return "integer"
+        case ast.BinOp(op=ast.Mod(), right=ast.Call() as right):
+            resolution = view.resolve(right.func)
+            return "integer" if resolution is not None and resolution.name == "torch.cuda.device_count" else "unknown"
         case ast.Call():
             resolution = view.resolve(node.func)
-            return "device" if resolution is not None and resolution.name == "torch.device" else "unknown"
+            if resolution is not None and resolution.name == "torch.device":
+                return "device"
+            known = {"torch.distributed.get_node_local_rank", "torch.distributed.get_rank"}
+            return "integer" if resolution is not None and resolution.name in known else "unknown"
         case ast.Name():
             binding = view.definition(node)
             if binding is not None and binding.kind == "assign" and binding.value is not None:
-                kind = _device_kind(view, binding.value)
-                if kind != "unknown":
-                    return kind
-            return "integer" if _INTEGER_NAME.search(node.id) else "unknown"
+                return _device_kind(view, binding.value)
+            if binding is not None and isinstance(binding.node, ast.arg):
+                return _parameter_kind(view, binding.node)
+            return "unknown"
         case ast.Attribute():
-            return "integer" if _INTEGER_NAME.search(node.attr) else "unknown"
+            return "integer" if _parsed_as_integer(view, node.attr) else "unknown"
         case _:
             return "unknown"
+
+
+def _parameter_kind(view: ModuleView, parameter: ast.arg) -> Literal["integer", "device", "string", "unknown"]:
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Name) and annotation.id in {"int", "str"}:
+        return "integer" if annotation.id == "int" else "string"
+    resolution = view.resolve(annotation) if annotation is not None else None
+    if resolution is not None and resolution.name == "torch.device":
+        return "device"
+    function = view.function_of(parameter) or view.parent(view.parents[parameter])
+    if not isinstance(function, ast.FunctionDef) or not function.args.args or function.args.args[0] is not parameter:
+        return "unknown"
+    # torch.multiprocessing.spawn passes the process index as first argument, and is the only caller seen.
+    uses = [chain for chain in view.scopes.chains.get(function.name, ()) if chain.top is chain.root]
+    spawned = [
+        use.call
+        for use in view.uses(frozenset({"torch.multiprocessing.spawn"}))
+        if use.call is not None and use.call.args
+    ]
+    targets = [call.args[0] for call in spawned]
+    return "integer" if uses and all(chain.root in targets for chain in uses) else "unknown"
+
+
+def _parsed_as_integer(view: ModuleView, name: str) -> bool:
+    """Whether the file declares a command-line option of this name with `type=int` and no negative default."""
+    for node in ast.walk(view.tree):
+        if not (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
+        ):
+            continue
+        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        if name in {flag.lstrip("-").replace("-", "_") for flag in flags}:
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+            kind, default = keywords.get("type"), keywords.get("default")
+            return isinstance(kind, ast.Name) and kind.id == "int" and not isinstance(default, ast.UnaryOp)
+    return False
 
 
 # Without GPUs the group cannot be made; the examples run against stand-ins that record what would have been passed.
@@ -240,8 +293,8 @@ RULE = Rule(
     ),
     fix=(
         "Safe when the backend is the constant `nccl` and a `torch.cuda.set_device(...)` with a repeatable argument surely "
-        "runs before the call in the same function: the same device is passed. Needs review when the type of that argument "
-        "is not known. Not offered when the project still supports a torch before 2.15 and has code that eager groups "
+        "runs before the call in the same function: the same device is passed. Needs review when nothing proves the type of "
+        "that argument (an annotation, `int(...)`, an `int` option, `mp.spawn`). Not offered when the project still supports a torch before 2.15 and has code that eager groups "
         "serialise or hang (unbatched point-to-point, private group helpers, local synchronisation, conditional groups). "
         "Never offered for gloo or a backend that is not a constant: a CPU group must not get a `device_id`. " + _ESCAPE
     ),
@@ -256,9 +309,9 @@ RULE = Rule(
     ),
     examples=(
         Bad(
-            _RECORD + "\n\ndef setup(local_rank):\n    torch.cuda.set_device(local_rank)\n"
+            _RECORD + "\n\ndef setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n"
             '    torch.distributed.init_process_group("nccl")\n',
-            _RECORD + "\n\ndef setup(local_rank):\n    torch.cuda.set_device(local_rank)\n"
+            _RECORD + "\n\ndef setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n"
             '    torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", local_rank))\n',
             why="set_device right before",
             run="setup(1)",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -33,7 +35,7 @@ class Site:
         literal: whether the path is a string literal right there.
         constant: qualified name of the module-level constant that the path is, if it is one.
         traced: for `save`, whether the value surely comes from `torch.jit.trace` in the same file.
-        inputs: for `save` of a trace, the number of example inputs, if known.
+        ranks: for `save` of a trace, the rank of each example input (None where unknown), if their number is known.
         moved: for `save`, whether the writer's file moves modules or tensors to other devices.
     """
 
@@ -43,7 +45,7 @@ class Site:
     literal: bool
     constant: str | None = None
     traced: bool = False
-    inputs: int | None = None
+    ranks: tuple[int | None, ...] | None = None
     moved: bool = False
 
 
@@ -107,10 +109,11 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
 
     def add(role: Literal["save", "load", "other"], call: ast.Call, path: ast.expr, life_of: ast.Call | None) -> None:
         traced = life_of is not None
-        inputs = None
+        ranks: tuple[int | None, ...] | None = None
         if life_of is not None and len(life_of.args) > 1:
             found = read_example_inputs(view, life_of.args[1])
-            inputs = len(found.tensors) if found.form != "unknown" else None
+            if found.form != "unknown":
+                ranks = tuple(len(t.sizes) if t.sizes is not None else None for t in found.tensors)
         key = path_key(view, path, None)
         deferred = None
         if key is None:
@@ -119,7 +122,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
         if key is not None or deferred is not None:
             literal = isinstance(path, ast.Constant)
             constant = deferred or _constant_name(view, path, None)
-            site = Site(role, key or "", path.lineno, literal, constant, traced, inputs, moved)
+            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved)
             sites.append((site, deferred))
 
     targets = frozenset({"torch.jit.trace", "torch.jit.script", "torch.jit.save", "torch.jit.freeze", *_LOADERS})
@@ -255,10 +258,13 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
     sites = sites_of(project, key)
     name = posixpath.basename(key.removeprefix("file "))
     constants = tuple(sorted(_constants(project, sites)))
-    known = {f"{place}:{site.line}" for place, site in sites}
-    known |= {f"{place}:{_line(project, place, span)}" for place, span, _ in constants}
-    mentions = [place for place in project.mentions(name) if place not in known] if "." in name else []
-    mentions = [place for place in mentions if not _is_comment(project, place)]
+    known = Counter(f"{place}:{site.line}" for place, site in sites if site.literal)
+    known.update(f"{place}:{_line(project, place, span)}" for place, span, _ in constants)
+    mentions = _unknown_mentions(project, name, known) if "." in name else []
+    for constant in sorted({site.constant.rpartition(".")[2] for _, site in sites if site.constant}):
+        # Whoever else gets hold of the constant may open the file.
+        known = Counter(f"{place}:{site.line}" for place, site in sites if site.constant)
+        mentions += _unknown_mentions(project, constant, known, harmless=_harmless_use(constant))
     return Artifact(
         key,
         tuple(site for site in sites if site[1].role == "save"),
@@ -286,8 +292,27 @@ def _line(project: Project, path: str, span: Span) -> int:
     return view.source.location(span.start)[0] if view is not None else 0
 
 
-def _is_comment(project: Project, place: str) -> bool:
-    path, _, line = place.rpartition(":")
-    if not path.endswith((".py", ".pyi")):
-        return False
-    return project.data(path).split(b"\n")[int(line) - 1].lstrip().startswith(b"#")
+def _unknown_mentions(
+    project: Project, word: str, known: Counter[str], harmless: re.Pattern[str] | None = None
+) -> list[str]:
+    """Places that mention `word` more often than the known sites there, leaving out comments and harmless lines."""
+    found = []
+    for place in project.mentions(word):
+        path, _, line = place.rpartition(":")
+        text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace")
+        is_python = path.endswith((".py", ".pyi"))
+        if harmless is not None and (not is_python or harmless.search(text)):
+            continue
+        times = len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", text)) if harmless is not None else text.count(word)
+        if times > known[place] and not (is_python and text.lstrip().startswith("#")):
+            found.append(place)
+    return found
+
+
+def _harmless_use(name: str) -> re.Pattern[str]:
+    """Lines on which a path constant is defined, imported, shown or asked for its existence, and not opened."""
+    word = re.escape(name)
+    return re.compile(
+        rf"^\s*(?:from|import)\b|^\s*{word}\s*(?::[^=]+)?=[^=]|^\s*{word}(?:\s+as\s+\w+)?,?\s*(?:#.*)?$"
+        rf"|\b(?:print|exists|isfile)\([^()]*\b{word}\b[^()]*\)|\b{word}\)?\.(?:exists|is_file|name|stem|stat|unlink)\b"
+    )

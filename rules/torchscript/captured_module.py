@@ -444,10 +444,15 @@ class _ClassReader:
                 if isinstance(call.args[0], ast.Constant) and isinstance(call.args[1], ast.Call):
                     self._submodule(str(call.args[0].value), call.args[1])
                     return
-            elif (attribute := _self_attribute(base)) in self.submodules and function.attr == "append" and call.args:
-                if isinstance(call.args[0], ast.Call) and attribute is not None:
-                    self._submodule(attribute, call.args[0])
-                    return
+            elif (
+                (attribute := _self_attribute(base)) is not None
+                and attribute in self.submodules
+                and function.attr == "append"
+                and call.args
+                and isinstance(call.args[0], ast.Call)
+            ):
+                self._submodule(attribute, call.args[0])
+                return
         resolution = self.view.resolve(function)
         if resolution is not None and resolution.certain and resolution.name.startswith("torch.nn.init."):
             return
@@ -635,11 +640,7 @@ class _BodyReader:
                     return False
             elif isinstance(child, ast.Attribute):
                 attribute = _self_attribute(child)
-                if (
-                    attribute is None
-                    or attribute == "training"
-                    or attribute not in (self.owner.plain | self.owner.submodules)
-                ):
+                if attribute is None or attribute not in self.owner.fixed | self.owner.submodules:
                     return False
             elif isinstance(child, ast.Call) and not (isinstance(child.func, ast.Name) and child.func.id == "len"):
                 return False

@@ -32,6 +32,9 @@ EXPECTING = frozenset(
 )
 
 
+_EXPORT = "torch.jit.export"
+
+
 @dataclass(frozen=True)
 class ScriptingRecord:
     """Lines of one file that script or trace something, or expect to be scripted."""
@@ -39,20 +42,24 @@ class ScriptingRecord:
     scripts: tuple[int, ...]
     traces: tuple[int, ...]
     expects: tuple[int, ...] = ()
+    exports: tuple[int, ...] = ()
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
     scripts: list[int] = []
     traces: list[int] = []
     expects: list[int] = []
-    for use in view.uses(SCRIPTING | TRACING | EXPECTING):
+    exports: list[int] = []
+    for use in view.uses(SCRIPTING | TRACING | EXPECTING | {_EXPORT}):
         if use.kind in {"import", "annotation", "isinstance", "string"}:
             continue
         kind = scripts if use.target in SCRIPTING else traces if use.target in TRACING else expects
+        if use.target == _EXPORT:
+            kind = exports
         kind.append(use.node.lineno)
-    if not scripts and not traces and not expects:
+    if not scripts and not traces and not expects and not exports:
         return None
-    return ScriptingRecord(tuple(scripts), tuple(traces), tuple(expects))
+    return ScriptingRecord(tuple(scripts), tuple(traces), tuple(expects), tuple(exports))
 
 
 COLLECTOR = Collector("torchscript.scripting", ("jit", "onnx", "SummaryWriter"), _collect)
@@ -75,3 +82,8 @@ def first_expectation(project: Project) -> str | None:
         if record.expects:
             return f"{path}:{min(record.expects)}"
     return None
+
+
+def has_exported_methods(project: Project) -> bool:
+    """Whether a method is marked with `torch.jit.export`, which makes a trace of its class compile it."""
+    return any(record.exports for record in project.records(COLLECTOR).values())

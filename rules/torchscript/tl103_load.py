@@ -21,6 +21,7 @@ from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR, Artifact, read_artifact
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.example_inputs import visible_sizes
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -115,15 +116,27 @@ def _weigh(
     for binding in life.bindings:
         if project.may_be_imported(view, binding):
             assumptions.append(f"other files may use `{binding.name}` in ways that were not read")
-    inputs = {site.inputs for _, site in artifact.writers}
+    ranks = {site.ranks for _, site in artifact.writers}
     for called in life.calls:
         if called.keywords:
             refusals.append(f"the loaded value is called with keywords (line {called.lineno}), which export rejects")
         elif any(isinstance(argument, ast.Starred) for argument in called.args):
             assumptions.append(f"the number of arguments at line {called.lineno} is not known")
-        elif artifact.writers and inputs != {len(called.args)}:
+        elif artifact.writers and not _matches(view, called, ranks):
             assumptions.append(f"the call at line {called.lineno} may not match the exported inputs")
     return refusals, assumptions
+
+
+def _matches(view: ModuleView, call: ast.Call, written: set[tuple[int | None, ...] | None]) -> bool:
+    """Whether the number of arguments, and their ranks as far as visible, are those of every writer."""
+    for ranks in written:
+        if ranks is None or len(ranks) != len(call.args):
+            return False
+        for argument, rank in zip(call.args, ranks, strict=True):
+            sizes = visible_sizes(view, argument)
+            if sizes is not None and rank is not None and len(sizes) != rank:
+                return False
+    return True
 
 
 def _is_cpu(view: ModuleView, node: ast.expr) -> bool:

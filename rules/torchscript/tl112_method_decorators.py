@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from torchlift.finding import DropDecorator, Finding, Fix, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.deprecation import DEPRECATED, SOURCES
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_expectation, first_use
+from torchlift.rules.torchscript.scripting_uses import (
+    COLLECTOR,
+    first_expectation,
+    first_use,
+    has_exported_methods,
+)
 from torchlift.view import ModuleView, Use
 
 
@@ -49,8 +54,8 @@ def decorator_findings(use: Use, context: Context, code: str, message: str, bloc
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     name = use.target.rpartition(".")[2]
-    # torch.jit.trace compiles methods under @torch.jit.export, and no others.
-    place = first_use(context.project, tracing=name == "export")
+    # torch.jit.trace compiles methods under @torch.jit.export and what they call, and nothing else.
+    place = first_use(context.project, tracing=has_exported_methods(context.project))
     blocker = f"{place} still compiles TorchScript" if place else None
     message = f"`@torch.jit.{name}` only speaks to the TorchScript compiler."
     yield from decorator_findings(use, context, "TL112", message, blocker)

@@ -111,6 +111,7 @@ class ModuleView:
         self.scopes = ScopeTree(tree)
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
         self._resolving: set[Binding] = set()
+        self._project_name: ProjectNames | None = None
         self._uses: dict[tuple[frozenset[str], bool], list[Use]] = {}
 
     # Positions and structure
@@ -327,6 +328,7 @@ class ModuleView:
         `project_name` turns names that belong to other modules of the project into what those modules bind.
         """
         key = (targets, project_name is not None)
+        self._project_name = project_name or self._project_name
         if key not in self._uses:
             self._uses[key] = self._find_uses(targets, project_name or _unchanged)
         return self._uses[key]
@@ -518,6 +520,13 @@ class ModuleView:
         while isinstance(root, ast.Attribute):
             root = root.value
         if not common or not isinstance(root, ast.Name):
+            return None
+        meaning = self.resolve(base)
+        if meaning is None or not meaning.certain:
+            return None
+        # `compat.ger` may be torch.ger although `compat` is not torch.
+        translated = self._project_name(meaning.name, self.path) if self._project_name is not None else None
+        if public_name(translated or meaning.name) != ".".join(old[:common]):
             return None
         if at is not like.node and at is not like.call:
             owner = like.scope.lookup(root.id)
