@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import TorchPrograms, same
 
-from torchlift.rules.torchscript.captured_module import (
+from torchlift.rules.torchscript.trusted_operations import (
     PURE_FUNCTIONS,
     PURE_METHODS,
     STATEFUL_LAYERS,

@@ -22,9 +22,10 @@ from torchlift.finding import (
 )
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR, read_artifact
-from torchlift.rules.torchscript.captured_module import CapturedModule, read_captured_module
+from torchlift.rules.torchscript.captured_module import read_captured_module
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs, visible_sizes
+from torchlift.rules.torchscript.module_facts import CapturedModule
 from torchlift.rules.torchscript.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion

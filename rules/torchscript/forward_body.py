@@ -1,0 +1,275 @@
+"""Reads the statements of `forward` and accepts those that are known to capture alike; doubts everything else."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from torchlift.rules.torchscript.plain_values import is_false, self_attribute
+from torchlift.rules.torchscript.trusted_operations import PURE_FUNCTIONS, PURE_METHODS
+
+if TYPE_CHECKING:
+    from torchlift.rules.torchscript.module_class import ClassReader
+
+
+class ForwardBody:
+    """Accepts the statements and expressions of a `forward` that are known to capture alike."""
+
+    def __init__(self, owner: ClassReader, tensors: set[str]) -> None:
+        self.owner = owner
+        self.view = owner.view
+        self.inputs = set(tensors)
+        self.fresh: set[str] = set()
+        self.modules: set[str] = set()
+        self.shapes: set[str] = set()
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        """Read statements in order."""
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Read one statement."""
+        owner = self.owner
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return
+            case ast.Return(value=None):
+                owner.doubt(node, "`forward` returns nothing")
+            case ast.Return(value=ast.expr() as value):
+                elements = value.elts if isinstance(value, ast.Tuple) else [value]
+                for element in elements:
+                    if not self._gives_tensor(element):
+                        owner.doubt(node, "`forward` returns something that may not be a tensor")
+                    self.expression(element)
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._assignment(target, value)
+            case ast.AugAssign(target=ast.Name() as target, value=value):
+                if target.id not in self.fresh:
+                    owner.doubt(node, "`forward` changes a tensor in place that others may see")
+                self.expression(value)
+            case ast.For(target=target, iter=iterable):
+                self._loop(target, iterable)
+                self.block([*node.body, *node.orelse])
+            case ast.If(test=test) if self._is_fixed(test):
+                self.block([*node.body, *node.orelse])
+            case ast.If():
+                owner.doubt(node, "`forward` branches on something other than constants of the module")
+            case ast.Expr(value=value):
+                self.expression(value)
+            case _:
+                owner.doubt(node, "`forward` holds a statement that was not read")
+
+    def _assignment(self, target: ast.expr, value: ast.expr) -> None:
+        names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        if not all(isinstance(name, ast.Name) for name in names):
+            self.owner.doubt(target, "`forward` stores into an attribute or an element; export freezes such state")
+            return
+        shape, fresh = self._is_shape(value), self._is_fresh(value)
+        self.expression(value)
+        for name in names:
+            assert isinstance(name, ast.Name)
+            (self.shapes.add if shape else self.shapes.discard)(name.id)
+            (self.fresh.add if fresh and len(names) == 1 else self.fresh.discard)(name.id)
+            self.inputs.discard(name.id)
+
+    def _loop(self, target: ast.expr, iterable: ast.expr) -> None:
+        if (
+            isinstance(iterable, ast.Call)
+            and isinstance(iterable.func, ast.Name)
+            and iterable.func.id
+            in {
+                "enumerate",
+                "zip",
+                "reversed",
+            }
+        ):
+            sources = iterable.args
+        else:
+            sources = [iterable]
+        for source in sources:
+            attribute = self_attribute(source)
+            if attribute in self.owner.submodules:
+                self.modules |= {name.id for name in ast.walk(target) if isinstance(name, ast.Name)}
+            elif isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
+                if not all(self._is_fixed(argument) for argument in source.args):
+                    self.owner.doubt(source, "`forward` loops as often as its input says")
+            else:
+                self.owner.doubt(source, "`forward` loops over something that was not read")
+
+    def _is_fixed(self, node: ast.expr) -> bool:
+        """Whether a value depends on constants of the module only, and not on train or eval mode."""
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and child.id != "self":
+                if not (isinstance(child.ctx, ast.Load) and child.id == "len"):
+                    return False
+            elif isinstance(child, ast.Attribute):
+                attribute = self_attribute(child)
+                if attribute is None or attribute not in self.owner.fixed | self.owner.submodules:
+                    return False
+            elif isinstance(child, ast.Call) and not (isinstance(child.func, ast.Name) and child.func.id == "len"):
+                return False
+        return True
+
+    def _gives_tensor(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.UnaryOp):
+            return self._gives_tensor(node.operand)
+        if isinstance(node, (ast.Name, ast.Call, ast.BinOp)):
+            return not self._is_shape(node)
+        return False
+
+    def _is_shape(self, node: ast.expr) -> bool:
+        """Whether a value is a size, a rank or a number and not a tensor."""
+        match node:
+            case ast.Constant() | ast.Attribute(attr="shape" | "ndim"):
+                return True
+            case ast.Name():
+                return node.id in self.shapes
+            case ast.Attribute():
+                return self_attribute(node) in self.owner.fixed
+            case ast.Subscript(value=value):
+                return self._is_shape(value)
+            case (
+                ast.Call(func=ast.Attribute(attr="size" | "dim" | "numel")) | ast.Call(func=ast.Name(id="len" | "int"))
+            ):
+                return True
+            case ast.UnaryOp():
+                return self._is_shape(node.operand)
+            case ast.BinOp():
+                return self._is_shape(node.left) and self._is_shape(node.right)
+            case ast.Tuple():
+                return all(self._is_shape(element) for element in node.elts)
+            case _:
+                return False
+
+    def _is_fresh(self, node: ast.expr) -> bool:
+        """Whether a value is a tensor that nothing else refers to."""
+        match node:
+            case ast.Name():
+                return node.id in self.fresh
+            case ast.BinOp():
+                return not self._is_shape(node)
+            case ast.Call(func=function):
+                attribute = self_attribute(function)
+                if attribute in self.owner.changing:
+                    return bool(node.args) and self._is_fresh(node.args[0])
+                return attribute in self.owner.fresh
+            case _:
+                return False
+
+    def expression(self, node: ast.expr) -> None:
+        """Read one expression."""
+        owner = self.owner
+        match node:
+            case ast.Constant() | ast.Name():
+                return
+            case ast.Call():
+                self._call(node)
+            case ast.Attribute():
+                attribute = self_attribute(node)
+                if attribute is not None:
+                    if attribute not in owner.plain | owner.submodules:
+                        owner.doubt(node, f"`forward` reads `self.{attribute}`, which `__init__` does not plainly set")
+                elif node.attr in {"shape", "ndim", "T", "mT"}:
+                    self.expression(node.value)
+                else:
+                    what = "is fixed at export" if node.attr in {"dtype", "device"} else "was not checked"
+                    owner.doubt(node, f"`forward` reads `.{node.attr}`, which {what}")
+            case ast.BinOp():
+                self.expression(node.left)
+                self.expression(node.right)
+                if (
+                    self._is_input(node.left)
+                    and self._is_input(node.right)
+                    and ast.dump(node.left) != ast.dump(node.right)
+                ):
+                    owner.doubt(node, "`forward` combines two inputs, whose sizes export ties together")
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+                self.expression(node.operand)
+            case ast.Tuple() | ast.List():
+                for element in node.elts:
+                    self.expression(element)
+            case ast.Subscript():
+                self.expression(node.value)
+                self._index(node.slice)
+            case ast.Starred():
+                self.expression(node.value)
+            case ast.keyword():
+                self.expression(node.value)
+            case ast.IfExp(test=test) if self._is_fixed(test):
+                self.expression(node.body)
+                self.expression(node.orelse)
+            case _:
+                owner.doubt(node, "`forward` holds an expression that was not read")
+
+    def _is_input(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.inputs
+
+    def _index(self, node: ast.expr) -> None:
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if isinstance(parts[0], ast.Slice) and (parts[0].lower or parts[0].upper or parts[0].step):
+            self.owner.doubt(node, "`forward` cuts the first dimension, whose size export ties to the cut")
+        for part in parts:
+            bounds = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
+            for bound in bounds:
+                if bound is None or isinstance(bound, ast.Constant):
+                    continue
+                if isinstance(bound, ast.UnaryOp) and isinstance(bound.operand, ast.Constant):
+                    continue
+                self.owner.doubt(bound, "`forward` indexes with a computed value")
+
+    def _reshape(self, node: ast.Call, sizes: list[ast.expr]) -> None:
+        if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
+            sizes = sizes[0].elts
+        if not sizes or not (self._is_shape(sizes[0]) or isinstance(sizes[0], ast.UnaryOp)):
+            self.owner.doubt(node, "`forward` reshapes to sizes that were not read")
+        elif isinstance(sizes[0], ast.Constant):
+            self.owner.doubt(node, "`forward` reshapes with a fixed first dimension")
+
+    def _call(self, node: ast.Call) -> None:
+        owner = self.owner
+        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            self.expression(argument)
+        function = node.func
+        attribute = self_attribute(function)
+        inplace = any(k.arg == "inplace" and not is_false(k.value) for k in node.keywords)
+        # `inplace` may be given by position; no other argument of the trusted functions is usually True.
+        inplace |= any(isinstance(argument, ast.Constant) and argument.value is True for argument in node.args)
+        if (inplace or attribute in owner.changing) and not (node.args and self._is_fresh(node.args[0])):
+            owner.doubt(node, "`forward` changes a tensor in place that others may see")
+        if any(keyword.arg in {"out", None} for keyword in node.keywords):
+            owner.doubt(node, "`forward` passes arguments that were not read")
+        if attribute is not None:
+            if attribute in owner.submodules:
+                return
+            method = owner.methods.get(attribute)
+            if method is not None:
+                owner.read_method(method)
+                return
+            owner.doubt(node, f"`forward` calls `self.{attribute}`, which was not read")
+            return
+        if isinstance(function, ast.Name) and function.id in self.modules:
+            return
+        if (
+            isinstance(function, ast.Subscript)
+            and (container := self_attribute(function.value)) is not None
+            and container in owner.submodules
+        ):
+            self._index(function.slice)
+            return
+        resolution = self.view.resolve(function)
+        if resolution is not None and resolution.certain and resolution.name.startswith("torch."):
+            if resolution.name == "torch.reshape":
+                self._reshape(node, node.args[1:])
+            if resolution.name not in PURE_FUNCTIONS:
+                owner.doubt(node, f"`forward` calls `{resolution.name}`, which is not among the functions checked")
+            return
+        if isinstance(function, ast.Attribute) and function.attr in PURE_METHODS and resolution is None:
+            self.expression(function.value)
+            if function.attr == "contiguous" and self._is_input(function.value):
+                owner.doubt(node, "`forward` calls `contiguous()` on its input, which export leaves out")
+            if function.attr in {"view", "reshape"}:
+                self._reshape(node, node.args)
+            return
+        name = self.view.text(function) if function.end_lineno == function.lineno else "something"
+        owner.doubt(node, f"`forward` calls `{name}`, which was not read")

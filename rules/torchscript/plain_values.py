@@ -1,0 +1,35 @@
+"""Small questions about expressions."""
+
+from __future__ import annotations
+
+import ast
+
+
+def self_attribute(node: ast.expr) -> str | None:
+    """The name of an attribute read from `self`, if the expression is one."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return node.attr
+    return None
+
+
+def is_false(node: ast.expr) -> bool:
+    """Whether the expression is the constant False."""
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def is_plain_value(node: ast.expr | None) -> bool:
+    """A constant, or a tuple, list or negation of constants."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return all(is_plain_value(element) for element in node.elts)
+    if isinstance(node, ast.UnaryOp):
+        return is_plain_value(node.operand)
+    return isinstance(node, ast.Constant)
+
+
+def is_arithmetic(node: ast.expr) -> bool:
+    """Whether the expression holds only arithmetic on names, constants and attributes of `self`."""
+    return all(
+        isinstance(child, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.operator, ast.unaryop, ast.expr_context))
+        or self_attribute(child) is not None  # type: ignore[arg-type]
+        for child in ast.walk(node)
+    )
