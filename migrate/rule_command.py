@@ -14,12 +14,16 @@ import click
 def rule(code: str, output_format: str) -> None:
     """Explain the rule CODE (a code, a name, or another tool's code)."""
     from torchlift.rules.catalogue import as_data, as_markdown
-    from torchlift.rules.registry import all_rules, names_of
+    from torchlift.rules.registry import all_rules, selected_by
 
     known = all_rules()
     found = [item for item in known.values() if code.upper() == item.code or code in {item.name, *item.aliases}]
     if not found:
-        close = get_close_matches(code, names_of(known.values()), n=3)
+        family = [item.code for item in known.values() if selected_by(item, code.upper())]
+        if family:
+            raise click.UsageError(f"{code!r} stands for several rules; name one of {', '.join(family)}.")
+        names = [name for item in known.values() for name in (item.code, item.name, *item.aliases)]
+        close = get_close_matches(code, names, n=3)
         hint = f" Did you mean {', '.join(close)}?" if close else " `torchlift rules` lists them all."
         raise click.UsageError(f"There is no rule {code!r}.{hint}")
     for item in found:

@@ -161,6 +161,7 @@ WRONG = {
     "an unknown command": (["migrat"], b"migrate"),
     "an unknown option": (["migrate", "--chekc"], b"--check"),
     "an unknown rule to explain": (["rule", "TL999"], b"TL9"),
+    "a family of rules to explain": (["rule", "TL2"], b"TL201"),
     "a configuration that is missing": (["migrate", "--config", "none.toml"], b"none.toml"),
 }
 
