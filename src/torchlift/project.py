@@ -22,6 +22,9 @@ from torchlift.view import Binding, ModuleView
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
 _MOST_TEXT = 1_000_000
+_NEVER_TEXT = tuple(
+    ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
+)
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 
 
@@ -260,6 +263,8 @@ class Project:
             for folder, folders, names in os.walk(self.root):
                 folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
                 for name in sorted(names):
+                    if name.endswith(_NEVER_TEXT):
+                        continue
                     path = Path(folder, name)
                     relative = path.relative_to(self.root).as_posix()
                     try:
