@@ -239,7 +239,7 @@ class ModuleView:
             seen = self.reaching(owner, root.id).reads.get(root)
             if not seen:
                 return self.bindings_of(root, owner.parent)
-        if len(bindings) > 1:
+        if len(bindings) > 1 and (bindings[0].imported is None or len({b.imported for b in bindings}) > 1):
             seen = self.reaching(owner, root.id).reads.get(root)
             if seen is not None:
                 bindings = [binding for binding in bindings if binding in seen]

@@ -184,9 +184,22 @@ class ScopeTree:
         stack = self._stack
         handlers = _HANDLERS
         child_fields = _child_fields
+        name_kind, load_kind, constant_kind = ast.Name, ast.Load, ast.Constant
+        chains = self.chains
         while stack:
             node, scope = stack.pop()
             kind = node.__class__
+            # Two nodes in three are reads of names and constants; a call for each of them would double the walk.
+            if kind is name_kind and node.ctx.__class__ is load_kind:  # type: ignore[attr-defined]
+                chain = Chain(node, node, (), scope)  # type: ignore[arg-type]
+                found = chains.get(node.id)  # type: ignore[attr-defined]
+                if found is None:
+                    chains[node.id] = [chain]  # type: ignore[attr-defined]
+                else:
+                    found.append(chain)
+                continue
+            if kind is constant_kind and node.value.__class__ is not str:  # type: ignore[attr-defined]
+                continue
             handler = handlers.get(kind)
             if handler is not None:
                 handler(self, node, scope)
