@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torchlift.finding import Failure
 from torchlift.prefilter import Prefilter
 from torchlift.project import Collector, Project
 from torchlift.source import UnreadableSource
@@ -22,6 +24,7 @@ class FileIndex:
         records: what the collectors recorded.
         unreadable: why it could not be analysed, a sentence fragment; None if it could.
         line: 1-based line of a syntax error, 0 if it has none.
+        failure: a defect of torchlift that kept it from being indexed.
     """
 
     path: str
@@ -30,6 +33,7 @@ class FileIndex:
     records: Mapping[str, Any] = field(default_factory=dict)
     unreadable: str | None = None
     line: int = 0
+    failure: Failure | None = None
 
 
 def index_file(
@@ -63,6 +67,9 @@ def index_file(
         return FileIndex(path, unreadable="it is nested too deeply for Python's parser")
     except ValueError as error:
         return FileIndex(path, unreadable=f"Python's parser refuses it ({error})")
+    except Exception:
+        reason = "The file could not be indexed, and nothing is known about it."
+        return FileIndex(path, failure=Failure(path, "index", reason, ours=True, detail=traceback.format_exc()))
     hits += b"torchlift:" in data
     return FileIndex(path, parsed=True, hits=hits, records=records)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +57,12 @@ class _Worker:
         if view is None:
             failure = Failure(path, "parse", "The file could be read a moment ago and no longer can.")
             return Checked(path, failures=(failure,))
-        return self.dispatcher.check(self.project, view, self.settings)
+        try:
+            return self.dispatcher.check(self.project, view, self.settings)
+        except Exception:
+            reason = "The rules could not be run on the file, and nothing is known about it."
+            detail = traceback.format_exc()
+            return Checked(path, failures=(Failure(path, "check", reason, ours=True, detail=detail),))
 
 
 _worker: _Worker | None = None
@@ -113,8 +120,9 @@ def check_files(
     """Run the rules on `paths`."""
     worker = _Worker(project, work)
     size = 0
-    if jobs != 1:
-        size = sum(len(project.data(path)) for path in paths)
+    for path in paths if jobs != 1 else ():
+        with suppress(OSError):  # a file that is gone meanwhile is reported where it is checked
+            size += len(project.data(path))
     results = _spread("check", worker.check, _check_chunk, project, list(paths), work, _jobs(jobs, size), progress)
     return sorted(results, key=lambda checked: checked.path)
 

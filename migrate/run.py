@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
-from torchlift.migrate.check import Dispatcher
 from torchlift.migrate.index import FileIndex
 from torchlift.migrate.parallel import Work, check_files, index_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
@@ -77,6 +77,7 @@ class _Run:
         self.failures: list[Failure] = []
         self.held: dict[tuple[str, tuple[str, int, int, str, str]], str] = {}
         self.blocked: dict[str, str] = {}
+        self.asked: set[str] = set()
 
     def run(self) -> RunResult:
         options = self.options
@@ -84,6 +85,7 @@ class _Run:
         indexes = {i.path: i for i in index_files(start, options.files, self.work, options.jobs, options.progress)}
         hits = [path for path, index in indexes.items() if index.hits]
         unreadable = {path: self._unreadable(index) for path, index in indexes.items() if index.unreadable}
+        self.failures += [index.failure for index in indexes.values() if index.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
         if hits:
@@ -149,16 +151,19 @@ class _Run:
         settled = settle(first.findings, self.blocked, self.held)
         if self.options.mode is Mode.CHECK:
             return self._outcomes(project, first, settled, {}, {}), first.suppressed
-        self._ask_guard(settled)
         now, fixed, texts = self._apply_until_stable(project, first, hits)
         settled = settle(now.findings, self.blocked, self.held)
         return self._outcomes(project, now, settled, fixed, texts), now.suppressed
 
-    def _ask_guard(self, settled: Mapping[str, Sequence[Finding]]) -> None:
-        if self.options.guard is not None and self.options.mode is Mode.WRITE:
-            chosen = applicable(settled, self.allowed, {})
-            if chosen:
-                self.blocked.update(self.options.guard(sorted({*chosen, *_elsewhere(chosen)})))
+    def _guarded(self, chosen: Mapping[str, Sequence[Finding]]) -> bool:
+        """Whether a file that is about to change may not be written; asked for every file once, in whichever pass."""
+        new = sorted({*chosen, *_elsewhere(chosen)} - self.asked)
+        if self.options.guard is None or self.options.mode is not Mode.WRITE or not new:
+            return False
+        self.asked.update(new)
+        refused = self.options.guard(new)
+        self.blocked.update(refused)
+        return bool(refused)
 
     def _apply_until_stable(
         self, project: Project, first: _Analysis, hits: Sequence[str]
@@ -172,6 +177,8 @@ class _Run:
                 chosen = applicable(settle(now.findings, self.blocked, self.held), self.allowed, self.blocked)
                 if not chosen:
                     return now, fixed, texts
+                if self._guarded(chosen):
+                    break
                 changed = self._rewrite(now.project, chosen)
                 if changed is None:
                     break
@@ -192,8 +199,9 @@ class _Run:
 
     def _rewrite(self, project: Project, chosen: Mapping[str, Sequence[Finding]]) -> dict[str, SourceText] | None:
         """New texts of all files with chosen fixes; None if a fix or file had to be held back."""
-        from torchlift.migrate.rewrite.build import CannotEdit, apply_edits, build_edits
+        from torchlift.migrate.rewrite.build import apply_edits, build_edits
         from torchlift.migrate.rewrite.cleanup import unused_imports
+        from torchlift.migrate.rewrite.fragments import CannotEdit
         from torchlift.migrate.verify import problem_with
 
         changed: dict[str, SourceText] = {}
@@ -212,9 +220,17 @@ class _Run:
                 except CannotEdit as error:
                     self.held[owner, finding.sort_key()] = f"The fix cannot be written here: {error}"
                     complete = False
+                except Exception:
+                    self.held[owner, finding.sort_key()] = "The fix could not be built, which is a defect of torchlift."
+                    reason = f"The fix of {finding.code} could not be built."
+                    self.failures.append(Failure(path, "rewrite", reason, ours=True, detail=traceback.format_exc()))
+                    complete = False
             if not accepted:
                 continue
-            edits = build_edits(view, [*accepted, *unused_imports(project, view, accepted)])
+            try:
+                edits = build_edits(view, [*accepted, *unused_imports(project, view, accepted)])
+            except CannotEdit:  # an import that is left over does no harm
+                edits = build_edits(view, accepted)
             new = view.source.replaced(apply_edits(view.source.text, edits))
             problem = problem_with(view, edits, new)
             if problem is not None:
@@ -266,7 +282,8 @@ class _Run:
     def _edits(self, project: Project, path: str, left: Sequence[Finding]) -> tuple[tuple[TextEdit, ...], ...]:
         if not any(finding.fix for finding in left):
             return tuple(() for _ in left)
-        from torchlift.migrate.rewrite.build import CannotEdit, build_edits
+        from torchlift.migrate.rewrite.build import build_edits
+        from torchlift.migrate.rewrite.fragments import CannotEdit
 
         view = project.view(path)
         assert view is not None
@@ -301,11 +318,3 @@ def _count(findings: Sequence[Finding]) -> dict[str, int]:
 def analyse(options: RunOptions) -> RunResult:
     """Everything but writing: findings, fixes applied in memory, checks. Never raises for what a file holds."""
     return _Run(options).run()
-
-
-def without_changes(outcome: FileOutcome, reason: str) -> FileOutcome:
-    """The same file when its new text could not be written after all."""
-    return replace(outcome, refused=reason)
-
-
-__all__ = ["Dispatcher", "RunOptions", "analyse", "without_changes"]

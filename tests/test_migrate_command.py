@@ -232,3 +232,18 @@ def test_a_repository_inside_the_repository_is_left_out_and_named(repository: Pa
     done = run(repository, "migrate", "--check")
     assert b"inner" in done.stderr and b"b.py" not in done.stdout
     assert b"b.py" in run(repository, "migrate", "--check", "inner").stdout
+
+
+def test_a_file_that_becomes_fixable_only_later_is_guarded_too(repository: Path) -> None:
+    # `script_if_tracing` can go only after the trace in the other file has gone.
+    dirty = "import torch\n\n\n@torch.jit.script_if_tracing\ndef double(x):\n    return 2 * x\n"
+    trace = "import torch\n\nnet = torch.nn.ReLU()\nt = torch.jit.trace(net, torch.rand(2, 3))\nprint(t(torch.rand(2, 3)))\n"
+    (repository / "losses.py").write_text(dirty)
+    (repository / "export.py").write_text(trace)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "more")
+    (repository / "losses.py").write_text(dirty + "x = 1\n")
+    done = run(repository, "migrate", ".", "--min-torch", "2.13")
+    assert "torch.export.export" in (repository / "export.py").read_text()
+    assert (repository / "losses.py").read_text() == dirty + "x = 1\n"
+    assert done.returncode == 1 and b"losses.py: has uncommitted changes" in done.stderr

@@ -23,7 +23,7 @@ from torchlift.finding import (
 from torchlift.migrate.rewrite.calls import edit_call
 from torchlift.migrate.rewrite.fragments import CannotEdit, fill, normalised, render
 from torchlift.migrate.rewrite.imports import edit_import
-from torchlift.migrate.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines, statement_at
+from torchlift.migrate.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
@@ -164,6 +164,3 @@ class _Builder:
 
     def _fill(self, template: Template) -> cst.BaseExpression:
         return fill(template.text, {name: self._text(span) for name, span in template.parts})
-
-
-__all__ = ["CannotEdit", "apply_edits", "build_edits", "statement_at"]

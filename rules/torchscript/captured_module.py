@@ -24,7 +24,6 @@ def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project
         module.doubts.append(Doubt(f"the class of `{module.expression}` is not visible here"))
         return module
     facts = facts_of_call(view, creation, project, ())
-    module.proven = True
     module.stateful = facts.stateful
     module.parameters = facts.parameters
     module.doubts += facts.doubts

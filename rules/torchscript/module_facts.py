@@ -26,7 +26,6 @@ class CapturedModule:
 
     Attributes:
         expression: a description for messages.
-        proven: whether it is surely an instance of a class that was read.
         evaluated: whether `.eval()` surely ran on it before the capture, and `.train()` not since.
         moved: whether it (or its parameters) may be on another device than the CPU.
         stateful: whether it has layers whose behaviour depends on train and eval mode.
@@ -35,7 +34,6 @@ class CapturedModule:
     """
 
     expression: str
-    proven: bool = False
     evaluated: bool = False
     moved: bool = False
     stateful: bool = True

@@ -50,6 +50,7 @@ class _Plan:
     rewrites: list[Rewrite] = field(default_factory=list)
     elsewhere: list[Elsewhere] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
 
@@ -77,6 +78,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
     review = f"Needs review: {_sentence(plan.assumptions)}" if plan.assumptions else None
+    if plan.notes:
+        review = f"{review} {_sentence(plan.notes)}" if review else _sentence(plan.notes)
     fix = Fix("Capture with `torch.export.export`", safety, tuple(plan.rewrites), _NEEDS, tuple(plan.elsewhere))
     yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, review, fix, groups=tuple(plan.groups))
 
@@ -126,7 +129,7 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
             view.span(call),
             function=Template(export.text),
             callee=view.span(call.func),
-            arguments=((1 if len(call.args) > 1 else "example_inputs", _argument(view, inputs)),),
+            arguments=((1, _argument(view, inputs)),),
             drop=tuple(_dropped(call)),
             add=(
                 ("dynamic_shapes", _dynamic_shapes(view, inputs, auto.text)),
@@ -135,8 +138,6 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
             outer=None if both or not is_called else "$call.module()",
         )
     )
-    if isinstance(example, ast.expr) and not call.args[1:]:
-        plan.refusals.append("its example inputs are passed by keyword")
     if life.outer is not call:
         plan.rewrites.append(
             ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),)))
@@ -160,6 +161,10 @@ def _plan(plan: _Plan, use: Use, context: Context) -> None:
         here, elsewhere = artifact.new_suffix(view, save.path)
         plan.rewrites += [*writer.imports, *here]
         plan.elsewhere += elsewhere
+        if (here or elsewhere) and artifact.documents:
+            plan.notes.append(
+                f"{artifact.title} becomes a .pt2 file; {', '.join(artifact.documents[:3])} still names it"
+            )
         value = Template(program) if program else Template("$v", (("v", view.span(save.value)),))
         if save.method:
             hole = value.text if program else "$v"
@@ -194,11 +199,11 @@ def _arguments(call: ast.Call) -> tuple[ast.expr, ast.expr]:
     unknown = set(keywords) - _TRACER_ONLY - {"example_inputs"}
     if unknown:
         raise _Refused(f"it passes `{sorted(str(name) for name in unknown)[0]}`, which has no counterpart")
-    if len(call.args) == 2:
-        return call.args[0], call.args[1]
-    if "example_inputs" not in keywords:
-        raise _Refused("it has no example inputs")
-    return call.args[0], keywords["example_inputs"]
+    if len(call.args) == 1:
+        raise _Refused(
+            "its example inputs are passed by keyword" if "example_inputs" in keywords else "it has no example inputs"
+        )
+    return call.args[0], call.args[1]
 
 
 def _dropped(call: ast.Call) -> Iterator[str]:

@@ -8,8 +8,7 @@ In a template, `$name` stands for the source text of a part (a span of the user'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
 
@@ -262,4 +261,3 @@ class Failure:
     reason: str
     ours: bool = False
     detail: str = ""
-    extra: Mapping[str, str] = field(default_factory=dict)
