@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 @click.option("--target", metavar="VERSION", help="torch release the project moves to. [default: newest known]")
 @click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
 @click.option(
+    "--batch-example",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Capture with a batch of N where the example has 1, which export would fix.",
+)
+@click.option(
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")
@@ -61,6 +67,7 @@ def migrate(
     ignore: tuple[str, ...],
     target: str | None,
     min_torch: str | None,
+    batch_example: int | None,
     output_format: Literal["full", "concise", "json"] | None,
     statistics: bool,
     exclude: tuple[str, ...],
@@ -114,6 +121,7 @@ def migrate(
         extend_exclude=(*config.extend_exclude, *exclude),
         target=version(target, "--target", config.target),
         min_torch=version(min_torch, "--min-torch", config.min_torch),
+        batch_example=config.batch_example if batch_example is None else batch_example,
         unsafe_fixes=config.unsafe_fixes if unsafe_fixes is None else unsafe_fixes,
         output_format=output_format or config.output_format,
         force_exclude=config.force_exclude if force_exclude is None else force_exclude,
@@ -236,7 +244,7 @@ def _analyse(
         mode=Mode(mode),
         codes=active,
         unsafe_fixes=config.unsafe_fixes,
-        settings=Settings(target, config.min_torch or target),
+        settings=Settings(target, config.min_torch or target, config.batch_example),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
         project_files=lambda: listing(sorted({_project_root([path]) for path in named}), root).files,

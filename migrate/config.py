@@ -40,6 +40,7 @@ class Config:
         extend_exclude: further patterns.
         target: torch release the project moves to.
         min_torch: lowest torch release the project supports.
+        batch_example: size that first dimensions of size 1 get in the example inputs of a capture.
         unsafe_fixes: whether fixes that need review are applied.
         output_format: how findings are shown.
         per_file_ignores: rules not reported, by pattern of the files.
@@ -57,6 +58,7 @@ class Config:
     extend_exclude: tuple[str, ...] = ()
     target: TorchVersion | None = None
     min_torch: TorchVersion | None = None
+    batch_example: int | None = None
     unsafe_fixes: bool = False
     output_format: OutputFormat = "full"
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
@@ -229,6 +231,15 @@ def _count(value: object) -> int:
     return value
 
 
+def _batch(value: object) -> int:
+    wanted = "a whole number, 2 or greater"
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _Unfit(wanted, _kind(value))
+    if value < 2:
+        raise _Unfit(wanted, str(value))
+    return value
+
+
 def _version(value: object) -> TorchVersion:
     wanted = 'a torch version in quotes, such as "2.9"'
     if not isinstance(value, str):
@@ -263,6 +274,7 @@ def _names_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
 _READERS: Mapping[str, Callable[[object], object]] = {
     "allow-dirty": _flag,
     "allow-no-vcs": _flag,
+    "batch-example": _batch,
     "exclude": _strings,
     "extend-exclude": _strings,
     "force-exclude": _flag,

@@ -25,10 +25,12 @@ class Settings:
     Attributes:
         target: torch release the project moves to.
         min_torch: lowest torch release the migrated project must still run on.
+        batch_example: size to give to first dimensions of size 1 in the examples of a capture; None keeps them.
     """
 
     target: TorchVersion = LATEST
     min_torch: TorchVersion = LATEST
+    batch_example: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,15 @@ class Bad:
         after: the module after applying the fix, or None for a manual finding.
         safety: what the finding must be.
         why: a few words that tell this example from the others; used as the test's name.
-        run: statements executed after `before` and after `after` in fresh processes. They assign `result`, and the two
-            results are compared: structure, Python types, dtype, shape, values. Every safe fix needs one.
+        run: statements executed in fresh processes after `before`, after `before` with TorchScript switched off, and after
+            `after`. They assign `result`, and the three results are compared: structure, Python types, dtype, shape,
+            values. `result = observe(traced, torch.ones(4, 3))` calls twice, with other values and other batch sizes, and
+            compares errors and changed inputs too. Every safe fix needs one.
+        differs: why `run` may give another result after the fix, empty if it must not. For a safe fix: why TorchScript was
+            the odd one out; the new result must then be that of eager. For an unsafe one: the assumption that `run` breaks.
         files: further files of the example project, by path.
         min_torch: lowest torch of the example project.
+        batch_example: as in `Settings`.
     """
 
     before: str
@@ -68,8 +75,10 @@ class Bad:
     safety: Literal["safe", "unsafe", "manual"] = "safe"
     why: str = ""
     run: str | None = None
+    differs: str = ""
     files: tuple[tuple[str, str], ...] = ()
     min_torch: TorchVersion = _RUN_HERE
+    batch_example: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,7 @@ class Rule:
         summary: one line.
         why: what breaks and since when; Markdown.
         fix: when the fix is safe, when it needs review, when there is none; Markdown.
-        targets: qualified names whose uses are handed to `check`.
+        targets: qualified names whose uses are handed to `check`; `*.name` is the attribute `name` of any value.
         check: the rule's function.
         examples: at least one `Bad` and three `Ok`.
         sources: where the facts come from.

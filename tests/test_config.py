@@ -18,6 +18,7 @@ exclude = ["gen"]
 extend-exclude = ["*_pb2.py"]
 target = "2.15"
 min-torch = "2.5.1"
+batch-example = 2
 unsafe-fixes = true
 output-format = "json"
 per-file-ignores = {"tests/*" = ["TL101", "TL2"], "__init__.py" = ["TL4"]}
@@ -66,6 +67,7 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         extend_exclude=("*_pb2.py",),
         target=TorchVersion(2, 15),
         min_torch=TorchVersion(2, 5, 1),
+        batch_example=2,
         unsafe_fixes=True,
         output_format="json",
         per_file_ignores={"tests/*": ("TL101", "TL2"), "__init__.py": ("TL4",)},
@@ -202,6 +204,8 @@ def test_an_unknown_table_is_an_error_with_its_line(here: Path) -> None:
         ('allow-dirty = "yes"', '`allow-dirty` must be true or false, but is the string "yes".'),
         ("jobs = true", "`jobs` must be a whole number, 0 or greater, but is a boolean."),
         ("jobs = -1", "`jobs` must be a whole number, 0 or greater, but is -1."),
+        ("batch-example = 1", "`batch-example` must be a whole number, 2 or greater, but is 1."),
+        ("batch-example = true", "`batch-example` must be a whole number, 2 or greater, but is a boolean."),
         ("jobs = 1.5", "`jobs` must be a whole number, 0 or greater, but is a float."),
         ("target = 2.15", '`target` must be a torch version in quotes, such as "2.9", but is a float.'),
         ('target = "newest"', '`target` must be a torch version in quotes, such as "2.9", but is "newest".'),

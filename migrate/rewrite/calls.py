@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 
 import libcst as cst
@@ -35,7 +36,10 @@ def edit_call(text: str, edit: EditCall, fill: Filler) -> str:
     if edit.function is not None:
         call = call.with_changes(func=fill(edit.function))
     code = render(call)
-    return edit.outer.replace("$call", code) if edit.outer else code
+    if edit.outer is None:
+        return code
+    holes = {name: render(fill(Template(f"${name}", ((name, span),)))) for name, span in edit.outer_parts}
+    return string.Template(edit.outer).substitute(holes, call=code)
 
 
 def _index(args: list[cst.Arg], key: int | str) -> int:

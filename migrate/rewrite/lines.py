@@ -24,7 +24,7 @@ def statement_at(view: ModuleView, span: Span) -> ast.stmt:
     raise CannotEdit("The statement to change is not where it was expected.")
 
 
-def _line_end(source: SourceText, offset: int) -> int:
+def line_end(source: SourceText, offset: int) -> int:
     """Offset behind the newline of the line holding `offset`."""
     line, _ = source.location(offset)
     return source.line_starts[line] if line < len(source.line_starts) else len(source.text)
@@ -34,7 +34,7 @@ def _alone(source: SourceText, span: Span) -> bool:
     """Whether nothing but white space and a comment shares the statement's lines."""
     start = source.line_starts[source.location(span.start)[0] - 1]
     before = source.text[start : span.start]
-    after = source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n")
+    after = source.text[span.end : line_end(source, span.end)].strip(_BLANK + "\r\n")
     return not before.strip(_BLANK) and (not after or after.startswith("#"))
 
 
@@ -61,7 +61,7 @@ def delete_statements(view: ModuleView, spans: list[Span]) -> list[TextEdit]:
                 continue
         if _alone(source, span):
             start = source.line_starts[source.location(span.start)[0] - 1]
-            edits.append(TextEdit(Span(start, _line_end(source, span.end)), ""))
+            edits.append(TextEdit(Span(start, line_end(source, span.end)), ""))
             continue
         index = block.index(statement)
         if index + 1 < len(block) and not _newline_between(source, span.end, view.span(block[index + 1]).start):
@@ -88,12 +88,10 @@ def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
     head = source.text[start : span.start].strip(_BLANK)
     if head not in {"@", "@("}:
         raise CannotEdit("The decorator to remove does not start its line.")
-    tail = (
-        source.text[span.end : _line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
-    )
+    tail = source.text[span.end : line_end(source, span.end)].strip(_BLANK + "\r\n").removeprefix(")" * (len(head) - 1))
     if tail and not tail.lstrip(_BLANK).startswith("#"):
         raise CannotEdit("Something else stands on the line of the decorator to remove.")
-    return TextEdit(Span(start, _line_end(source, span.end)), "")
+    return TextEdit(Span(start, line_end(source, span.end)), "")
 
 
 def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> TextEdit:
@@ -106,11 +104,11 @@ def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> 
     if not _alone(source, span):
         raise CannotEdit("The statement next to the new code shares its line with other code.")
     indent = source.indentation(span.start)
-    text = "".join(f"{indent}{line}{source.newline}" for line in lines)
+    text = "".join(f"{indent}{line}{source.newline}" if line else source.newline for line in lines)
     if where == "before":
         start = source.line_starts[source.location(span.start)[0] - 1]
         return TextEdit(Span(start, start), text)
-    end = _line_end(source, span.end)
+    end = line_end(source, span.end)
     if end == len(source.text) and not source.text.endswith(("\n", "\r")):
         text = source.newline + text.removesuffix(source.newline)
     return TextEdit(Span(end, end), text)
@@ -123,5 +121,5 @@ def edit_comment(source: SourceText, span: Span, text: str) -> TextEdit:
     start = source.line_starts[source.location(span.start)[0] - 1]
     before = source.text[start : span.start]
     if not before.strip(_BLANK):
-        return TextEdit(Span(start, _line_end(source, span.end)), "")
+        return TextEdit(Span(start, line_end(source, span.end)), "")
     return TextEdit(Span(start + len(before.rstrip(_BLANK)), span.end), "")

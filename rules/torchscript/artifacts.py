@@ -37,6 +37,7 @@ class Site:
         traced: for `save`, whether the value surely comes from `torch.jit.trace` in the same file.
         ranks: for `save` of a trace, the rank of each example input (None where unknown), if their number is known.
         moved: for `save`, whether the writer's file moves modules or tensors to other devices.
+        extra_files: whether it writes or reads extra files.
     """
 
     role: Literal["save", "load", "other"]
@@ -47,6 +48,7 @@ class Site:
     traced: bool = False
     ranks: tuple[int | None, ...] | None = None
     moved: bool = False
+    extra_files: bool = False
 
 
 def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
@@ -112,7 +114,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
         ranks: tuple[int | None, ...] | None = None
         if life_of is not None and len(life_of.args) > 1:
             found = read_example_inputs(view, life_of.args[1])
-            if found.form != "unknown":
+            if found.form not in {"unknown", "keywords"}:
                 ranks = tuple(len(t.sizes) if t.sizes is not None else None for t in found.tensors)
         key = path_key(view, path, None)
         deferred = None
@@ -122,24 +124,35 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
         if key is not None or deferred is not None:
             literal = isinstance(path, ast.Constant)
             constant = deferred or _constant_name(view, path, None)
-            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved)
+            extra = any(keyword.arg == "_extra_files" for keyword in call.keywords)
+            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved, extra)
             sites.append((site, deferred))
 
-    targets = frozenset({"torch.jit.trace", "torch.jit.script", "torch.jit.save", "torch.jit.freeze", *_LOADERS})
-    for use in view.uses(targets):
-        if use.call is None or not use.certain:
-            continue
-        if use.target in _LOADERS:
-            if use.call.args:
-                add("load" if use.target == "torch.jit.load" else "other", use.call, use.call.args[0], None)
-        elif use.target != "torch.jit.save":
+    for use in view.uses(frozenset(_LOADERS)):
+        path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
+        if use.call is not None and path is not None:
+            add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
+    for maker in ("torch.jit.trace", "torch.jit.script", "torch.jit.freeze"):
+        for use in view.uses(frozenset({maker})):
+            if use.call is None or not use.certain:
+                continue
             for save in follow(view, use.call).saves:
-                handled.add(save.call)
-                add("save", save.call, save.path, use.call if use.target == "torch.jit.trace" else None)
+                if save.call not in handled:
+                    handled.add(save.call)
+                    add("save", save.call, save.path, use.call if maker == "torch.jit.trace" else None)
     for use in view.uses(frozenset({"torch.jit.save"})):
-        if use.call is not None and use.call not in handled and len(use.call.args) > 1:
-            add("save", use.call, use.call.args[1], None)
+        path = _path_argument(use.call, 1) if use.call is not None else None
+        if use.call is not None and use.call not in handled and path is not None:
+            add("save", use.call, path, None)
     return tuple(sites) or None
+
+
+def _path_argument(call: ast.Call, position: int) -> ast.expr | None:
+    """The path given to a load or save: by position, or as `f`."""
+    if len(call.args) > position:
+        argument = call.args[position]
+        return None if isinstance(argument, ast.Starred) else argument
+    return next((keyword.value for keyword in call.keywords if keyword.arg == "f"), None)
 
 
 COLLECTOR = Collector("torchscript.artifacts", ("jit", "torch.load"), _collect)

@@ -26,6 +26,7 @@ def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project
     facts = facts_of_call(view, creation, project, ())
     module.stateful = facts.stateful
     module.parameters = facts.parameters
+    module.required = facts.required
     module.doubts += facts.doubts
     return module
 

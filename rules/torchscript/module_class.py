@@ -40,6 +40,14 @@ def facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tupl
     return ClassReader(owner, definition, project, (*path, key)).read()
 
 
+def read_function(view: ModuleView, node: ast.FunctionDef, project: Project) -> ClassFacts:
+    """Facts about a module whose `forward` would be the function `node`."""
+    empty = ast.ClassDef(name=node.name, bases=[], keywords=[], body=[], decorator_list=[], lineno=node.lineno)
+    reader = ClassReader(view, empty, project, (f"{view.path}:{node.lineno}",))
+    reader.read_method(node, is_forward=True, bound=False)
+    return reader.facts
+
+
 def _class_of(view: ModuleView, node: ast.expr, project: Project) -> tuple[ModuleView, ast.ClassDef] | None:
     binding: Binding | None = view.definition(node)
     if binding is not None and isinstance(binding.node, ast.ClassDef):
@@ -313,8 +321,10 @@ class ClassReader:
 
     # forward
 
-    def read_method(self, method: ast.FunctionDef | ast.AsyncFunctionDef, *, is_forward: bool = False) -> None:
-        """Read one method that is called while the module is captured."""
+    def read_method(
+        self, method: ast.FunctionDef | ast.AsyncFunctionDef, *, is_forward: bool = False, bound: bool = True
+    ) -> None:
+        """Read one method, or with `bound` False a function, that is called while the module is captured."""
         if method.name in self.read_methods:
             return
         self.read_methods.add(method.name)
@@ -325,13 +335,14 @@ class ClassReader:
             self.doubt(method, f"`{method.name}` takes a variable number of arguments")
         if arguments.defaults:
             self.doubt(method, f"`{method.name}` has arguments with defaults, which export fixes")
-        positional = [*arguments.posonlyargs, *arguments.args][1:]
+        positional = [*arguments.posonlyargs, *arguments.args][1 if bound else 0 :]
         if is_forward:
             self.facts.parameters = len(positional)
+            self.facts.required = len(positional) - len(arguments.defaults)
             for argument in positional:
                 if argument.annotation is not None:
                     resolution = self.view.resolve(argument.annotation)
                     if resolution is None or resolution.name != "torch.Tensor":
-                        self.doubt(argument, f"`{argument.arg}` of `forward` is not annotated as a tensor")
+                        self.doubt(argument, f"`{argument.arg}` of `{method.name}` is not annotated as a tensor")
         reader = ForwardBody(self, {argument.arg for argument in positional})
         reader.block(method.body)

@@ -30,6 +30,7 @@ class CapturedModule:
         moved: whether it (or its parameters) may be on another device than the CPU.
         stateful: whether it has layers whose behaviour depends on train and eval mode.
         parameters: number of positional parameters of `forward`, without `self`; None if unknown.
+        required: how many of them have no default; None if unknown.
         doubts: everything that speaks against a safe rewrite.
     """
 
@@ -38,6 +39,7 @@ class CapturedModule:
     moved: bool = False
     stateful: bool = True
     parameters: int | None = None
+    required: int | None = None
     doubts: list[Doubt] = field(default_factory=list)
 
 
@@ -46,13 +48,14 @@ class ClassFacts:
     """What is known of a module made by a call.
 
     Attributes:
-        stateful, parameters, doubts: as in `CapturedModule`.
+        stateful, parameters, required, doubts: as in `CapturedModule`.
         fresh: whether its result is always a new tensor.
         changes_input: whether it changes the tensor it is called with in place.
     """
 
     stateful: bool = False
     parameters: int | None = None
+    required: int | None = None
     doubts: list[Doubt] = field(default_factory=list)
     fresh: bool = False
     changes_input: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from torchlift.finding import (
     DeleteStatement,
@@ -35,96 +36,164 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if isinstance(use.node, ast.alias):
         return
     span = view.span(use.node)
-    if use.call is None or not use.call.args or isinstance(use.call.args[0], ast.Starred):
+    given = _arguments(use.call) if use.call is not None else None
+    if use.call is None or given is None:
         advice = "Replace this use by hand; only calls with a path are looked at."
         yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
-    call = use.call
-    life = follow(view, call)
-    artifact = read_artifact(view, call.args[0], context.project)
+    life = follow(view, use.call, context.project)
+    artifact = read_artifact(view, given.path, context.project)
+    plan = _Plan(view, use, life, given, artifact, context.project)
+    plan.weigh()
     groups: tuple[Group, ...] = artifact.group()
-    refusals, assumptions = _weigh(view, call, life, artifact, context.project)
-    spelling = view.spell("torch.export.load", call, use)
-    if spelling is None:
-        refusals.append("`torch.export.load` cannot be written here, because another name stands in its way")
-    if refusals or spelling is None:
-        advice = f"Not rewritten: {'; '.join(refusals)}. See {EXPORT_DOCS}"
+    rewrites = plan.rewrites() if not plan.refusals else None
+    if rewrites is None:
+        advice = f"Not rewritten: {'; '.join(plan.refusals)}. See {EXPORT_DOCS}"
         yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
         return
-    here, elsewhere = artifact.new_suffix(view, call.args[0])
-    rewrites: list[Rewrite] = [
-        *spelling.imports,
-        *here,
-        EditCall(
-            view.span(call),
-            function=Template(spelling.text),
-            callee=view.span(call.func),
-            drop=tuple(key for key in (1, "map_location") if _has(call, key)),
-            outer="$call.module()",
-        ),
-        *(DeleteStatement(view.span(statement)) for statement in life.evals),
-    ]
-    if life.outer is not call:
-        rewrites.append(ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),))))
-    safety = Safety.UNSAFE if assumptions else Safety.SAFE
-    advice_text = f"Needs review: {'; '.join(dict.fromkeys(assumptions))}." if assumptions else None
-    fix = Fix("Load the exported program", safety, tuple(rewrites), _NEEDS, elsewhere)
+    here, elsewhere = artifact.new_suffix(view, given.path)
+    safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
+    advice_text = f"Needs review: {'; '.join(dict.fromkeys(plan.assumptions))}." if plan.assumptions else None
+    fix = Fix("Load the exported program", safety, (*rewrites, *here), _NEEDS, elsewhere)
     yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice_text, fix, groups=groups)
 
 
-def _has(call: ast.Call, key: int | str) -> bool:
-    if isinstance(key, int):
-        return len(call.args) > key
-    return any(keyword.arg == key for keyword in call.keywords)
+@dataclass(frozen=True)
+class _Given:
+    """The arguments of a load call, with their keys: a position or a keyword."""
+
+    path: ast.expr
+    path_key: int | str
+    location: ast.expr | None = None
+    location_key: int | str = "map_location"
+    extra_files: ast.expr | None = None
+    extra_key: int | str = "_extra_files"
+    dropped: tuple[int | str, ...] = ()
 
 
-def _weigh(
-    view: ModuleView, call: ast.Call, life: ValueLife, artifact: Artifact, project: Project
-) -> tuple[list[str], list[str]]:
-    """Reasons against a rewrite, and assumptions it needs."""
-    refusals: list[str] = []
-    assumptions: list[str] = []
-    obstacle = artifact.obstacle()
-    if obstacle is not None:
-        assumptions.append(obstacle.rstrip("."))
-    if any(not site.traced for _, site in artifact.writers):
-        path, site = next((path, site) for path, site in artifact.writers if not site.traced)
-        refusals.append(f"{artifact.title} is written as TorchScript at {path}:{site.line}, and not from a trace")
-    extra = [keyword.arg for keyword in call.keywords if keyword.arg != "map_location"]
-    if extra or len(call.args) > 2:
-        refusals.append(
-            f"it passes `{extra[0] if extra else 'a third argument'}`; `torch.export.load` gives extra files back as "
-            "text, not as bytes"
-        )
-    location = next((k.value for k in call.keywords if k.arg == "map_location"), None)
-    if location is None and len(call.args) > 1:
-        location = call.args[1]
-    if location is not None:
-        if not _is_cpu(view, location):
-            refusals.append(
-                "`torch.export.load` has no `map_location`; use `torch.export.passes.move_to_device_pass` on the program"
+def _arguments(call: ast.Call) -> _Given | None:
+    """The arguments of a load call; None if they are not understood."""
+    names = ["f", "map_location", "_extra_files", "_restore_shapes"]
+    given: dict[str, tuple[ast.expr, int | str]] = {}
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > len(names):
+        return None
+    for index, argument in enumerate(call.args):
+        given[names[index]] = (argument, index)
+    for keyword in call.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            return None
+        given[keyword.arg] = (keyword.value, keyword.arg)
+    if "f" not in given:
+        return None
+    path, path_key = given["f"]
+    location, location_key = given.get("map_location", (None, "map_location"))
+    extra, extra_key = given.get("_extra_files", (None, "_extra_files"))
+    dropped = tuple(given[name][1] for name in names[1:] if name in given)
+    return _Given(path, path_key, location, location_key, extra, extra_key, dropped)
+
+
+@dataclass
+class _Plan:
+    """The migration of one load call, while it is being put together."""
+
+    view: ModuleView
+    use: Use
+    life: ValueLife
+    given: _Given
+    artifact: Artifact
+    project: Project
+    refusals: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    moves: bool = False
+
+    def weigh(self) -> None:
+        """Find the reasons against a rewrite, and the assumptions it needs."""
+        artifact, life = self.artifact, self.life
+        obstacle = artifact.obstacle()
+        if obstacle is not None:
+            self.assumptions.append(obstacle.rstrip("."))
+        if any(not site.traced for _, site in artifact.writers):
+            path, site = next((path, site) for path, site in artifact.writers if not site.traced)
+            self.refusals.append(
+                f"{artifact.title} is written as TorchScript at {path}:{site.line}, and not from a trace"
             )
-        elif not artifact.writers or any(site.moved for _, site in artifact.writers):
-            assumptions.append("`map_location` can be dropped only if the program was exported on the CPU")
-    if (life.evals or life.outer is not call) and not artifact.writers:
-        assumptions.append("`.eval()` is dropped; the program has to be exported in eval mode")
-    for item in life.obstacles:
-        target = refusals if item.safety is Safety.MANUAL else assumptions
-        target.append(f"the loaded value {item.reason} (line {item.node.lineno})")
-    if life.saves:
-        refusals.append(f"the loaded value is saved again (line {life.saves[0].call.lineno})")
-    for binding in life.bindings:
-        if project.may_be_imported(view, binding):
-            assumptions.append(f"other files may use `{binding.name}` in ways that were not read")
-    ranks = {site.ranks for _, site in artifact.writers}
-    for called in life.calls:
-        if called.keywords:
-            refusals.append(f"the loaded value is called with keywords (line {called.lineno}), which export rejects")
-        elif any(isinstance(argument, ast.Starred) for argument in called.args):
-            assumptions.append(f"the number of arguments at line {called.lineno} is not known")
-        elif artifact.writers and not _matches(view, called, ranks):
-            assumptions.append(f"the call at line {called.lineno} may not match the exported inputs")
-    return refusals, assumptions
+        self._weigh_location()
+        if self.given.extra_files is not None:
+            self._weigh_extra_files()
+        if (life.evals or life.outer is not life.origin) and not artifact.writers:
+            self.assumptions.append("`.eval()` is dropped; the program has to be exported in eval mode")
+        for item in life.obstacles:
+            target = self.refusals if item.safety is Safety.MANUAL else self.assumptions
+            target.append(f"the loaded value {item.reason} ({life.place(item.node)})")
+        if life.saves:
+            self.refusals.append(f"the loaded value is saved again ({life.place(life.saves[0].call)})")
+        ranks = {site.ranks for _, site in artifact.writers}
+        for called in life.calls:
+            place = life.place(called)
+            if called.keywords:
+                self.refusals.append(f"the loaded value is called with keywords ({place}), which export rejects")
+            elif any(isinstance(argument, ast.Starred) for argument in called.args):
+                self.assumptions.append(f"the number of arguments has to be that of the exported inputs ({place})")
+            elif artifact.writers and not _matches(life.home(called), called, ranks):
+                self.assumptions.append(f"the call may not match the exported inputs ({place})")
+
+    def _weigh_location(self) -> None:
+        location = self.given.location
+        if location is None or (isinstance(location, ast.Constant) and location.value is None):
+            return
+        if not _is_cpu(self.view, location):
+            self.moves = True
+            self.assumptions.append(
+                "`torch.export.load` has no `map_location`, so `move_to_device_pass` moves the program afterwards, which "
+                "needs the device it was exported on to be there when it is loaded"
+            )
+        elif not self.artifact.writers or any(site.moved for _, site in self.artifact.writers):
+            self.assumptions.append("`map_location` can be dropped only if the program was exported on the CPU")
+
+    def _weigh_extra_files(self) -> None:
+        extra = self.given.extra_files
+        around = self.view.function_of(self.use.node) or self.view.tree
+        decodes = [
+            node for node in ast.walk(around) if isinstance(node, ast.Attribute) and node.attr in {"decode", "tobytes"}
+        ]
+        if not isinstance(extra, ast.Name) or decodes:
+            line = f" (line {decodes[0].lineno})" if decodes else ""
+            self.refusals.append(
+                f"it reads extra files, which `torch.export.load` gives back as text and not as bytes{line}: change what is "
+                "done with them together with this call"
+            )
+        else:
+            self.assumptions.append(f"the extra files in `{extra.id}` are text from now on, and were bytes")
+
+    def rewrites(self) -> list[Rewrite] | None:
+        """The rewrites, or None (and a refusal) where the new names cannot be written."""
+        view, life, call = self.view, self.life, self.life.origin
+        load = view.spell("torch.export.load", call, self.use)
+        move = view.spell("torch.export.passes.move_to_device_pass", call, self.use) if self.moves else None
+        if load is None or (self.moves and move is None):
+            self.refusals.append("`torch.export.load` cannot be written here, because another name stands in its way")
+            return None
+        rewrites: list[Rewrite] = [*load.imports]
+        added: list[tuple[str, Template]] = []
+        if self.given.extra_files is not None:
+            added.append(("extra_files", Template("$extra", (("extra", view.span(self.given.extra_files)),))))
+        loaded = EditCall(
+            view.span(call),
+            function=Template(load.text),
+            callee=view.span(call.func),
+            drop=self.given.dropped,
+            add=tuple(added),
+            outer="$call.module()" if move is None else f"{move.text}($call, $device).module()",
+            outer_parts=(("device", view.span(self.given.location)),)
+            if move is not None and self.given.location is not None
+            else (),
+        )
+        rewrites.append(loaded)
+        rewrites += move.imports if move is not None else ()
+        rewrites += (DeleteStatement(view.span(statement)) for statement in life.evals)
+        if life.outer is not call:
+            rewrites.append(ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),))))
+        return rewrites
 
 
 def _matches(view: ModuleView, call: ast.Call, written: set[tuple[int | None, ...] | None]) -> bool:
@@ -183,7 +252,8 @@ RULE = Rule(
         "spell the path out or share a constant that does, the suffix becomes `.pt2`, so that old and new files are never "
         "mixed up. Run the writer "
         "once more before the reader: existing TorchScript files cannot be opened by the new code. "
-        "`map_location` is dropped only for the CPU."
+        "`map_location` is dropped only for the CPU; for another device `move_to_device_pass` moves the program, which "
+        "needs review."
     ),
     targets=("torch.jit.load",),
     triggers=("jit", "_jit_internal"),
@@ -224,9 +294,44 @@ RULE = Rule(
             why="the path is a parameter: nobody knows who writes the file",
         ),
         Bad(
-            'import torch\n\n\ndef serve(x):\n    model = torch.jit.load("net.pt", map_location="cuda:0")\n    return model(x)\n',
-            safety="manual",
-            why="map_location to a GPU has no counterpart in load",
+            _HEAD
+            + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+            + 'def serve(x, device="cpu"):\n    net = torch.jit.load("net.pt", map_location=device).eval()\n    return net(x)\n',
+            _HEAD.replace("import torch\n", "import torch\nfrom torch.export.passes import move_to_device_pass\n", 1)
+            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+            + 'def serve(x, device="cpu"):\n    net = move_to_device_pass(torch.export.load("net.pt2"), device).module()\n'
+            + "    return net(x)\n",
+            safety="unsafe",
+            why="map_location to any device",
+            run=_RUN,
+        ),
+        Bad(
+            _HEAD
+            + '    torch.jit.trace(net, example).save(f="net.pt")\n\n\n'
+            + "class Server:\n    def __init__(self):\n"
+            + '        self.net = torch.jit.load(f="net.pt", map_location=None)\n        self.net.eval()\n\n'
+            + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
+            + "def serve(x):\n    return Server()(x)\n",
+            _HEAD
+            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+            + "class Server:\n    def __init__(self):\n"
+            + '        self.net = torch.export.load(f="net.pt2").module()\n\n'
+            + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
+            + "def serve(x):\n    return Server()(x)\n",
+            why="kept on self; everything by keyword",
+            run=_RUN,
+        ),
+        Bad(
+            _HEAD
+            + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+            + 'def load():\n    return torch.jit.load("net.pt")\n\n\n'
+            + "def serve(x):\n    return load()(x)\n",
+            _HEAD
+            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+            + 'def load():\n    return torch.export.load("net.pt2").module()\n\n\n'
+            + "def serve(x):\n    return load()(x)\n",
+            why="returned to its only caller",
+            run=_RUN,
         ),
         Bad(
             _HEAD
@@ -236,9 +341,26 @@ RULE = Rule(
             why="the writer scripts the model",
         ),
         Bad(
-            'import torch\n\nfiles = {"info": ""}\nnet = torch.jit.load("net.pt", _extra_files=files)\n',
+            _HEAD
+            + '    torch.jit.trace(net, example).save("net.pt", _extra_files={"info": "a"})\n\n\n'
+            + 'def serve(x):\n    files = {"info": ""}\n    return torch.jit.load("net.pt", _extra_files=files)(x)\n',
+            _HEAD
+            + f'    torch.export.save({_EXPORT}, "net.pt2", extra_files={{"info": "a"}})\n\n\n'
+            + 'def serve(x):\n    files = {"info": ""}\n    return torch.export.load("net.pt2", extra_files=files).module()(x)\n',
+            safety="unsafe",
+            why="extra files come back as text, not bytes",
+            run=_RUN,
+        ),
+        Bad(
+            'import torch\n\nfiles = {"info": ""}\nnet = torch.jit.load("net.pt", _extra_files=files)\n'
+            'info = files["info"].decode()\n',
             safety="manual",
-            why="extra files come back as another type",
+            why="extra files that are decoded",
+        ),
+        Bad(
+            "import torch\n\nnet = torch.jit.load('net.pt')\nprint(net.code)\n",
+            safety="manual",
+            why="asked for its TorchScript code",
         ),
         Ok('import json\n\nwith open("x") as jit:\n    json.load(jit)\n', "another load"),
         Ok('import torch\n\ncheckpoint = torch.load("jit.pt")\n', "torch.load"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.rules.rule import Bad, Ok
+from torchlift.rules.torchscript.trace_flow_examples import FLOW_EXAMPLES
 from torchlift.versions import TorchVersion
 
 _CLASS = """\
@@ -32,6 +33,18 @@ class Two(torch.nn.Module):
 
 net = Two()
 """
+_DICT = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, batch):
+        return 2 * batch["x"]
+
+
+net = Net()
+"""
+_EACH = "lambda tensor: [torch.export.Dim.AUTO] * tensor.dim()"
 _TWO_SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2, [torch.export.Dim.AUTO] * 2)"
 
 
@@ -142,13 +155,100 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _TWO + "x, y = torch.rand(4, 3), torch.rand(4, 3)\ntraced = torch.jit.trace(net, (x, y))\n",
-        safety="manual",
+        _TWO
+        + "x, y = torch.rand(4, 3), torch.rand(4, 3)\ntraced = torch.export.export(net, (x, y), dynamic_shapes=("
+        + ", ".join(f"torch.utils._pytree.tree_map({_EACH}, {name})" for name in "xy")
+        + ")).module()\n",
+        safety="unsafe",
         why="inputs from an unpacking: their kind is not visible",
+        run="result = [traced(torch.ones(n, 3), 3 * torch.ones(n, 3)) for n in (4, 7)]",
     ),
     Bad(
         _HEAD + "shape = (3,)\nx = torch.rand((4, *shape))\ntraced = torch.jit.trace(net, x)\n",
-        safety="manual",
+        _HEAD
+        + "shape = (3,)\nx = torch.rand((4, *shape))\n"
+        + "traced = torch.export.export(net, (x,), dynamic_shapes=([torch.export.Dim.AUTO] * x.dim(),)).module()\n",
+        safety="unsafe",
         why="an unpacked shape: the rank is not visible",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD + "def make():\n    return torch.rand(4, 3)\n\n\nx = make()\nnet(x)\ntraced = torch.jit.trace(net, x)\n",
+        _HEAD
+        + "def make():\n    return torch.rand(4, 3)\n\n\nx = make()\nnet(x)\n"
+        + "traced = torch.export.export(net, (x,), dynamic_shapes=([torch.export.Dim.AUTO] * x.dim(),)).module()\n",
+        safety="unsafe",
+        why="a call of the module shows that the variable is one input",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD + "def make():\n    return torch.rand(4, 3)\n\n\nx = make()\ntraced = torch.jit.trace(net, x)\n",
+        _HEAD
+        + "def make():\n    return torch.rand(4, 3)\n\n\nx = make()\n"
+        + "example_inputs = tuple(x) if isinstance(x, (tuple, list)) else (x,)\n"
+        + "traced = torch.export.export(net, example_inputs, "
+        + f"dynamic_shapes=torch.utils._pytree.tree_map({_EACH}, example_inputs)).module()\n",
+        safety="unsafe",
+        why="one input or several: told apart when it runs, as trace does",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD + "inputs = [torch.rand(4, 3)]\ntraced = torch.jit.trace(net, inputs)\n",
+        _HEAD
+        + "inputs = [torch.rand(4, 3)]\n"
+        + f"traced = torch.export.export(net, tuple(inputs), {_SHAPES}).module()\n",
+        why="a variable that holds a list",
+        run=_BATCHES,
+    ),
+    Bad(
+        _DICT + 'traced = torch.jit.trace(net, {"x": torch.rand(4, 3)})\n',
+        _DICT
+        + 'example = {"x": torch.rand(4, 3)}\n'
+        + f"traced = torch.export.export(net, (example,), dynamic_shapes=(torch.utils._pytree.tree_map({_EACH}, example),))"
+        + ".module()\n",
+        safety="unsafe",
+        why="a dict is one input",
+        run='result = [traced({"x": torch.ones(n, 3)}) for n in (4, 7)]',
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(func=net, example_inputs=torch.rand(4, 3), check_trace=False)\n",
+        _HEAD + f"traced = torch.export.export(mod=net, args=(torch.rand(4, 3),), {_SHAPES}).module()\n",
+        why="everything by keyword",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3), None, False)\n",
+        _HEAD + f"traced = {_EXPORT}.module()\n",
+        why="tracer options by position",
+        run=_BATCHES,
+    ),
+    Bad(
+        _HEAD
+        + "traced = torch.jit.trace(net, example_kwarg_inputs={'x': torch.rand(4, 3)})\ny = traced(x=torch.ones(2, 3))\n",
+        _HEAD
+        + "traced = torch.export.export(net, args=(), kwargs={'x': torch.rand(4, 3)}, "
+        + 'dynamic_shapes={"x": [torch.export.Dim.AUTO] * 2}).module()\ny = traced(x=torch.ones(2, 3))\n',
+        why="keyword inputs, called with the same keywords",
+        run="result = [y, *(traced(x=torch.ones(n, 3)) for n in (4, 7))]",
+    ),
+    Bad(
+        _HEAD
+        + "traced = torch.jit.trace(net, example_kwarg_inputs={'x': torch.rand(4, 3)})\ny = traced(torch.ones(2, 3))\n",
+        safety="manual",
+        why="keyword inputs, called with positions",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(1, 3))\ny = traced(torch.ones(1, 3))\n",
+        _HEAD + f"traced = {_EXPORT.replace('rand(4', 'rand(1')}.module()\ny = traced(torch.ones(1, 3))\n",
+        why="a batch of one, and every call has one too",
+        run="result = y",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net, torch.rand(1, 3))\n",
+        _HEAD + f"traced = {_EXPORT.replace('rand(4, 3)', 'rand(1, 3).repeat(2, 1)')}.module()\n",
+        why="a batch of one with --batch-example 2",
+        batch_example=2,
+        run=_BATCHES,
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(1, 3))\n",
@@ -192,10 +292,45 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         "import torch\n\ntraced = torch.jit.trace(lambda x: 2 * x, torch.rand(4, 3))\n",
-        safety="manual",
-        why="a function is no module",
+        "import torch\n\nclass TracedEntry(torch.nn.Module):\n    def forward(self, x):\n        return 2 * x\n\n\n"
+        + f"traced = {_EXPORT.replace('net', 'TracedEntry()')}.module()\n",
+        why="a lambda becomes a module",
+        run=_BATCHES,
     ),
-    Bad(_HEAD + "traced = torch.jit.trace(net.forward, torch.rand(4, 3))\n", safety="manual", why="a bound forward"),
+    Bad(
+        "import torch\n\n\ndef scale_by(x, y):\n    return 2 * x + y.mean()\n\n\n"
+        "traced = torch.jit.trace(scale_by, (torch.rand(4, 3), torch.rand(2, 5)))\n",
+        "import torch\n\n\ndef scale_by(x, y):\n    return 2 * x + y.mean()\n\n\n"
+        "class ScaleByModule(torch.nn.Module):\n    def forward(self, x, y):\n        return scale_by(x, y)\n\n\n"
+        f"traced = torch.export.export(ScaleByModule(), (torch.rand(4, 3), torch.rand(2, 5)), {_TWO_SHAPES}).module()\n",
+        why="a function becomes a module",
+        run="result = [traced(torch.ones(n, 3), torch.ones(m, 5)) for n, m in ((4, 2), (7, 3), (1, 1))]",
+    ),
+    Bad(
+        _HEAD
+        + "net.requires_grad_(False)\nif net is not None:\n"
+        + "    traced = torch.jit.trace(lambda x: net.body(x) + 1, torch.rand(4, 3))\n",
+        _HEAD
+        + "net.requires_grad_(False)\nif net is not None:\n"
+        + "    class TracedEntry(torch.nn.Module):\n        def __init__(self, net):\n"
+        + "            super().__init__()\n            self.net = net\n\n        def forward(self, x):\n"
+        + "            return self.net.body(x) + 1\n\n\n"
+        + f"    traced = {_EXPORT.replace('net', 'TracedEntry(net)')}.module()\n",
+        safety="unsafe",
+        why="a lambda that calls a module registers it",
+        run="result = [traced(torch.ones(n, 3)) for n in (4, 7)]",
+    ),
+    Bad(
+        "import torch\n\n\ndef pick(x, *more):\n    return x\n\n\ntraced = torch.jit.trace(pick, torch.rand(4, 3))\n",
+        safety="manual",
+        why="a function with any number of inputs",
+    ),
+    Bad(
+        _HEAD + "traced = torch.jit.trace(net.forward, torch.rand(4, 3))\n",
+        _HEAD + f"traced = {_EXPORT}.module()\n",
+        why="a bound forward is its module",
+        run=_BATCHES,
+    ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\nprint(traced.graph)\n",
         safety="manual",
@@ -207,14 +342,24 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="called with keywords",
     ),
     Bad(
-        _HEAD + 'traced = torch.jit.trace(net, torch.rand(4, 3))\ntraced.save("net.pt", _extra_files={"a": "b"})\n',
-        safety="manual",
-        why="saved with extra files",
+        _HEAD
+        + 'torch.jit.trace(net, torch.rand(4, 3)).save("net.pt", _extra_files={"a": "b"})\n'
+        + 'traced = torch.jit.load("net.pt")\n',
+        _HEAD
+        + f'torch.export.save({_EXPORT}, "net.pt2", extra_files={{"a": "b"}})\n'
+        + 'traced = torch.export.load("net.pt2").module()\n',
+        why="saved with extra files that are text, which nobody reads",
+        run=_BATCHES,
     ),
     Bad(
-        _HEAD + "traced = torch.jit.trace(net, example_kwarg_inputs={'x': torch.rand(4, 3)})\n",
-        safety="manual",
-        why="keyword example inputs",
+        _HEAD
+        + 'extra = {"a": open(__file__, "rb").read()}\ntraced = torch.jit.trace(net, torch.rand(4, 3))\n'
+        + 'torch.jit.save(traced, "net.pt", _extra_files=extra)\n',
+        _HEAD
+        + f'extra = {{"a": open(__file__, "rb").read()}}\ntraced = {_EXPORT}\n'
+        + 'torch.export.save(traced, "net.pt", extra_files=extra)\n',
+        safety="unsafe",
+        why="saved with extra files that may be bytes",
     ),
     Bad(_HEAD + "trace = torch.jit.trace\n", safety="manual", why="the function itself is passed around"),
     Bad(
@@ -230,4 +375,5 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "code for an old release behind a version test",
     ),
     Ok('"""Call torch.jit.trace(model, x)."""\n', "a docstring"),
+    *FLOW_EXAMPLES,
 )

@@ -48,10 +48,17 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceExpression:
-    """Put `template` in the place of the expression at `span`."""
+    """Put `template` in the place of the expression at `span`.
+
+    Attributes:
+        span: the expression.
+        template: what replaces it.
+        bare: whether any expression may stand there, so that a part that is the whole template needs no brackets.
+    """
 
     span: Span
     template: Template
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class EditCall:
         drop: arguments to remove, by position or keyword name.
         add: keyword arguments to append, in order.
         outer: template around the finished call, with `$call` for the call itself.
+        outer_parts: further holes of `outer`.
     """
 
     span: Span
@@ -75,6 +83,7 @@ class EditCall:
     drop: tuple[int | str, ...] = ()
     add: tuple[tuple[str, Template], ...] = ()
     outer: str | None = None
+    outer_parts: Parts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +146,30 @@ class EditComment:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class KeepBranch:
+    """Put the statements of one branch of the `if` at `span` in its place, as far in as the `if` stood.
+
+    Attributes:
+        span: the whole statement; an `elif` counts as one, up to the end of what hangs below it.
+        branch: the branch to keep; None removes the statement.
+    """
+
+    span: Span
+    branch: Literal["body", "orelse"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DropOperand:
+    """Remove the operand at `span`, with its `and` or `or`, from the Boolean operation it stands in."""
+
+    span: Span
+
+
 Rewrite = (
     EditComment
+    | KeepBranch
+    | DropOperand
     | ReplaceExpression
     | EditCall
     | DeleteStatement

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,12 @@ from typing import Any
 
 from torchlift.prefilter import Prefilter
 from torchlift.source import SourceText, UnreadableSource
-from torchlift.view import Binding, ModuleView
+from torchlift.view import Binding, ModuleView, Use
 
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
 _MOST_TEXT = 1_000_000
+_MOST_USERS = 60
 _NEVER_TEXT = tuple(
     ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
 )
@@ -257,29 +259,81 @@ class Project:
 
         Folders that never hold a project's own text (version control, environments, build output) are not entered.
         """
-        if word not in self._mentions:
-            needle = word.encode()
-            found: list[str] = []
-            for folder, folders, names in os.walk(self.root):
-                folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
-                for name in sorted(names):
-                    if name.endswith(_NEVER_TEXT):
-                        continue
-                    path = Path(folder, name)
-                    relative = path.relative_to(self.root).as_posix()
-                    try:
-                        if relative not in self.overlay and path.stat().st_size > _MOST_TEXT:
-                            continue
-                        data = self.data(relative)
-                    except OSError:
-                        continue
-                    if needle in data and b"\0" not in data[:1024]:
-                        found += [
-                            f"{relative}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if needle in line
-                        ]
-            self._mentions[word] = found
         skipped = frozenset(skip)
-        return [place for place in self._mentions[word] if place.rpartition(":")[0] not in skipped]
+        return [place for place in self.places((word,))[word] if place.rpartition(":")[0] not in skipped]
+
+    def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
+        """The same for several words at once, by word, reading every file once."""
+        missing = {word: word.encode() for word in words if word not in self._mentions}
+        if missing:
+            self._mentions.update((word, []) for word in missing)
+            for relative, data in self._texts():
+                for word, needle in missing.items():
+                    if needle in data:
+                        self._mentions[word] += (
+                            f"{relative}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if needle in line
+                        )
+        return {word: self._mentions[word] for word in words}
+
+    def _texts(self) -> Iterator[tuple[str, bytes]]:
+        """Every text file below the root that is not too large, in order."""
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
+            for name in sorted(names):
+                if name.endswith(_NEVER_TEXT):
+                    continue
+                path = Path(folder, name)
+                relative = path.relative_to(self.root).as_posix()
+                try:
+                    if relative not in self.overlay and path.stat().st_size > _MOST_TEXT:
+                        continue
+                    data = self.data(relative)
+                except OSError:
+                    continue
+                if b"\0" not in data[:1024]:
+                    yield relative, data
+
+    def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
+        """Uses, in other files of the project, of a module-level name of `view`; None if too many files may have one.
+
+        A file counts if it mentions the module together with the name or a star import. A name that passes through
+        another module is found as the import there.
+        """
+        module = view.module.rpartition(".")[2].encode()
+        word = re.compile(rb"\b(?:" + re.escape(name.encode()) + rb"\b|import\s*\*)")
+        target = f"{view.module}.{name}"
+        candidates = []
+        for path in self.files:
+            if path != view.path:
+                try:
+                    data = self.data(path)
+                except OSError:
+                    continue
+                if module in data and b"import" in data and word.search(data):
+                    candidates.append(path)
+        if len(candidates) > _MOST_USERS:
+            return None
+        found: list[tuple[ModuleView, Use]] = []
+        for path in candidates:
+            other = self.view(path)
+            if other is not None:
+                found += ((other, use) for use in other.uses(frozenset({target}), self.translate))
+        return found
+
+    def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
+        """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
+        word = re.escape(name.encode())
+        pattern = re.compile(rb"\.\s*" + word + rb"\b|[\"']" + word + rb"[\"']")
+        skipped = frozenset(skip)
+        found = []
+        for path in self.files:
+            if path not in skipped:
+                try:
+                    if pattern.search(self.data(path)):
+                        found.append(path)
+                except OSError:
+                    continue
+        return found
 
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
         """Whether other code may read a module-level name of `view`.

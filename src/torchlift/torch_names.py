@@ -33,3 +33,12 @@ def public_name(qualified: str) -> str:
         if qualified.startswith(private) and qualified[len(private) : len(private) + 1] in {"", "."}:
             return public + qualified[len(private) :]
     return qualified
+
+
+# Modules that `import torch` leaves unloaded: what they hold is reached by an import of its own. Measured on 2.13.0.
+_UNLOADED = ("torch.export.passes", "torch.export.pt2_archive")
+
+
+def unloaded_module(name: str) -> str | None:
+    """The module that holds `name` and has to be imported before it can be used; None if `import torch` is enough."""
+    return name.rpartition(".")[0] if name.startswith(_UNLOADED) else None

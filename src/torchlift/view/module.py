@@ -11,7 +11,7 @@ from typing import Literal
 
 from torchlift.finding import AddImport
 from torchlift.source import SourceText, Span
-from torchlift.torch_names import public_name
+from torchlift.torch_names import public_name, unloaded_module
 from torchlift.view.flow import ReachingDefinitions
 from torchlift.view.scopes import Binding, Chain, Scope, ScopeTree
 
@@ -46,11 +46,11 @@ class Use:
     """One place where a file uses a name that a rule cares about.
 
     Attributes:
-        target: the rule's target that matched.
+        target: the rule's target that matched; `*.name` stands for the attribute `name` of any value.
         name: the full qualified name used; starts with `target`.
         kind: how it is used.
         node: the expression for `target`, the `ast.alias` of an import, or the string constant.
-        resolution: how the name was resolved; None for strings.
+        resolution: how the name was resolved; None for strings and for attributes of any value.
         scope: the scope it is used in.
         call: for `call` the call expression.
     """
@@ -346,6 +346,7 @@ class ModuleView:
             if use is not None:
                 found.append(use)
         found.extend(self._import_uses(targets, translate))
+        found.extend(self._attribute_uses(targets))
         for constant in self.scopes.strings:
             text = str(constant.value)
             target = longest_target(public_name(text), targets)
@@ -427,6 +428,15 @@ class ModuleView:
             if target is not None:
                 yield Use(target, name, "import", binding.node, Resolution(name, True, (), binding), binding.scope)
 
+    def _attribute_uses(self, targets: frozenset[str]) -> Iterator[Use]:
+        """Reads of the attribute of a `*.name` target on any value: methods of values whose class nobody knows."""
+        text = self.source.text
+        names = {target[2:]: target for target in targets if target.startswith("*.") and target[2:] in text}
+        for node in self.parents if names else ():
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                kind, call = self._kind(node)
+                yield Use(names[node.attr], names[node.attr], kind, node, None, self.scope_at(node), call)
+
     def _kind(self, node: ast.expr) -> tuple[UseKind, ast.Call | None]:
         context = getattr(node, "ctx", None)
         if isinstance(context, ast.Store):
@@ -471,7 +481,8 @@ class ModuleView:
         then any other import visible at `at`, then a new import. A new import goes right behind the import that `like`
         came through, so that it is available exactly where the old name was. None if nothing of this is possible.
         """
-        spelled = self._spell_like(name, at, like) if like is not None else None
+        unloaded = unloaded_module(name)
+        spelled = self._spell_like(name, at, like) if like is not None and unloaded is None else None
         if spelled is not None:
             return Spelling(spelled)
         scope = self.scope_at(at)
@@ -481,6 +492,8 @@ class ModuleView:
             for binding in owner.bindings[local]:
                 imported = self.absolute(binding.imported) if binding.imported else None
                 if imported is None or not (name == imported or name.startswith(imported + ".")):
+                    continue
+                if unloaded is not None and not imported.startswith(unloaded):
                     continue
                 if not self._available(local, owner, at, imported):
                     continue
@@ -492,7 +505,7 @@ class ModuleView:
         anchor = like.resolution.binding if like is not None and like.resolution is not None else None
         if anchor is None or anchor.statement is None or anchor.imported is None:
             return None
-        if parts[0] == "torch":
+        if parts[0] == "torch" and unloaded is None:
             bound, statement, text = "torch", "import torch", name
         else:
             module, _, last = name.rpartition(".")

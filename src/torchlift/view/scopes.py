@@ -165,7 +165,7 @@ class ScopeTree:
     Attributes:
         module: the outermost scope.
         chains: dotted names by their root name.
-        strings: string constants that mention `torch.`, for patch targets and the like.
+        strings: string constants that mention `torch.` or `PYTORCH_`, for patch targets, environment keys and the like.
         stars: modules named in `from m import *`, as written.
         scope_of: scope opened by a module, class, function, lambda or comprehension node.
     """
@@ -254,7 +254,7 @@ class ScopeTree:
 
     def _constant(self, node: ast.Constant, scope: Scope) -> None:
         value = node.value
-        if value.__class__ is str and "torch." in value and len(value) < 200:
+        if value.__class__ is str and ("torch." in value or "PYTORCH_" in value) and len(value) < 200:
             self.strings.append(node)
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
