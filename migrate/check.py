@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 
 from torchlift.finding import Failure, Finding
 from torchlift.project import Project
+from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Context, Rule, Settings
+from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
+from torchlift.view.module import longest_target
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Dispatcher:
             for target in rule.targets:
                 self._by_target.setdefault(target, []).append(rule)
         self.targets = frozenset(self._by_target)
+        # A use belongs to the longest target of all rules, also of those that are not asked for.
+        self._all_targets = self.targets.union(*(rule.targets for rule in all_rules().values()))
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""
@@ -39,6 +44,8 @@ class Dispatcher:
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
         failures: list[Failure] = []
         for use in view.uses(self.targets, project.translate):
+            if longest_target(public_name(use.name), self._all_targets) != use.target:
+                continue
             guarded = is_guarded(view, use.node)
             for rule in self._by_target[use.target]:
                 if guarded and not rule.sees_guarded:

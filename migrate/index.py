@@ -5,11 +5,12 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from torchlift.finding import Failure
 from torchlift.prefilter import Prefilter
-from torchlift.project import Collector, Project
+from torchlift.project import Collector, Deferred, Project
 from torchlift.source import UnreadableSource
 
 
@@ -49,7 +50,11 @@ def index_file(
     except OSError as error:
         return FileIndex(path, unreadable=f"it cannot be read ({error.strerror or error})")
     if not prefilter.matches(data) and b"torchlift:" not in data:
-        return FileIndex(path)
+        # No rule looks at it, but one may want to know what a collector finds there.
+        if not any_of(tuple(collectors)).matches(data):
+            return FileIndex(path)
+        matching = (collector.name for collector in collectors if collector.prefilter.matches(data))
+        return FileIndex(path, records=dict.fromkeys(matching, Deferred.DEFERRED))
     try:
         view = project.parse(path)
         hits = len(view.uses(targets, project.translate))
@@ -72,6 +77,12 @@ def index_file(
         return FileIndex(path, failure=Failure(path, "index", reason, ours=True, detail=traceback.format_exc()))
     hits += b"torchlift:" in data
     return FileIndex(path, parsed=True, hits=hits, records=records)
+
+
+@cache
+def any_of(collectors: tuple[Collector, ...]) -> Prefilter:
+    """Finds the files that any of `collectors` may have a record of."""
+    return Prefilter({trigger for collector in collectors for trigger in collector.triggers})
 
 
 def _syntax_reason(error: SyntaxError) -> str:

@@ -1,50 +1,42 @@
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from torchlift.testing import FreshProcesses, Program, run_program
+from torchlift.testing.nodes import Array, Container, Node, Opaque, Raised, Scalar
+
 
 class TorchPrograms:
-    """Programs run under torch in fresh processes; see `torch_zygote.py`."""
+    """Programs run under torch in fresh processes, their results as nested lists."""
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+    def __init__(self, processes: FreshProcesses) -> None:
+        self.processes = processes
 
     def run(self, folder: Path, files: Mapping[str, str], code: str) -> Any:
         """Description of `result` after running `code` in `folder`, which gets `files` first."""
-        for name, text in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-        if self._process is None:
-            script = Path(__file__).with_name("torch_zygote.py")
-            self._process = subprocess.Popen(
-                [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
-            assert self._process.stdout is not None
-            assert self._process.stdout.readline() == "ready\n"
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"folder": str(folder), "code": code}) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        if "error" in answer:
-            raise AssertionError(f"the program failed:\n{code}\n{answer['error']}")
-        return answer["result"]
+        done = run_program(Program(code, files), folder=folder, processes=self.processes)
+        if isinstance(done.result, Raised):
+            raise AssertionError(f"the program failed:\n{code}\n{done.trace}")
+        return as_lists(done.result)
 
-    def close(self) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._process.wait(timeout=30)
-            assert self._process.stdout is not None
-            self._process.stdout.close()
+
+def as_lists(node: Node) -> Any:
+    """`["int", 3]`, `["tensor", dtype, shape, requires_grad, values]`, `["list", [...]]`."""
+    if isinstance(node, Scalar):
+        return [node.type.rpartition(".")[2], node.value]
+    if isinstance(node, Array):
+        return ["tensor", f"torch.{node.dtype}", list(node.shape), node.requires_grad, list(node.values)]
+    if isinstance(node, Container) and node.type == "dict":
+        return ["dict", [[key, as_lists(item)] for key, item in node.items]]
+    if isinstance(node, Container):
+        return [node.type.rpartition(".")[2], [as_lists(item) for _, item in node.items]]
+    assert isinstance(node, Opaque)
+    return [node.type.rpartition(".")[2], node.text]
 
 
 def same(left: Any, right: Any) -> bool:
@@ -57,7 +49,11 @@ def same(left: Any, right: Any) -> bool:
 
 
 @pytest.fixture(scope="session")
-def torch_programs() -> Iterator[TorchPrograms]:
-    programs = TorchPrograms()
-    yield programs
-    programs.close()
+def processes() -> Iterator[FreshProcesses]:
+    with FreshProcesses() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def torch_programs(processes: FreshProcesses) -> TorchPrograms:
+    return TorchPrograms(processes)

@@ -98,7 +98,10 @@ def test_a_rename_survives(before: str, after: str | None, tmp_path: Path) -> No
 MODEL = "import torch\nnet = torch.nn.Linear(3, 4)\nx = torch.rand(4, 3)\n"
 SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2,)"
 CALLS: dict[str, tuple[str, str]] = {
-    "keyword example inputs": ("t = torch.jit.trace(net, example_inputs=x)\nt(x)\n", ""),
+    "keyword example inputs": (
+        "t = torch.jit.trace(net, example_inputs=x)  # by name\nt(x)\n",
+        f"t = torch.export.export(net, args=(x,), {SHAPES}).module()  # by name\nt(x)\n",
+    ),
     "starred arguments": ("t = torch.jit.trace(*args)\nt(x)\n", ""),
     "keyword dictionary": ("t = torch.jit.trace(net, x, **options)\nt(x)\n", ""),
     "comment between arguments": (

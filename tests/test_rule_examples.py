@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import TorchPrograms, same
 
 from torchlift.finding import Finding
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Bad, Ok, Rule, Settings
+from torchlift.testing import FreshProcesses, Program, Verdict, compare_programs
+from torchlift.testing.nodes import Raised, Scalar, short
 
 BAD = [(rule, example) for rule in all_rules().values() for example in rule.examples if isinstance(example, Bad)]
 OK = [(rule, example) for rule in all_rules().values() for example in rule.examples if isinstance(example, Ok)]
@@ -31,8 +32,13 @@ def migrate(folder: Path, example: Bad | Ok, *, unsafe: bool = False) -> RunResu
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())
-    settings = Settings(min_torch=example.min_torch) if isinstance(example, Bad) else Settings()
-    options = RunOptions(folder, tuple(sorted(files)), Mode.DIFF, frozenset(all_rules()), unsafe, settings)
+    settings = (
+        Settings(min_torch=example.min_torch, batch_example=example.batch_example)
+        if isinstance(example, Bad)
+        else Settings()
+    )
+    python = tuple(sorted(file for file in files if file.endswith(".py")))
+    options = RunOptions(folder, python, Mode.DIFF, frozenset(all_rules()), unsafe, settings)
     result = analyse(options)
     assert not [failure.detail or failure.reason for failure in result.failures]
     return result
@@ -40,6 +46,10 @@ def migrate(folder: Path, example: Bad | Ok, *, unsafe: bool = False) -> RunResu
 
 def findings(result: RunResult, rule: Rule) -> list[Finding]:
     return [f for outcome in result.outcomes for f in (*outcome.left, *outcome.fixed) if f.code == rule.code]
+
+
+def new_texts(result: RunResult) -> dict[str, str | None]:
+    return {outcome.path: outcome.new_text for outcome in result.outcomes}
 
 
 @pytest.mark.parametrize(("rule", "example"), OK, ids=name)
@@ -51,29 +61,40 @@ def test_a_look_alike_is_not_reported(rule: Rule, example: Ok, tmp_path: Path) -
 def test_an_example_is_reported_and_rewritten_as_shown(rule: Rule, example: Bad, tmp_path: Path) -> None:
     safe_run = migrate(tmp_path, example)
     assert findings(safe_run, rule)
-    new = {outcome.path: outcome.new_text for outcome in safe_run.outcomes}.get("example.py")
+    new = new_texts(safe_run).get("example.py")
     if example.safety == "safe":
         assert new == example.after
         return
     assert new is None, "a finding that is not safe was rewritten without being asked"
     unsafe_run = migrate(tmp_path, example, unsafe=True)
-    new = {outcome.path: outcome.new_text for outcome in unsafe_run.outcomes}.get("example.py")
+    new = new_texts(unsafe_run).get("example.py")
     assert new == example.after
 
 
 @pytest.mark.parametrize(("rule", "example"), FIXED, ids=name)
 def test_the_rewritten_example_does_under_torch_what_the_old_one_did(
-    rule: Rule, example: Bad, tmp_path: Path, torch_programs: TorchPrograms
+    rule: Rule,
+    example: Bad,
+    tmp_path: Path,
+    processes: FreshProcesses,
+    request: pytest.FixtureRequest,
 ) -> None:
     result = migrate(tmp_path, example, unsafe=example.safety == "unsafe")
-    new = {outcome.path: outcome.new_text for outcome in result.outcomes if outcome.new_text is not None}
-    files = {"example.py": example.before, **dict(example.files)}
-    old_folder, new_folder = tmp_path / "old", tmp_path / "new"
-    old = torch_programs.run(old_folder, files, f"{files['example.py']}\n{example.run}\n")
-    files |= {path: text for path, text in new.items() if text is not None}
-    now = torch_programs.run(new_folder, files, f"{files['example.py']}\n{example.run}\n")
-    assert old[0] != "NoneType", "the example's `run` must assign `result`"
-    assert same(old, now), f"{old} is not {now}"
+    files = dict(example.files)
+    rewritten = files | {path: text for path, text in new_texts(result).items() if text is not None}
+    new = Program(rewritten.pop("example.py"), rewritten)
+    old, run = Program(example.before, files), example.run or ""
+    found = compare_programs(old, new, run, folder=tmp_path / "proof", processes=processes)
+    if isinstance(found.eager, Raised):
+        request.node.user_properties.append(("not run with TorchScript switched off", short(found.eager)))
+    assert found.verdict is not Verdict.FAILED, str(found)
+    assert found.old != Scalar("NoneType", None), "the example's `run` must assign `result`"
+    if not example.differs:
+        assert found.verdict is Verdict.SAME, str(found)
+    elif example.safety == "safe":
+        assert found.verdict is Verdict.TORCHSCRIPT_WRONG, str(found)
+    else:
+        assert found.verdict is not Verdict.SAME, "`differs` says that the results differ, and they do not"
 
 
 @pytest.mark.parametrize("rule", all_rules().values(), ids=name)
@@ -85,6 +106,8 @@ def test_a_rule_is_documented_by_its_examples(rule: Rule) -> None:
     for example in rule.examples:
         if isinstance(example, Bad) and example.after is not None and example.safety == "safe":
             assert example.run is not None, f"{rule.code} {example.why}: a safe fix is shown but never run"
+        if isinstance(example, Bad):
+            assert not example.differs or example.run, f"{rule.code} {example.why}: `differs` without `run`"
 
 
 @pytest.mark.parametrize("rule", all_rules().values(), ids=name)

@@ -11,17 +11,20 @@ from torchlift.finding import (
     AddImport,
     DeleteStatement,
     DropDecorator,
+    DropOperand,
     EditCall,
     EditComment,
     EditImport,
     InsertStatements,
+    KeepBranch,
     ReplaceExpression,
     Rewrite,
     Template,
     TextEdit,
 )
+from torchlift.migrate.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch
 from torchlift.migrate.rewrite.calls import edit_call
-from torchlift.migrate.rewrite.fragments import CannotEdit, fill, normalised, render
+from torchlift.migrate.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
 from torchlift.migrate.rewrite.imports import edit_import
 from torchlift.migrate.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines
 from torchlift.source import Span
@@ -63,8 +66,13 @@ class _Builder:
         edits: list[TextEdit] = []
         behind: dict[Span, list[str]] = {}
         imports: dict[Span, list[EditImport]] = {}
+        unwrapped: list[Unwrapped] = []
         for rewrite in self.rewrites:
             match rewrite:
+                case KeepBranch():
+                    unwrapped.append(keep_branch(self.view, rewrite.span, rewrite.branch))
+                case DropOperand():
+                    edits.append(drop_operand(self.view, rewrite.span))
                 case DropDecorator():
                     edits.append(drop_decorator(self.view, rewrite.span))
                 case EditComment():
@@ -100,9 +108,13 @@ class _Builder:
                 edits.append(TextEdit(span, f"{self.source.newline}{indent}".join([first, *rest])))
         edits += delete_statements(self.view, deletions)
         edits += [insert_lines(self.view, span, lines, "after") for span, lines in kept_lines.items()]
+        moves = {edit for group in unwrapped for edit in group.edits}
+        edits = combined(edits, unwrapped)
         swallowed = [edit.span for edit in edits if edit.span.start < edit.span.end]
         for rewrite, text in self._outermost(Span(0, len(self.source.text))):
             if not any(span.contains(rewrite.span) for span in swallowed):
+                # The lines of a new expression do not move with the branch around them.
+                edits = [edit for edit in edits if edit not in moves or not rewrite.span.contains(edit.span)]
                 edits.append(TextEdit(rewrite.span, text))
         edits.sort(key=lambda edit: (edit.span.start, edit.span.end))
         for left, right in pairwise(edits):
@@ -155,12 +167,22 @@ class _Builder:
                 if "#" in self.source.text[start : part.start]:
                     raise CannotEdit("A comment in the middle of the expression would be lost.")
                 start = max(start, part.end)
+            if replacements[0].bare and (lone := self._lone_part(template)) is not None:
+                return self._denormalised(lone)
             return self._denormalised(render(self._fill(template)))
         text = self._text(span, skip=span)
         for rewrite in group:
             assert isinstance(rewrite, EditCall)
             text = edit_call(text, rewrite, self._fill)
         return self._denormalised(text)
+
+    def _lone_part(self, template: Template) -> str | None:
+        """Text of the part that is the whole template, if it is one that stands on one line."""
+        for name, span in template.parts:
+            if template.text == f"${name}":
+                text = self._text(span)
+                return render(parse_expression(text)) if "\n" not in text else None
+        return None
 
     def _fill(self, template: Template) -> cst.BaseExpression:
         return fill(template.text, {name: self._text(span) for name, span in template.parts})

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator
 from torchlift.finding import (
     DeleteStatement,
     DropDecorator,
+    DropOperand,
     EditCall,
     EditImport,
     InsertStatements,
+    KeepBranch,
     ReplaceExpression,
     Rewrite,
 )
+from torchlift.migrate.rewrite.branches import keep_branch
 from torchlift.project import Project
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
@@ -35,7 +38,7 @@ def unused_imports(
     """
     rewrites = list(rewrites)
     edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
-    gone = list(_removed(rewrites))
+    gone = list(_removed(view, rewrites))
     written = {word for text in _new_texts(rewrites) for word in _WORD.findall(text)}
     removals: list[EditImport | DeleteStatement] = []
     for scope in view.scopes.scope_of.values():
@@ -84,12 +87,14 @@ def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
     return (view.absolute(binding.imported) or "").startswith("torch.")
 
 
-def _removed(rewrites: Iterable[Rewrite]) -> Iterator[Span]:
+def _removed(view: ModuleView, rewrites: Iterable[Rewrite]) -> Iterator[Span]:
     """Areas of the old text that do not survive."""
     for rewrite in rewrites:
         match rewrite:
-            case DropDecorator() | DeleteStatement():
+            case DropDecorator() | DeleteStatement() | DropOperand():
                 yield rewrite.span
+            case KeepBranch():
+                yield from (edit.span for edit in keep_branch(view, rewrite.span, rewrite.branch).edits)
             case ReplaceExpression():
                 start = rewrite.span.start
                 for _, part in sorted(rewrite.template.parts, key=lambda item: item[1]):

@@ -212,20 +212,20 @@ class Artifact:
         return (Group(f"the artifact {self.title}", paths, len(places)),)
 
     def obstacle(self) -> str | None:
-        """Why its sites cannot safely change together, a sentence; None if they can."""
+        """Why its sites cannot safely change together, a clause; None if they can."""
         if self.key is None:
-            return "The path is not a constant, so it is not known who else reads or writes the file."
+            return "the path is not a constant, so it is not known who else reads or writes the file"
         if not self.readers:
-            return f"Nothing in this project reads {self.title}; whatever does has to call `torch.export.load` from now on."
+            return f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
         if not self.writers:
             return (
-                f"Nothing in this project writes {self.title}; `torch.export.load` cannot open a TorchScript archive."
+                f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
             )
         if self.strangers:
-            return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}."
+            return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
         if self.others:
             path, site = self.others[0]
-            return f"{self.title} is also read by `torch.load` at {path}:{site.line}."
+            return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
         return None
 
     def new_suffix(self, view: ModuleView, node: ast.expr) -> tuple[tuple[Rewrite, ...], tuple[Elsewhere, ...]]:

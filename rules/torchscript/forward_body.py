@@ -12,6 +12,75 @@ if TYPE_CHECKING:
     from torchlift.rules.torchscript.module_class import ClassReader
 
 
+# Functions of several tensors that do not broadcast: export ties no sizes together that a trace left free.
+_NOT_BROADCASTING = frozenset(
+    f"torch.{name}"
+    for name in "bmm outer ger nn.functional.linear nn.functional.conv2d nn.functional.layer_norm".split()
+)
+_LOOP = "a trace has the number of rounds of the example baked in, and so has export, or it fails"
+_VALUES = frozenset(
+    {
+        "item",
+        "any",
+        "all",
+        "sum",
+        "max",
+        "min",
+        "mean",
+        "numel",
+        "nonzero",
+        "isnan",
+        "equal",
+        "allclose",
+        "tolist",
+        "norm",
+    }
+)
+
+
+_CALLS = {
+    "item": "which takes a number out of a tensor: a trace has it baked in, and export fails where the number matters",
+    "tolist": "which takes numbers out of a tensor: a trace has them baked in, and export fails",
+    "numpy": "which leaves torch: a trace has the result baked in, and export fails",
+    "to": "whose device or dtype export bakes in",
+    "type": "whose dtype export bakes in",
+    "type_as": "whose dtype export bakes in",
+    "cuda": "whose device export bakes in",
+    "cpu": "whose device export bakes in",
+    "print": "which runs once, when the module is exported, and not at every call",
+    "append": "which changes Python state that export freezes",
+    "update": "which changes Python state that export freezes",
+    "info": "which runs once, when the module is exported, and not at every call",
+    "debug": "which runs once, when the module is exported, and not at every call",
+    "warning": "which runs once, when the module is exported, and not at every call",
+    "warn": "which runs once, when the module is exported, and not at every call",
+}
+
+
+def branch_doubt(test: ast.expr) -> str:
+    """What to say about a branch that is not on constants of the module."""
+    attributes = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    if "training" in attributes:
+        return "`forward` branches on the mode, and export keeps the branch of the mode it is captured in"
+    if attributes & {"is_scripting", "is_tracing", "is_in_onnx_export"} or names & {"is_scripting", "is_tracing"}:
+        return "`forward` asks whether it is scripted or traced: neither is so under export, so the other branch is captured"
+    if attributes & {"dtype", "device", "is_cuda"}:
+        return "`forward` branches on a dtype or device, which export bakes in without a guard"
+    if attributes & {"shape", "size", "ndim", "dim"} or "len" in names:
+        return "`forward` branches on a shape: export keeps the example's branch and guards it, where the trace had no guard"
+    if isinstance(test, ast.Compare) and any(
+        isinstance(part, ast.Constant) and part.value is None for part in test.comparators
+    ):
+        return "`forward` branches on an argument that may be None, and export fixes the branch without a guard"
+    if attributes & _VALUES:
+        return (
+            "`forward` branches on the values of a tensor: the trace has one branch baked in and export fails; write "
+            "`torch.cond(predicate, true_fn, false_fn, (x,))`, whose branches return new tensors of one shape and dtype"
+        )
+    return "`forward` branches on something other than constants of the module"
+
+
 class ForwardBody:
     """Accepts the statements and expressions of a `forward` that are known to capture alike."""
 
@@ -53,8 +122,15 @@ class ForwardBody:
                 self.block([*node.body, *node.orelse])
             case ast.If(test=test) if self._is_fixed(test):
                 self.block([*node.body, *node.orelse])
-            case ast.If():
-                owner.doubt(node, "`forward` branches on something other than constants of the module")
+            case ast.If(test=test):
+                owner.doubt(node, branch_doubt(test))
+            case ast.While(test=test):
+                owner.doubt(node, f"`forward` loops as often as its input says: {_LOOP}")
+            case ast.Assert():
+                owner.doubt(
+                    node,
+                    "`forward` asserts something, which export turns into an error, a check at run time, or nothing",
+                )
             case ast.Expr(value=value):
                 self.expression(value)
             case _:
@@ -63,7 +139,11 @@ class ForwardBody:
     def _assignment(self, target: ast.expr, value: ast.expr) -> None:
         names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         if not all(isinstance(name, ast.Name) for name in names):
-            self.owner.doubt(target, "`forward` stores into an attribute or an element; export freezes such state")
+            what = "an attribute" if any(isinstance(name, ast.Attribute) for name in names) else "an element"
+            self.owner.doubt(
+                target,
+                f"`forward` stores into {what}; export freezes such state unless it is a buffer that is changed in place",
+            )
             return
         shape, fresh = self._is_shape(value), self._is_fresh(value)
         self.expression(value)
@@ -261,6 +341,8 @@ class ForwardBody:
         if resolution is not None and resolution.certain and resolution.name.startswith("torch."):
             if resolution.name == "torch.reshape":
                 self._reshape(node, node.args[1:])
+            if resolution.name not in _NOT_BROADCASTING and sum(map(self._is_input, node.args)) > 1:
+                owner.doubt(node, "`forward` combines two inputs, whose sizes export ties together")
             if resolution.name not in PURE_FUNCTIONS:
                 owner.doubt(node, f"`forward` calls `{resolution.name}`, which is not among the functions checked")
             return
@@ -272,4 +354,6 @@ class ForwardBody:
                 self._reshape(node, node.args)
             return
         name = self.view.text(function) if function.end_lineno == function.lineno else "something"
-        owner.doubt(node, f"`forward` calls `{name}`, which was not read")
+        last = name.rpartition(".")[2]
+        why = _CALLS.get(last, "which was not read") if resolution is None or "." in name else "which was not read"
+        owner.doubt(node, f"`forward` calls `{name}`, {why}")

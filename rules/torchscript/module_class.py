@@ -11,6 +11,7 @@ from torchlift.rules.torchscript.module_facts import ClassFacts, Doubt
 from torchlift.rules.torchscript.plain_values import is_arithmetic, is_false, is_plain_value, self_attribute
 from torchlift.rules.torchscript.trusted_operations import (
     CONTAINERS,
+    FAST_PATH_LAYERS,
     FRESH_LAYERS,
     MODULE_METHODS,
     SEQUENCE_LAYERS,
@@ -107,6 +108,12 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
                 facts.doubts.append(Doubt(f"a part of a `{layer}` was not read"))
                 previous_fresh = False
         return facts
+    if layer in FAST_PATH_LAYERS:
+        reason = (
+            f"`{name}` has a fast path in eval mode that sets padded rows to zero, which export does not take; compare only "
+            "the rows that are not padded"
+        )
+        return ClassFacts(stateful=True, doubts=[Doubt(reason)])
     return ClassFacts(
         stateful=True, doubts=[Doubt(f"`{name}` is not among the layers known to export like they trace")]
     )

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from torchlift.finding import (
-    DeleteStatement,
     EditCall,
     Finding,
     Fix,
     Group,
-    ReplaceExpression,
     Rewrite,
     Safety,
     Severity,
@@ -22,6 +20,7 @@ from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR, Artifact, read_artifact
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.dropped_calls import drop_calls, gradient_doubt
 from torchlift.rules.torchscript.example_inputs import visible_sizes
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion
@@ -111,7 +110,7 @@ class _Plan:
         artifact, life = self.artifact, self.life
         obstacle = artifact.obstacle()
         if obstacle is not None:
-            self.assumptions.append(obstacle.rstrip("."))
+            self.assumptions.append(obstacle)
         if any(not site.traced for _, site in artifact.writers):
             path, site = next((path, site) for path, site in artifact.writers if not site.traced)
             self.refusals.append(
@@ -125,6 +124,8 @@ class _Plan:
         for item in life.obstacles:
             target = self.refusals if item.safety is Safety.MANUAL else self.assumptions
             target.append(f"the loaded value {item.reason} ({life.place(item.node)})")
+        if (doubt := gradient_doubt(life)) is not None:
+            self.assumptions.append(doubt)
         if life.saves:
             self.refusals.append(f"the loaded value is saved again ({life.place(life.saves[0].call)})")
         ranks = {site.ranks for _, site in artifact.writers}
@@ -190,10 +191,7 @@ class _Plan:
         )
         rewrites.append(loaded)
         rewrites += move.imports if move is not None else ()
-        rewrites += (DeleteStatement(view.span(statement)) for statement in life.evals)
-        if life.outer is not call:
-            rewrites.append(ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),))))
-        return rewrites
+        return [*rewrites, *drop_calls(life)]
 
 
 def _matches(view: ModuleView, call: ast.Call, written: set[tuple[int | None, ...] | None]) -> bool:
@@ -234,7 +232,7 @@ def save():
     net = Net().eval()
     example = torch.rand(4, 3)
 """
-_RUN = "save()\nresult = [serve(torch.ones(n, 3)) for n in (4, 7, 4)]"
+_RUN = "save()\nresult = observe(serve, torch.ones(4, 3))"
 _EXPORT = "torch.export.export(net, (example,), dynamic_shapes=([torch.export.Dim.AUTO] * 2,))"
 
 RULE = Rule(

@@ -19,7 +19,7 @@ class Net(torch.nn.Module):
 torch.manual_seed(0)
 """
 _HEAD = f"import torch\n\n\n{_CLASS}net = Net()\nnet.eval()\n"
-_BATCHES = "result = [traced(torch.ones(n, 3)) for n in (4, 7, 4, 1)]"
+_BATCHES = "result = observe(traced, torch.ones(4, 3))"
 _SHAPES = "dynamic_shapes=([torch.export.Dim.AUTO] * 2,)"
 _EXPORT = f"torch.export.export(net, (torch.rand(4, 3),), {_SHAPES})"
 _TWO = """\
@@ -62,9 +62,9 @@ def _exported(code: str) -> str:
     return code.replace("torch.jit.trace(net, torch.rand(4, 3))", f"{_EXPORT}.module()")
 
 
-def _review(body: str, why: str, init: str = "") -> Bad:
+def _review(body: str, why: str, init: str = "", differs: str = "") -> Bad:
     code = _forward(body, init)
-    return Bad(code, _exported(code), safety="unsafe", why=why)
+    return Bad(code, _exported(code), safety="unsafe", why=why, run=_BATCHES, differs=differs)
 
 
 EXAMPLES: tuple[Bad | Ok, ...] = (
@@ -142,7 +142,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + _TWO_SHAPES
         + ").module()\n",
         why="two inputs, no layer that cares about eval",
-        run="result = [traced(torch.ones(n, 3), torch.ones(n, 5)) for n in (4, 7)]",
+        run="result = observe(traced, torch.ones(4, 3), torch.ones(4, 5))",
     ),
     Bad(
         _TWO + "x = torch.rand(4, 3)\ntraced = torch.jit.trace(net, [x, x])\n",
@@ -151,7 +151,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + _TWO_SHAPES
         + ").module()\n",
         why="a list that holds one tensor twice",
-        run="result = [traced(torch.ones(n, 3), 3 * torch.ones(n, 3)) for n in (4, 7)]",
+        run="result = observe(traced, torch.ones(4, 3), 3 * torch.ones(4, 3))",
     ),
     Bad(
         _TWO + "x, y = torch.rand(4, 3), torch.rand(4, 3)\ntraced = torch.jit.trace(net, (x, y))\n",
@@ -161,7 +161,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + ")).module()\n",
         safety="unsafe",
         why="inputs from an unpacking: their kind is not visible",
-        run="result = [traced(torch.ones(n, 3), 3 * torch.ones(n, 3)) for n in (4, 7)]",
+        run="result = observe(traced, torch.ones(4, 3), 3 * torch.ones(4, 3))",
     ),
     Bad(
         _HEAD + "shape = (3,)\nx = torch.rand((4, *shape))\ntraced = torch.jit.trace(net, x)\n",
@@ -208,7 +208,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + ".module()\n",
         safety="unsafe",
         why="a dict is one input",
-        run='result = [traced({"x": torch.ones(n, 3)}) for n in (4, 7)]',
+        run='result = observe(traced, {"x": torch.ones(4, 3)})',
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(func=net, example_inputs=torch.rand(4, 3), check_trace=False)\n",
@@ -229,7 +229,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + "traced = torch.export.export(net, args=(), kwargs={'x': torch.rand(4, 3)}, "
         + 'dynamic_shapes={"x": [torch.export.Dim.AUTO] * 2}).module()\ny = traced(x=torch.ones(2, 3))\n',
         why="keyword inputs, called with the same keywords",
-        run="result = [y, *(traced(x=torch.ones(n, 3)) for n in (4, 7))]",
+        run="result = y, observe(traced, x=torch.ones(4, 3))",
     ),
     Bad(
         _HEAD
@@ -280,15 +280,40 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     _review("return torch.zeros(3, dtype=x.dtype) + x", "forward reads the dtype"),
     _review("print(x)\n        return x", "forward prints"),
     _review("with torch.no_grad():\n            return 2 * x", "forward switches gradients off"),
-    _review("return x * x.max().item()", "forward takes a number out of a tensor"),
-    _review("return x.shape[0]", "forward returns a size: a tensor when traced, an int when exported"),
-    _review("if x.shape[0] > 3:\n            return x\n        return -x", "forward branches on a shape"),
-    _review("return self.rnn(x)[0]", "recurrent layers fix the sequence length", "self.rnn = torch.nn.GRU(3, 4)"),
-    _review("return -x if torch.jit.is_tracing() else x", "forward asks whether it is traced"),
+    _review(
+        "return x * x.max().item()",
+        "forward takes a number out of a tensor",
+        differs="the trace has the number of the example baked in",
+    ),
+    _review(
+        "return x.shape[0]",
+        "forward returns a size",
+        differs="a tensor when traced, an int when exported, as in eager mode",
+    ),
+    _review(
+        "if x.shape[0] > 3:\n            return x\n        return -x",
+        "forward branches on a shape",
+        differs="export guards the branch of the example, where the trace takes it for every size",
+    ),
+    _review(
+        "return self.rnn(x)[0]",
+        "recurrent layers fix the sequence length",
+        "self.rnn = torch.nn.GRU(3, 4)",
+        "the first dimension is the sequence of an unbatched input",
+    ),
+    Bad(
+        _forward("return -x if torch.jit.is_tracing() else x"),
+        _exported(_forward("return -x if torch.jit.is_tracing() or torch.compiler.is_exporting() else x")),
+        safety="unsafe",
+        why="forward asks whether it is traced; TL118 makes it ask for export too",
+        run=_BATCHES,
+    ),
     Bad(
         _forward("return self.part(x)", "self.part = torch.jit.script(torch.nn.ReLU())"),
-        safety="manual",
-        why="a scripted part breaks export",
+        _exported(_forward("return self.part(x)", "self.part = torch.nn.ReLU()")),
+        safety="unsafe",
+        why="a scripted part breaks export, so TL102 takes it out first",
+        run=_BATCHES,
     ),
     Bad(
         "import torch\n\ntraced = torch.jit.trace(lambda x: 2 * x, torch.rand(4, 3))\n",
@@ -304,7 +329,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "class ScaleByModule(torch.nn.Module):\n    def forward(self, x, y):\n        return scale_by(x, y)\n\n\n"
         f"traced = torch.export.export(ScaleByModule(), (torch.rand(4, 3), torch.rand(2, 5)), {_TWO_SHAPES}).module()\n",
         why="a function becomes a module",
-        run="result = [traced(torch.ones(n, 3), torch.ones(m, 5)) for n, m in ((4, 2), (7, 3), (1, 1))]",
+        run="result = observe(traced, torch.ones(4, 3), torch.ones(2, 5))",
     ),
     Bad(
         _HEAD
@@ -318,7 +343,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         + f"    traced = {_EXPORT.replace('net', 'TracedEntry(net)')}.module()\n",
         safety="unsafe",
         why="a lambda that calls a module registers it",
-        run="result = [traced(torch.ones(n, 3)) for n in (4, 7)]",
+        run=_BATCHES,
     ),
     Bad(
         "import torch\n\n\ndef pick(x, *more):\n    return x\n\n\ntraced = torch.jit.trace(pick, torch.rand(4, 3))\n",

@@ -24,7 +24,7 @@ net = Net().eval()
 """
 _TRACE = "torch.jit.trace(net, torch.rand(4, 3))"
 _EXPORT = "torch.export.export(net, (torch.rand(4, 3),), dynamic_shapes=([torch.export.Dim.AUTO] * 2,))"
-_RUN = "import torch\nresult = [model(torch.ones(n, 3)) for n in (4, 7, 4, 1)]"
+_RUN = "import torch\nresult = observe(model, torch.ones(4, 3))"
 
 
 def _flow(
@@ -152,9 +152,12 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
         "given to coremltools, which takes the program",
     ),
     _kept(f"import openvino as ov\n\nov.convert_model({_TRACE})\n", "given to openvino, which takes the program"),
-    _kept(
-        f"model = {_TRACE}\nmodel(torch.rand(4, 3))\ntorch.onnx.export(model, (torch.rand(4, 3),), 'net.onnx')\n",
-        "given to the ONNX exporter",
+    Bad(
+        _HEAD + f"model = {_TRACE}\nmodel(torch.rand(4, 3))\ntorch.onnx.export(model, (torch.rand(4, 3),), 'net.onnx')\n",
+        _HEAD
+        + f"model = {_EXPORT}.module()\nmodel(torch.rand(4, 3))\ntorch.onnx.export(net, (torch.rand(4, 3),), 'net.onnx')\n",
+        safety="unsafe",
+        why="given to the ONNX exporter: TL135 gives it the module first",
     ),
     _kept(f"model = {_TRACE}\ntorch.save(model, 'net.pth')\n", "pickled"),
     _kept(f"print({_TRACE}.training)\n", "asked for its mode, which export answers with True always"),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from torchlift.finding import (
-    DeleteStatement,
     EditCall,
     Elsewhere,
     Group,
@@ -19,6 +18,7 @@ from torchlift.finding import (
 )
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.artifacts import read_artifact
+from torchlift.rules.torchscript.dropped_calls import FREEZE_NOTE, drop_calls, gradient_doubt
 from torchlift.rules.torchscript.entry_module import Entry, read_entry
 from torchlift.rules.torchscript.example_inputs import (
     ExampleInputs,
@@ -33,7 +33,6 @@ from torchlift.rules.torchscript.export_arguments import (
     fixed_dimensions,
 )
 from torchlift.rules.torchscript.foreign_readers import foreign_readers
-from torchlift.rules.torchscript.gradient_mode import without_gradient
 from torchlift.rules.torchscript.value_life import Save, ValueLife
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Spelling, Use
@@ -116,7 +115,7 @@ def _plan(plan: TracePlan, use: Use, context: Context) -> None:
     builder = ArgumentBuilder(view, call, spell, context.settings.batch_example)
     arguments = builder.build(inputs)
     _weigh_module(plan, entry, inputs)
-    _weigh_surroundings(plan)
+    _weigh_surroundings(plan, context)
     for called in life.calls:
         _weigh_call(plan, called, inputs)
     plan.assumptions += arguments.assumptions
@@ -180,29 +179,11 @@ def _write(
             outer=None if both or not is_called else "$call.module()",
         )
     )
-    if life.outer is not call:
-        plan.rewrites.append(
-            ReplaceExpression(view.span(life.outer), Template("$value", (("value", view.span(call)),)))
-        )
-    plan.rewrites += [DeleteStatement(view.span(statement)) for statement in life.evals]
-    deleted = [view.span(statement) for statement in life.evals]
-    for frozen in life.frozen:
-        span = view.span(frozen)
-        if not view.span(life.outer).contains(span) and not any(gone.contains(span) for gone in deleted):
-            plan.rewrites.append(ReplaceExpression(span, Template("$value", (("value", view.span(frozen.args[0])),))))
+    plan.rewrites += drop_calls(life)
+    if (doubt := gradient_doubt(life)) is not None:
+        plan.assumptions.append(doubt)
     if life.frozen:
-        if (
-            life.saves
-            or not life.calls
-            or not all(without_gradient(life.home(called), called) for called in life.calls)
-        ):
-            plan.assumptions.append(
-                "results of the frozen module needed no gradient, and those of the program do outside `torch.no_grad()`"
-            )
-        plan.notes.append(
-            "`torch.jit.freeze` goes: export captures the eval graph, and without the folded weights results differ by "
-            "rounding (about 5e-7 was measured); for its speed use `torch.compile` or AOTInductor"
-        )
+        plan.notes.append(FREEZE_NOTE)
     program = _name_program(plan) if both else None
     for save in life.saves:
         _write_save(plan, save, program, context, spell)
@@ -244,7 +225,7 @@ def _write_save(plan: TracePlan, save: Save, program: str | None, context: Conte
     artifact = read_artifact(view, save.path, context.project)
     reason = artifact.obstacle()
     if reason is not None:
-        plan.assumptions.append(reason.rstrip("."))
+        plan.assumptions.append(reason)
     writer = spell("torch.export.save", save.call)
     here, elsewhere = artifact.new_suffix(view, save.path)
     plan.rewrites += [*writer.imports, *here]
@@ -355,8 +336,19 @@ def _weigh_module(plan: TracePlan, entry: Entry, inputs: ExampleInputs) -> None:
         )
 
 
-def _weigh_surroundings(plan: TracePlan) -> None:
+def _autocast_callers(context: Context) -> list[str]:
+    """Other files that use autocast and mention this module: they may run the capture under it."""
+    view, project = context.view, context.project
+    module = view.module.rpartition(".")[2].encode()
+    return [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
+
+
+def _weigh_surroundings(plan: TracePlan, context: Context) -> None:
     view = plan.view
+    if callers := _autocast_callers(context):
+        plan.assumptions.append(
+            f"{callers[0]} uses autocast and may run this capture under it, which bakes its dtypes in"
+        )
     for word in ("autocast", "inference_mode"):
         if word in view.source.text:
             plan.assumptions.append(f"this file uses `{word}`, whose effect on the capture was not checked")

@@ -11,6 +11,7 @@ STATELESS_LAYERS = frozenset(
 )
 STATEFUL_LAYERS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d Dropout Dropout1d Dropout2d Dropout3d".split())
 CONTAINERS = frozenset({"Sequential", "ModuleList"})
+FAST_PATH_LAYERS = frozenset({"TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention", "Transformer"})
 SEQUENCE_LAYERS = frozenset({"RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"})
 
 # Functions and tensor methods that mean the same when traced and when exported, for any batch size; same test.

@@ -13,7 +13,7 @@ from torchlift.finding import Safety
 from torchlift.rules.torchscript.module_base import is_module_class
 from torchlift.rules.torchscript.value_consumers import advice_for
 from torchlift.rules.torchscript.value_life import Obstacle, Save, ValueLife
-from torchlift.view import Binding, ModuleView, Use
+from torchlift.view import Binding, ModuleView, Scope, Use
 
 if TYPE_CHECKING:
     from torchlift.project import Project
@@ -86,6 +86,8 @@ class Follower:
         """See what is done with `node`, an expression that is the value, or may also be another if not `alone`."""
         life = self.life
         parent = view.parent(node)
+        if view is life.view and any(ancestor is life.origin for ancestor in view.ancestors(node)):
+            return  # `self.net = trace(self.net, x)`: what is traced, not the trace
         save = self._save_of(view, node)
         match parent:
             case _ if save is not None:
@@ -111,6 +113,8 @@ class Follower:
                 self._store(view, target, alone=alone, depth=depth)
                 self._flow(view, parent, alone=alone, depth=depth)
             case ast.IfExp(body=body, orelse=orelse) if node in (body, orelse):
+                self._flow(view, parent, alone=False, depth=depth)
+            case ast.BoolOp():
                 self._flow(view, parent, alone=False, depth=depth)
             case ast.Return():
                 self._returned(view, parent, alone=alone, depth=depth)
@@ -140,7 +144,9 @@ class Follower:
         if owner is None or binding is None:
             self._obstacle(view, target, "is bound in a way that is not followed", Safety.MANUAL)
             return
-        if owner.kind == "class" or (scope.frame is not owner and scope is not owner):
+        if owner.kind == "class" or (
+            scope.frame is not owner and scope is not owner and not _read_in_functions_only(view, owner, target.id)
+        ):
             self._obstacle(view, target, "is bound to a name of another scope")
         self._binding(view, binding, alone=alone, depth=depth)
 
@@ -163,7 +169,9 @@ class Follower:
             self._obstacle(view, binding.node, f"is offered to other code as `{binding.name}`")
         found = self.project.uses_elsewhere(view, binding.name) if depth < _DEPTH else None
         if found is None:
-            self._obstacle(view, binding.node, f"may be used by more files than were looked at, as `{binding.name}`")
+            self._obstacle(
+                view, binding.node, f"may be used by files that cannot all be looked at, as `{binding.name}`"
+            )
             return
         for other, use in found:
             if use.kind == "import":
@@ -214,6 +222,8 @@ class Follower:
         for stranger in strangers:
             if isinstance(stranger.ctx, ast.Load):
                 self._flow(view, stranger, alone=False, depth=depth)
+        if any(isinstance(node, ast.Constant) and node.value == target.attr for node in ast.walk(view.tree)):
+            self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
         others = self.project.files_with_attribute(target.attr, (view.path,)) if self.project is not None else []
         if others:
             self._obstacle(view, target, f"may be reached as `.{target.attr}` by {others[0]}")
@@ -257,7 +267,7 @@ class Follower:
             self._obstacle(view, statement, f"is returned by `{name}`, which users of the package may call")
         found = self.project.uses_elsewhere(view, name)
         if found is None:
-            self._obstacle(view, statement, f"is returned by `{name}`, which more files mention than were looked at")
+            self._obstacle(view, statement, f"is returned by `{name}`, whose callers cannot all be known")
             return
         for other, use in found:
             if use.kind == "import":
@@ -532,6 +542,15 @@ def _self_class(view: ModuleView, attribute: ast.Attribute) -> ast.ClassDef | No
     ):
         return None
     return parent
+
+
+def _read_in_functions_only(view: ModuleView, owner: Scope, name: str) -> bool:
+    """Whether a global is never read while the module itself runs, where it is not known which function ran before."""
+    return owner.kind == "module" and all(
+        view.function_of(chain.root) is not None
+        for chain in view.scopes.chains.get(name, ())
+        if isinstance(chain.root.ctx, ast.Load)
+    )
 
 
 def _members(view: ModuleView, owner: ast.ClassDef, name: str) -> list[ast.Attribute]:

@@ -12,6 +12,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,12 @@ class Collector:
         return Prefilter(self.triggers)
 
 
+class Deferred(Enum):
+    """Stands for the record of a file that may have one and has not been read for it yet."""
+
+    DEFERRED = "deferred"
+
+
 @dataclass(frozen=True)
 class _Exports:
     """What the names of one module are bound to, and the modules it imports everything from."""
@@ -68,7 +75,8 @@ class Project:
         root: its folder.
         files: its Python files, relative to `root`, sorted.
         overlay: new texts of files that have been changed but not written.
-        indexed: records that are already known, by path and collector; a path in it is not read for records again.
+        indexed: records that are already known, by path and collector; a path in it is not read for records again, but
+            for those that are `Deferred`.
     """
 
     def __init__(
@@ -89,6 +97,7 @@ class Project:
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
         self._mentions: dict[str, list[str]] = {}
+        self._holding: dict[tuple[str, ...], list[str]] = {}
         self._translated: dict[tuple[str, str], str | None] = {}
 
     # Files
@@ -293,23 +302,33 @@ class Project:
                 if b"\0" not in data[:1024]:
                     yield relative, data
 
-    def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
-        """Uses, in other files of the project, of a module-level name of `view`; None if too many files may have one.
-
-        A file counts if it mentions the module together with the name or a star import. A name that passes through
-        another module is found as the import there.
-        """
-        module = view.module.rpartition(".")[2].encode()
-        word = re.compile(rb"\b(?:" + re.escape(name.encode()) + rb"\b|import\s*\*)")
-        target = f"{view.module}.{name}"
-        candidates = []
-        for path in self.files:
-            if path != view.path:
+    def files_holding(self, *words: str) -> list[str]:
+        """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
+        key = tuple(sorted(words))
+        if key not in self._holding:
+            needles = [word.encode() for word in key]
+            found = []
+            for path in self.files:
                 try:
                     data = self.data(path)
                 except OSError:
                     continue
-                if module in data and b"import" in data and word.search(data):
+                if any(needle in data for needle in needles):
+                    found.append(path)
+            self._holding[key] = found
+        return self._holding[key]
+
+    def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
+        """Uses, in other files of the project, of a module-level name of `view`; None if they cannot all be known.
+
+        A file counts if it mentions the module together with the name or a star import. A name that passes through
+        another module is found as the import there.
+        """
+        candidates = []
+        for path in self.files_holding(view.module.rpartition(".")[2]):
+            if path != view.path:
+                data = self.data(path)
+                if b"import" in data and (name.encode() in data or b"import *" in data):
                     candidates.append(path)
         if len(candidates) > _MOST_USERS:
             return None
@@ -317,7 +336,9 @@ class Project:
         for path in candidates:
             other = self.view(path)
             if other is not None:
-                found += ((other, use) for use in other.uses(frozenset({target}), self.translate))
+                if view.module in map(other.absolute, other.scopes.stars):
+                    return None  # whoever imports the name from there cannot be told
+                found += ((other, use) for use in other.uses(frozenset({f"{view.module}.{name}"}), self.translate))
         return found
 
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
@@ -325,15 +346,7 @@ class Project:
         word = re.escape(name.encode())
         pattern = re.compile(rb"\.\s*" + word + rb"\b|[\"']" + word + rb"[\"']")
         skipped = frozenset(skip)
-        found = []
-        for path in self.files:
-            if path not in skipped:
-                try:
-                    if pattern.search(self.data(path)):
-                        found.append(path)
-                except OSError:
-                    continue
-        return found
+        return [path for path in self.files_holding(name) if path not in skipped and pattern.search(self.data(path))]
 
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
         """Whether other code may read a module-level name of `view`.
@@ -350,16 +363,12 @@ class Project:
                 isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
             ):
                 return True
-        module, name = view.module.rpartition(".")[2].encode(), binding.name.encode()
-        for path in self.files:
-            if path == view.path:
-                continue
-            try:
+        name = binding.name.encode()
+        for path in self.files_holding(view.module.rpartition(".")[2]):
+            if path != view.path:
                 data = self.data(path)
-            except OSError:
-                continue
-            if module in data and b"import" in data and (name in data or b"import *" in data):
-                return True
+                if b"import" in data and (name in data or b"import *" in data):
+                    return True
         return False
 
     # Facts that cross files
@@ -374,8 +383,12 @@ class Project:
         matches = collector.prefilter.matches
         for path in self.files:
             if path in self.indexed:
-                if collector.name in self.indexed[path]:
-                    yield path, self.indexed[path][collector.name]
+                known = self.indexed[path].get(collector.name)
+                if known is Deferred.DEFERRED:
+                    view = self.view(path)
+                    known = collector.collect(view) if view is not None else None
+                if known is not None:
+                    yield path, known
                 continue
             try:
                 data = self.data(path)

@@ -16,7 +16,7 @@ def is_guarded(view: ModuleView, node: ast.AST) -> bool:
     child = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if _tests_release(ancestor.test):
+            if _tests_release(view, ancestor.test):
                 return True
         elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
@@ -27,11 +27,16 @@ def is_guarded(view: ModuleView, node: ast.AST) -> bool:
     return False
 
 
-def _tests_release(test: ast.expr) -> bool:
+def _tests_release(view: ModuleView, test: ast.expr) -> bool:
     for node in ast.walk(test):
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if _VERSION_WORD.search(word) or word == "hasattr":
+        if _VERSION_WORD.search(word):
             return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr" and node.args:
+            # Asked about a module or class of a library it is about the release; about a value it is not.
+            resolution = view.resolve(node.args[0])
+            if resolution is not None and resolution.binding is not None and resolution.binding.imported is not None:
+                return True
     return False
 
 

@@ -254,12 +254,12 @@ class ModuleView:
         return bindings[0] if len(bindings) == 1 else None
 
     def reads_of(self, binding: Binding) -> list[tuple[ast.Name, bool]]:
-        """Every read that can see `binding`, in source order, and whether it can see nothing else."""
+        """Every read that can see `binding`, in source order, and whether it can see nothing else but a placeholder."""
         found = []
         for chain in self.scopes.chains.get(binding.name, ()):
             bindings = self.bindings_of(chain.root, chain.scope)
             if binding in bindings:
-                found.append((chain.root, len(bindings) == 1))
+                found.append((chain.root, all(other is binding or _is_placeholder(other) for other in bindings)))
         return sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset))
 
     def _binding_name(self, binding: Binding) -> str | None:

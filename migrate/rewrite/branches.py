@@ -1,0 +1,264 @@
+"""Edits that carry out a settled condition: one branch of an `if` stays, or an operand of `and` and `or` goes."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torchlift.finding import TextEdit
+from torchlift.migrate.rewrite.fragments import CannotEdit
+from torchlift.migrate.rewrite.lines import line_end, statement_at
+from torchlift.source import Span
+from torchlift.view import ModuleView
+
+_BLANK = " \t\f"
+_ELSE = re.compile(r"[ \t\f]*else[ \t\f]*:")
+
+
+class _If:
+    """An `if` or `elif` statement whose branches stand on lines of their own.
+
+    Attributes:
+        start, end: from the line of its keyword to the end of its last line.
+        elif_: whether it hangs on an `if` before it.
+        body: from the line behind its header to where its body, comments included, ends.
+        rest: the line of its `else` or `elif`; `end` if it has none.
+        continued: whether `rest` is an `elif`.
+        orelse: first line of the statements below its `else`.
+    """
+
+    def __init__(self, view: ModuleView, span: Span) -> None:
+        self.view = view
+        self.source = view.source
+        node = statement_at(view, span)
+        if not isinstance(node, ast.If):
+            raise CannotEdit("The statement to unwrap is not an `if`.")
+        self.node = node
+        self.span = span
+        text = self.source.text
+        self.elif_ = text.startswith("elif", span.start)
+        self.start = self._line_start(span.start)
+        self.end = line_end(self.source, span.end)
+        tail = text[span.end : self.end].strip(_BLANK + "\r\n")
+        if text[self.start : span.start].strip(_BLANK) or (tail and not tail.startswith("#")):
+            raise CannotEdit("The `if` shares its line with other code.")
+        self.colon = self._colon(view.span(node.test).end)
+        self.body = self._own_line(node.body[0], self.colon)
+        self.rest, self.orelse, self.continued = self.end, self.end, False
+        if node.orelse:
+            first = view.span(node.orelse[0]).start
+            if isinstance(node.orelse[0], ast.If) and text.startswith("elif", first):
+                self.rest, self.continued = self._line_start(first), True
+            else:
+                self.rest = self._else_line()
+                self.orelse = self._own_line(node.orelse[0], self.rest)
+
+    def _line_start(self, offset: int) -> int:
+        return self.source.line_starts[self.source.location(offset)[0] - 1]
+
+    def _colon(self, offset: int) -> int:
+        text = self.source.text
+        while text[offset] != ":":
+            if text[offset] == "#":
+                offset = line_end(self.source, offset)
+            elif text[offset] in ") \t\f\r\n\\":
+                offset += 1
+            else:
+                raise CannotEdit("The condition to remove is written in a way that is not understood.")
+        return offset
+
+    def _own_line(self, first: ast.stmt, header: int) -> int:
+        """Where the branch that begins with `first` begins: the line behind its header."""
+        begin = line_end(self.source, header)
+        if self.view.span(first).start < begin:
+            raise CannotEdit("A branch stands on the line of its condition.")
+        return begin
+
+    def _else_line(self) -> int:
+        last = self.view.span(self.node.body[-1]).end
+        number = self.source.location(last)[0]
+        end = self.source.location(self.view.span(self.node.orelse[0]).start)[0]
+        for candidate in range(number, end):
+            start = self.source.line_starts[candidate]
+            if _ELSE.match(self.source.text, start):
+                return start
+        raise CannotEdit("The `else` of the condition to remove was not found.")
+
+    def dedented(self, branch: list[ast.stmt], area: Span) -> list[TextEdit]:
+        """Edits that move the lines of a branch out to where the `if` stands, checked on the tree."""
+        outer = self.source.indentation(self.span.start)
+        inner = self.source.indentation(self.view.span(branch[0]).start)
+        if not inner.startswith(outer) or inner == outer:
+            raise CannotEdit("The indentation of the branch to keep mixes tabs and spaces.")
+        text = self.source.text
+        first, last = self.source.location(area.start)[0], self.source.location(max(area.start, area.end - 1))[0]
+        protected = _inside_strings(text)
+        edits: list[TextEdit] = []
+        pieces, position = ["if True:\n" if outer else ""], area.start
+        for number in range(first, last + 1):
+            begin = self.source.line_starts[number - 1]
+            if number not in protected and text.startswith(inner, begin):
+                edits.append(TextEdit(Span(begin + len(outer), begin + len(inner)), ""))
+                pieces.append(text[position : begin + len(outer)])
+                position = begin + len(inner)
+        try:
+            tree = ast.parse("".join([*pieces, text[position : area.end]]))
+        except SyntaxError:
+            raise CannotEdit("The branch to keep is not valid Python where the condition stood.") from None
+        found = tree.body[0].body if outer and isinstance(tree.body[0], ast.If) else tree.body
+        if list(map(ast.dump, found)) != list(map(ast.dump, branch)):
+            raise CannotEdit("The branch to keep would mean something else where the condition stood.")
+        return edits
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """Edits that put one branch of an `if` in its place.
+
+    Attributes:
+        edits: in order, without overlaps.
+        moved: lines that change their indentation, if any do.
+    """
+
+    edits: tuple[TextEdit, ...]
+    moved: Span | None = None
+
+
+def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] | None) -> Unwrapped:
+    """Put one branch of the `if` at `span` in its place, or remove the `if`.
+
+    Raises:
+        CannotEdit: the statement is laid out in a way that cannot be taken apart line by line.
+    """
+    parts = _If(view, span)
+    node = parts.node
+    if branch == "orelse" and node.orelse:
+        if parts.continued and not parts.elif_:
+            elif_ = view.span(node.orelse[0]).start
+            return Unwrapped((TextEdit(Span(span.start, elif_ + len("elif")), "if"),))
+        if parts.elif_:
+            return Unwrapped((TextEdit(Span(parts.start, parts.rest), ""),))
+        moved = Span(parts.orelse, parts.end)
+        return Unwrapped((TextEdit(Span(parts.start, parts.orelse), ""), *parts.dedented(node.orelse, moved)), moved)
+    if branch == "body":
+        gone = (TextEdit(Span(parts.rest, parts.end), ""),) if node.orelse else ()
+        if parts.elif_:
+            return Unwrapped((TextEdit(Span(span.start, parts.colon), "else"), *gone))
+        moved = Span(parts.body, parts.rest)
+        return Unwrapped((TextEdit(Span(parts.start, parts.body), ""), *parts.dedented(node.body, moved), *gone), moved)
+    if branch is not None or node.orelse:
+        raise CannotEdit("The branch to keep is not there.")
+    if not parts.elif_ and len(view.block(node)) == 1 and not isinstance(view.parent(node), ast.Module):
+        return Unwrapped((TextEdit(span, "pass"),))
+    return Unwrapped((TextEdit(Span(parts.start, parts.end), ""),))
+
+
+def combined(edits: Sequence[TextEdit], unwrapped: Sequence[Unwrapped]) -> list[TextEdit]:
+    """`edits` together with those that unwrap branches, less what stands in a branch that goes.
+
+    Raises:
+        CannotEdit: an edit would put lines into a branch that moves.
+    """
+    outer = [edit for group in unwrapped for edit in group.edits]
+    for edit in edits:
+        if "\n" in edit.text or "\r" in edit.text:
+            for group in unwrapped:
+                if group.moved is not None and group.moved.start <= edit.span.start <= group.moved.end:
+                    raise CannotEdit("Another change adds lines to the branch to keep.")
+    return [edit for edit in (*edits, *outer) if not any(_covers(other.span, edit.span) for other in outer)]
+
+
+def _covers(outer: Span, inner: Span) -> bool:
+    if inner.start == inner.end:
+        return outer.start < inner.start < outer.end
+    return outer != inner and outer.contains(inner)
+
+
+def _inside_strings(text: str) -> set[int]:
+    """Lines that begin inside a string."""
+    lines: set[int] = set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+            if token.type == tokenize.STRING or tokenize.tok_name[token.type] == "FSTRING_MIDDLE":
+                lines.update(range(token.start[0] + 1, token.end[0] + 1))
+    except (tokenize.TokenError, SyntaxError):
+        raise CannotEdit("The strings in the branch to keep cannot be told from its code.") from None
+    return lines
+
+
+def drop_operand(view: ModuleView, span: Span) -> TextEdit:
+    """Remove one operand of an `and` or `or`.
+
+    Raises:
+        CannotEdit: there is no such operand, a comment would be lost, or the rest would mean something else.
+    """
+    operation, index = _operation_at(view, span)
+    text, source = view.source.text, view.source
+    whole = view.span(operation)
+    spans = [view.span(value) for value in operation.values]
+    if index:
+        before = text[spans[index - 1].end : span.start]
+        word = _keyword(before, isinstance(operation.op, ast.And))
+        keyword = spans[index - 1].end + word
+        end = _behind_brackets(text, span.end, before[word:].count("("))
+        line_start = source.line_starts[source.location(keyword)[0] - 1]
+        rest = text[end : line_end(source, end)].strip(_BLANK + "\r\n")
+        if not text[line_start:keyword].strip(_BLANK) and (not rest or rest.startswith("#")):
+            gone = Span(line_start, line_end(source, end))
+        elif "#" in before[:word]:
+            gone = Span(keyword, end)
+        else:
+            gone = Span(spans[index - 1].end + len(before[:word].rstrip(_BLANK + "\r\n\\")), end)
+    else:
+        behind = text[span.end : spans[1].start]
+        word = _keyword(behind, isinstance(operation.op, ast.And))
+        length = 3 if isinstance(operation.op, ast.And) else 2
+        tail = behind[word + length :]
+        end = span.end + word + length + len(tail) - len(tail.lstrip(_BLANK + "\r\n\\"))
+        gone = Span(whole.start, end)
+    # A comment on a line of its own operand goes with it; any other one has nothing to do with it.
+    if "#" in text[gone.start : end].replace(text[span.start : span.end], ""):
+        raise CannotEdit("A comment beside the condition to remove would be lost.")
+    values = [value for value in operation.values if view.span(value) != span]
+    expected = values[0] if len(values) == 1 else ast.BoolOp(operation.op, values)
+    left = text[whole.start : gone.start] + text[max(gone.start, min(gone.end, whole.end)) : whole.end]
+    try:
+        found = ast.parse(f"({left}\n)", mode="eval").body
+    except SyntaxError:
+        raise CannotEdit("The condition would not be valid Python without the operand to remove.") from None
+    if ast.dump(found) != ast.dump(expected):
+        raise CannotEdit("The condition would mean something else without the operand to remove.")
+    return TextEdit(gone, "")
+
+
+def _operation_at(view: ModuleView, span: Span) -> tuple[ast.BoolOp, int]:
+    for node in ast.walk(view.tree):
+        if isinstance(node, ast.BoolOp):
+            for index, value in enumerate(node.values):
+                if view.span(value) == span:
+                    return node, index
+    raise CannotEdit("The operand to remove is not where it was expected.")
+
+
+def _keyword(gap: str, conjunction: bool) -> int:
+    """Where `and` or `or` stands between two operands; comments are skipped."""
+    blanked = re.sub(r"#[^\r\n]*", lambda match: " " * len(match.group()), gap)
+    match = re.search(r"\band\b" if conjunction else r"\bor\b", blanked)
+    if match is None:
+        raise CannotEdit("The operator beside the operand to remove was not found.")
+    return match.start()
+
+
+def _behind_brackets(text: str, offset: int, count: int) -> int:
+    while count:
+        if text[offset] == ")":
+            count -= 1
+        elif text[offset] not in " \t\f\r\n\\":
+            raise CannotEdit("A comment beside the condition to remove would be lost.")
+        offset += 1
+    return offset

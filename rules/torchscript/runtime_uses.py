@@ -1,0 +1,57 @@
+"""Whether anything in the project still runs TorchScript code: scripts, traces, or loads it."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.project import Collector, Project
+from torchlift.rules.torchscript.c_bindings import bindings
+from torchlift.rules.torchscript.scripting_uses import first_use
+from torchlift.view import ModuleView
+
+_LOADING = frozenset(
+    {
+        "torch.jit.load",
+        "torch.jit.jit_module_from_flatbuffer",
+        "torch.jit.mobile",
+        "torch.jit.script_if_tracing",
+        "torch.jit._script_if_tracing",
+        "torch.hub.load",
+        "torch.package.PackageImporter",
+        "torch.load",
+        *bindings("mobile"),
+    }
+)
+
+
+def _collect(view: ModuleView) -> int | None:
+    """Line of the first place in one file that may load TorchScript code."""
+    for use in view.uses(_LOADING):
+        if use.kind in {"import", "annotation", "isinstance", "string"}:
+            continue
+        if use.target != "torch.load" or (use.call is not None and _may_be_torchscript(use.call)):
+            return use.node.lineno
+    return None
+
+
+def _may_be_torchscript(call: ast.Call) -> bool:
+    """Whether a `torch.load` call opens TorchScript archives too: it does unless `weights_only` is true."""
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "weights_only"), None)
+    return given is not None and not (isinstance(given, ast.Constant) and given.value is True)
+
+
+COLLECTOR = Collector(
+    "torchscript.loading",
+    ("jit", "torch.load & weights_only", "hub & torch", "PackageImporter", "_C & load"),
+    _collect,
+)
+
+
+def first_runtime_use(project: Project) -> str | None:
+    """`path:line` of the first place in the project that scripts, traces or loads TorchScript code."""
+    place = first_use(project, tracing=True)
+    if place is not None:
+        return place
+    for path, line in sorted(project.records(COLLECTOR).items()):
+        return f"{path}:{line}"
+    return None

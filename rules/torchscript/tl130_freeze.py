@@ -1,0 +1,180 @@
+"""`torch.jit.freeze` and its relatives: an exported program has nothing left to freeze."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.c_bindings import bindings
+from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.use_places import place_of
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+_WARNS = frozenset({"torch.jit.freeze", "torch.jit.optimize_for_inference"})
+_TARGETS = (*sorted(_WARNS), "torch.jit.run_frozen_optimizations", *bindings("freeze"))
+_SPEED = (
+    "for the speed it gave use `torch.compile(module)`, or compile the program with AOTInductor under "
+    "`TORCHINDUCTOR_FREEZING=1`"
+)
+_DIGITS = "Freezing folds weights, so results differ in the last digits (2e-7 to 5e-7 were measured)."
+
+
+def covered_by_trace(view: ModuleView, call: ast.Call) -> bool:
+    """Whether `call` freezes a value traced in the same scope, so that it goes together with the capture.
+
+    Its first argument is a `torch.jit.trace(...)` call, a name that can only be one, or another such freeze.
+    """
+    origin = _origin(view, call, call)
+    return origin is not None and _name(view, origin) == "torch.jit.trace"
+
+
+def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
+    """The call that makes the value frozen by `call`, through names of the scope of `at` and earlier freezes."""
+    if not call.args or isinstance(call.args[0], ast.Starred):
+        return None
+    value: ast.expr = call.args[0]
+    while True:
+        match value:
+            case ast.Name():
+                binding = view.definition(value)
+                if binding is None or binding.value is None or binding.scope is not view.scope_at(at):
+                    return None
+                value = binding.value
+            case ast.Call(func=ast.Attribute(value=inner, attr="eval"), args=[], keywords=[]):
+                value = inner
+            case ast.Call() if _name(view, value) in _TARGETS:
+                return _origin(view, value, at)
+            case ast.Call():
+                return value
+            case _:
+                return None
+
+
+def _name(view: ModuleView, call: ast.Call) -> str:
+    resolution = view.resolve(call.func)
+    return resolution.name if resolution is not None and resolution.certain else ""
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    place = place_of(use, context)
+    if place is None or (use.call is not None and covered_by_trace(view, use.call)):
+        return
+    if use.target in _WARNS:
+        message = f"`{use.target}`: `DeprecationWarning` since torch 2.11, `FutureWarning` since 2.14."
+    else:
+        message = f"`{use.target}` works on TorchScript values only and goes with them."
+    advice = _advice_for_call(use.call, view) if use.call is not None and place == "call" else _ADVICE.get(place, _DROP)
+    yield Finding("TL130", view.path, view.span(use.node), message, Severity.WARNING, advice)
+
+
+_DROP = f"An exported program is its eval-mode graph already, so nothing takes its place; {_SPEED}."
+_ADVICE = {
+    "import": f"Stop passing the name on: {_DROP[0].lower()}{_DROP[1:]}",
+    "string": f"The name stands in a string: take it out together with the call it means. {_DROP}",
+    "store": "The patch can go with the last call of the patched function.",
+}
+
+
+def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
+    origin = _origin(view, call, call)
+    name = _name(view, origin) if origin is not None else ""
+    kept = next(
+        (k.arg for k in call.keywords if k.arg in {"preserved_attrs", "other_methods", "preserved_methods"}), ""
+    )
+    if kept:
+        extra = (
+            f" An exported program has no attributes or methods to keep (`{kept}`): export one program for each method."
+        )
+    else:
+        extra = ""
+    if name in {"torch.jit.script", "torch.jit.trace_module"}:
+        return (
+            f"Drop it together with the `{name}` before it: `torch.export.export(module.eval(), args)` captures the eval-mode graph; "
+            f"{_SPEED}. {_DIGITS}{extra} {EXPORT_DOCS}"
+        )
+    if name == "torch.jit.load":
+        return (
+            "Drop it once the file is an exported program: `torch.export.load(path).module()` is the eval-mode graph it "
+            f"was exported as; {_SPEED}. {_DIGITS}{extra}"
+        )
+    return (
+        "Not rewritten: what it freezes is not captured in this function. Where it is, "
+        f"`torch.export.export(module.eval(), args)` takes the place of both; {_SPEED}. {_DIGITS}{extra}"
+    )
+
+
+_NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\nnet = Net().eval()\n"
+
+RULE = Rule(
+    code="TL130",
+    name="torchscript-freeze",
+    summary="`torch.jit.freeze`, `optimize_for_inference` or `run_frozen_optimizations` of a value that is not traced here",
+    why=(
+        "`torch.jit.freeze` and `torch.jit.optimize_for_inference` warn since torch 2.11 (`FutureWarning` since 2.14); "
+        "`run_frozen_optimizations` never warns. All three take TorchScript values only. `torch.export.export` captures "
+        "the graph of the mode the module is in, so there is nothing to freeze afterwards."
+    ),
+    fix=(
+        "None: the call goes when the value it freezes is migrated, and which capture that is stands elsewhere. Results "
+        "change in the last digits with it, because freezing folds convolutions with batch norms. A traced value that is "
+        "frozen in the same scope belongs to TL101."
+    ),
+    targets=_TARGETS,
+    triggers=("jit", "_C & _freeze_module"),
+    check=_check,
+    deprecated=TorchVersion(2, 11),
+    sources=(
+        *SOURCES,
+        "torch/jit/_freeze.py of the torch 2.13.0 wheel: what each of them runs",
+        "conv + batch norm frozen and not frozen on torch 2.13.0: differences of 2e-7 to 5e-7",
+    ),
+    examples=(
+        Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", safety="manual", why="a scripted module"),
+        Bad(
+            _NET + "scripted = torch.jit.script(net)\nfast = torch.jit.optimize_for_inference(scripted)\n",
+            safety="manual",
+            why="a scripted module in a variable",
+        ),
+        Bad(
+            'import torch\n\n\ndef serve(x, **options):\n    net = torch.jit.load("net.pt", **options)\n    return torch.jit.freeze(net)(x)\n',
+            safety="manual",
+            why="a loaded module",
+        ),
+        Bad(
+            'from torch import jit as J\n\n\ndef prepare(net):\n    return J.freeze(net.eval(), preserved_attrs=["scale"])\n',
+            safety="manual",
+            why="a parameter, with attributes to keep",
+        ),
+        Bad(
+            "from torch.jit import run_frozen_optimizations as optimise\n\n\ndef prepare(net):\n    optimise(net)\n",
+            safety="manual",
+            why="run_frozen_optimizations under another name",
+        ),
+        Bad("import torch\n\nsteps = [torch.jit.freeze]\n", safety="manual", why="passed on as a function"),
+        Bad(
+            "from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n",
+            safety="manual",
+            why="a patch target",
+        ),
+        Bad(
+            "import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n",
+            safety="manual",
+            why="the C++ function",
+        ),
+        Ok(
+            _NET + "traced = torch.jit.trace(net, torch.rand(3))\nfrozen = torch.jit.freeze(traced)\n",
+            "a trace of the same scope: TL101 deals with both",
+        ),
+        Ok(
+            _NET + "fast = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(net, torch.rand(3))))\n",
+            "a trace frozen twice: TL101 deals with it",
+        ),
+        Ok("class Net:\n    def freeze(self): ...\n\n\nnet = Net()\njit = net.freeze()\n", "a method named freeze"),
+        Ok("from flax.core import freeze\n\njit = freeze({})\n", "another library's freeze"),
+        Ok('import torch\n\nprint("torch.jit.freeze was called", torch)\n', "a sentence that begins with the name"),
+    ),
+)
