@@ -1,4 +1,4 @@
-"""The real projects torchlift is tried on: name, version, and the exact archive, pinned by SHA-256.
+"""The real projects torchlift is tried on: name, version, and the exact archive or commit, pinned by its digest.
 
 All of it is public code under its own licences. It is fetched into a scratch folder and never committed.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Form = Literal["sdist", "wheel", "installed"]
+Form = Literal["sdist", "wheel", "installed", "repository"]
 
 
 @dataclass(frozen=True)
@@ -18,23 +18,29 @@ class Project:
     """One code base.
 
     Attributes:
-        name: distribution name on the package index.
-        version: exact version.
+        name: distribution name on the package index; `owner/name` on GitHub for a `repository`.
+        version: exact version; the start of the commit for a `repository`.
         form: `sdist` (often with tests and examples), `wheel` (the Linux x86-64, Python 3.11 one where there are
-            several), or `installed`: copied out of an environment that has it, for distributions too big to fetch for
-            their sources alone.
-        sha256: digest of the archive; of the copied sources, as `fetch_corpus.tree_digest` makes it, when `installed`.
+            several), `installed`: copied out of an environment that has it, for distributions too big to fetch for
+            their sources alone, or `repository`: one commit, for what is not on the index, or not with its tests.
+        digest: SHA-256 of the archive; of the copied sources, as `fetch_corpus.tree_digest` makes it, when `installed`;
+            the full commit of a `repository`.
     """
 
     name: str
     version: str
     form: Form
-    sha256: str
+    digest: str
 
     @property
     def folder(self) -> str:
         """Name of the folder that holds the unpacked sources."""
-        return f"{self.name}-{self.version}"
+        return f"{self.name.rpartition('/')[2]}-{self.version}"
+
+
+def repository(name: str, commit: str) -> Project:
+    """The row of a repository `owner/name` on GitHub at the full `commit`."""
+    return Project(name, commit[:8], "repository", commit)
 
 
 PROJECTS = (
@@ -60,6 +66,26 @@ PROJECTS = (
     Project("torchvision", "0.28.0", "wheel", "7e80f543b22503d9415e126db5f0ff3917036925e38560ee6b9ae38c571a4002"),
     Project("transformers", "5.23.0", "wheel", "018e82fd07490ad5bb58414f65e31576033dc7f36bed10c574843f69b90991bf"),
     Project("ultralytics", "8.4.190", "wheel", "bd309728efa168af64d39040136828edd2dbcb4aeceb4510bdff4f3ca0ea01b8"),
+    repository("acids-ircam/nn_tilde", "ca97f8259442649fe7b5acacd8d9cdd8757098dd"),
+    repository("acids-ircam/RAVE", "f048ec4569afba7c6ba38d590be8a07b8ab24840"),
+    repository("aqlaboratory/openfold", "ce0029e1199b65fd834fe822be50d936cfe57fd4"),
+    repository("aws-neuron/aws-neuron-samples", "2015d650cd89e4c671ae5bd1b5f1d4499d94d4dd"),
+    repository("facebookresearch/detectron2", "02b5c4e295e990042a714712c21dc79b731e8833"),
+    repository("facebookresearch/fairseq", "3d262bb25690e4eb2e7d3c1309b1e9c406ca4b99"),
+    repository("facebookresearch/pytorch3d", "9381c4016376345bb795b97c45a6c2de66db354a"),
+    repository("isaac-sim/IsaacGymEnvs", "aeed298638a1f7b5421b38f5f3cc2d1079b6d9c3"),
+    repository("k2-fsa/icefall", "36e0420c7e3e849a25b3d24dbf913c424f3d23c9"),
+    repository("microsoft/hummingbird", "4f280ab705e72bf9319ae53f0cca3b703710977a"),
+    repository("NVIDIA/DeepLearningExamples", "729963dd47e7c8bd462ad10bfac7a7b0b604e6dd"),
+    repository("pyro-ppl/pyro", "ff6ae1c9572591791aae8842bcd702fcf0b46fd6"),
+    repository("pytorch/benchmark", "0e83c440a51cd63464fee34724d01b7c814ce39b"),
+    repository("pytorch/examples", "77f55b912142e11fcfdf5b530231fb9c52f181e8"),
+    repository("pytorch/ios-demo-app", "b8f52b772b98a48f4d3bb14e8eb977724a66836b"),
+    repository("pytorch/text", "a5e610638ea47b4412a29cdb708ac5f2fabb1286"),
+    repository("speechbrain/speechbrain", "9c826ef3937bac885c8a6ca86c6889a30f256fb5"),
+    repository("ultralytics/yolov5", "5081342f04fb287fc2e5f2b5a4e06752b7937b1c"),
+    repository("wenet-e2e/wenet", "015469960db73eb19c49a48c020d5ac9db69bae5"),
+    repository("WongKinYiu/yolov7", "a207844b1ce82d204ab36d87d496728d3d2348e7"),
 )
 
 

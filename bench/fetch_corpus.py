@@ -3,6 +3,10 @@
 pip downloads each archive and checks its pinned digest; only Python files and text files (project metadata, requirement
 lists, documentation, notebooks) are unpacked. No fetched code is run: pip wants the metadata of a source archive from
 its build back end, and a stand-in answers with the `PKG-INFO` that the archive already holds.
+
+git fetches the pinned commit of each repository, without its history, from GitHub; with `--clones FOLDER` it is taken
+from the clone in FOLDER/OWNER/NAME instead. All its text files are unpacked, because torchlift looks for readers of
+artifacts in other languages.
 """
 
 from __future__ import annotations
@@ -68,6 +72,12 @@ def main() -> None:
         metavar="EXE",
         help="interpreter whose environment holds the `installed` projects (default: this one)",
     )
+    parser.add_argument(
+        "--clones",
+        type=Path,
+        metavar="FOLDER",
+        help="take repositories from clones in FOLDER/OWNER/NAME, not from GitHub",
+    )
     parser.add_argument("--again", action="store_true", help="fetch also what is already there")
     options = parser.parse_args()
 
@@ -83,7 +93,7 @@ def main() -> None:
             if folder.is_dir() and not options.again:
                 print(f"{project.folder}: already there", flush=True)
                 continue
-            digest = fetch(project, folder, options.python)
+            digest, left_out = fetch(project, folder, options.python, options.clones)
         except FetchError as error:
             failed += 1
             print(f"{project.folder}: {error}", file=sys.stderr, flush=True)
@@ -92,13 +102,22 @@ def main() -> None:
         size = sum(path.stat().st_size for path in files)
         record = {
             "form": project.form,
-            "sha256": digest,
-            "pinned": digest == project.sha256,
+            "digest": digest,
+            "pinned": digest == project.digest,
             "files": len(files),
             "bytes": size,
+            "left_out": left_out,
         }
         note(destination / "fetched.json", project.folder, record)
         print(f"{project.folder}: {len(files)} Python files, {size / 1e6:.1f} MB", flush=True)
+        if left_out:
+            python = [path for path in left_out if path.endswith((".py", ".pyi"))]
+            print(
+                f"{project.folder}: {len(left_out)} file(s) are not in the clone and are left out, "
+                f"{len(python)} of them Python: {', '.join((python or left_out)[:5])}",
+                file=sys.stderr,
+                flush=True,
+            )
     if failed:
         raise SystemExit(f"{failed} project(s) could not be fetched; see above.")
 
@@ -107,8 +126,11 @@ class FetchError(Exception):
     """A project that could not be fetched; the message is a sentence."""
 
 
-def fetch(project: Project, folder: Path, python: str) -> str:
-    """Put the sources of `project` in `folder`, replacing what is there, and return the digest of what was fetched.
+def fetch(project: Project, folder: Path, python: str, clones: Path | None = None) -> tuple[str, list[str]]:
+    """Put the sources of `project` in `folder`, replacing what is there.
+
+    Returns:
+        The digest of what was fetched, and the files of a repository that its clone does not hold.
 
     Raises:
         FetchError: it cannot be had, or is not what the corpus pins.
@@ -116,26 +138,31 @@ def fetch(project: Project, folder: Path, python: str) -> str:
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
         unpacked = Path(scratch, "unpacked")
         unpacked.mkdir()
-        if project.form == "installed":
+        left_out: list[str] = []
+        if project.form == "repository":
+            clone = clones / project.name if clones else clone_from_github(project, Path(scratch))
+            left_out = unpack_commit(clone, project.digest, unpacked)
+            digest = project.digest
+        elif project.form == "installed":
             copy_installed(project, unpacked, python)
             digest = tree_digest(unpacked)
-            if digest != project.sha256:
+            if digest != project.digest:
                 print(
                     f"{project.folder}: the installed sources have digest {digest}, the corpus pins "
-                    f"{project.sha256 or 'none'}. Builds for other hardware differ in generated files; "
+                    f"{project.digest or 'none'}. Builds for other hardware differ in generated files; "
                     "counts may differ from the published ones.",
                     file=sys.stderr,
                 )
         else:
             archive = download(project, Path(scratch))
             digest = hashlib.sha256(archive.read_bytes()).hexdigest()
-            if digest != project.sha256:
-                raise FetchError(f"{archive.name} has SHA-256 {digest}, the corpus pins {project.sha256 or 'none'}.")
+            if digest != project.digest:
+                raise FetchError(f"{archive.name} has SHA-256 {digest}, the corpus pins {project.digest or 'none'}.")
             unpack(archive, unpacked)
         if folder.exists():
             shutil.rmtree(folder)
         unpacked.rename(folder)
-    return digest
+    return digest, left_out
 
 
 def download(project: Project, scratch: Path) -> Path:
@@ -145,7 +172,7 @@ def download(project: Project, scratch: Path) -> Path:
         FetchError: pip is missing or refuses.
     """
     requirement = scratch / "requirement.txt"
-    pin = f" --hash=sha256:{project.sha256}" if project.sha256 else ""
+    pin = f" --hash=sha256:{project.digest}" if project.digest else ""
     requirement.write_text(f"{project.name}=={project.version}{pin}\n", encoding="utf-8")
     environment = dict(os.environ)
     if project.form == "sdist":
@@ -171,6 +198,71 @@ def stand_ins(folder: Path) -> Path:
             (parent / "__init__.py").touch()
         module.write_text(STAND_IN, encoding="utf-8")
     return folder
+
+
+def clone_from_github(project: Project, scratch: Path) -> Path:
+    """A bare repository that holds the pinned commit of `project` and no other.
+
+    Raises:
+        FetchError: git is missing or refuses.
+    """
+    clone = scratch / "clone.git"
+    git("init", "--quiet", "--bare", str(clone))
+    git(f"--git-dir={clone}", "fetch", "--quiet", "--depth=1", f"https://github.com/{project.name}", project.digest)
+    return clone
+
+
+def unpack_commit(clone: Path, commit: str, target: Path) -> list[str]:
+    """Write the text files of `commit` below `target`; links and submodules are left out.
+
+    Returns:
+        Paths of the files whose contents the clone does not hold.
+
+    Raises:
+        FetchError: `clone` is no repository with this commit.
+    """
+    if not clone.is_dir():
+        raise FetchError(f"there is no clone in {clone}.")
+    listed = git("-C", str(clone), "ls-tree", "-r", "-z", "--full-tree", commit)
+    paths: dict[str, list[str]] = {}
+    for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
+        if entry.startswith(("100644 ", "100755 ")):
+            head, _, path = entry.partition("\t")
+            paths.setdefault(head.split(" ")[2], []).append(path)
+    sizes = git("-C", str(clone), "cat-file", "--batch-check", given="\n".join(paths).encode()).decode().splitlines()
+    missing = [path for line in sizes if line.endswith(" missing") for path in paths[line.split(" ")[0]]]
+    small = [name for name, kind, size in (line.split(" ") for line in sizes if not line.endswith(" missing"))
+             if kind == "blob" and int(size) <= LARGEST]  # fmt: skip
+    contents = git("-C", str(clone), "cat-file", "--batch", given="\n".join(small).encode())
+    begin = 0
+    for name in small:
+        answer = contents[begin : begin + 200].partition(b"\n")[0]
+        begin += len(answer) + 1
+        data = contents[begin : begin + int(answer.split(b" ")[2])]
+        begin += len(data) + 1
+        for path in paths[name]:
+            inside = PurePosixPath(path)
+            # Attributes would make git change line ends in the copies that the scripts make.
+            if b"\0" not in data[:8000] and ".." not in inside.parts and inside.name != ".gitattributes":
+                place(target / inside, data)
+    return sorted(missing)
+
+
+def git(*arguments: str, given: bytes = b"") -> bytes:
+    """What git prints when run with the user's own configuration, and with `given` as its standard input.
+
+    Raises:
+        FetchError: git is missing or refuses.
+    """
+    # A clone without some contents is read as it is, and nobody is there to be asked for a password.
+    environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(["git", *arguments], input=given, env=environment, capture_output=True, check=False)
+    except OSError as error:
+        raise FetchError(f"git cannot be run: {error}.") from error
+    if done.returncode:
+        raise FetchError(f"git failed (exit code {done.returncode}).\n{done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
 
 
 def copy_installed(project: Project, target: Path, python: str) -> None:
