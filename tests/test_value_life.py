@@ -109,4 +109,6 @@ def test_a_value_that_goes_further_is_not_rewritten_by_default(
     found = [finding for finding in all_findings(result) if finding.code == "TL101"]
     assert len(found) == 1 and found[0].safety is not Safety.SAFE
     assert words in (found[0].help or ""), found[0].help
-    assert all(new_bytes(result, path) is None or b"torch.export" not in (new_bytes(result, path) or b"") for path in files)
+    assert all(
+        new_bytes(result, path) is None or b"torch.export" not in (new_bytes(result, path) or b"") for path in files
+    )

@@ -55,13 +55,18 @@ def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str |
     """What identifies the file that a path expression names; None if that is not certain.
 
     A literal is its normalised text, also through constants bound once; a module-level constant with any other value is
-    its qualified name, and `CONSTANT / "name"` or `os.path.join(CONSTANT, "name")` are built from such parts.
+    its qualified name, and `CONSTANT / "name"` or `os.path.join(CONSTANT, "name")` are built from such parts. Any other
+    expression is itself, inside one function, as long as its names have one meaning there.
     """
+    return _file_key(view, node, project) or _local_key(view, node)
+
+
+def _file_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
     match node:
         case ast.Constant(value=str() as text):
             return f"file {posixpath.normpath(text)}"
         case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
-            return path_key(view, inner, project)
+            return _file_key(view, inner, project)
         case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=str() as text)):
             base = _constant_name(view, left, project)
             return f"file {base}/{text}" if base else None
@@ -74,11 +79,59 @@ def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str |
         case ast.Name() | ast.Attribute():
             value = _constant_value(view, node, project)
             if value is not None and isinstance(value[1].value, ast.Constant):
-                return path_key(value[0], value[1].value, None)
+                return _file_key(value[0], value[1].value, None)
             name = _constant_name(view, node, project)
             return f"file {name}" if name else None
         case _:
             return None
+
+
+def _local_key(view: ModuleView, node: ast.expr) -> str | None:
+    """What identifies a path that is made up in the function around it."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
+        node = node.args[0]
+    if any(isinstance(child, (ast.Lambda, ast.NamedExpr, ast.Await, ast.comprehension)) for child in ast.walk(node)):
+        return None
+    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    places = []
+    for name in names:
+        binding = view.definition(name)
+        if binding is None:
+            if view.resolve(name) is None and view.scope_at(node).lookup(name.id) is not None:
+                return None  # more than one meaning
+            continue
+        if binding.imported is not None and isinstance(node, ast.Call):
+            continue  # `os` of `os.path.join(...)`
+        if binding.scope.kind == "module" or binding.imported is not None:
+            return None
+        places.append(str(getattr(binding.node, "lineno", 0)))
+    if not places:
+        return None
+    function = view.function_of(node)
+    where = ",".join(sorted(set(places)))
+    return f"local {view.path}:{function.lineno if function is not None else 0}:{where} {ast.unparse(node)}"
+
+
+def _only_a_buffer(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a path is an `io.BytesIO` of the function around it that is only written, rewound and read."""
+    binding = view.definition(node)
+    if binding is None or binding.scope.kind == "module" or not isinstance(binding.value, ast.Call):
+        return False
+    resolution = view.resolve(binding.value.func)
+    if resolution is None or resolution.name != "io.BytesIO" or binding.value.args or binding.value.keywords:
+        return False
+    for read, _ in view.reads_of(binding):
+        parent = view.parent(read)
+        if isinstance(parent, ast.Attribute) and parent.attr == "seek":
+            continue
+        if isinstance(parent, ast.Call) and parent.func is not read:
+            resolution = view.resolve(parent.func)
+            if resolution is not None and resolution.name in {"torch.jit.save", "torch.jit.load"}:
+                continue
+            if isinstance(parent.func, ast.Attribute) and parent.func.attr == "save":
+                continue
+        return False
+    return True
 
 
 def _constant_value(view: ModuleView, node: ast.expr, project: Project | None) -> tuple[ModuleView, Binding] | None:
@@ -188,6 +241,7 @@ class Artifact:
         constants: definitions of the constants that sites use as the path: file, span of the literal, its text.
         strangers: `path:line` of mentions that are not among those places and not in documents.
         documents: mentions in documents.
+        buffer: whether it is a buffer in memory that nothing else gets hold of.
     """
 
     key: str | None
@@ -197,11 +251,18 @@ class Artifact:
     constants: tuple[tuple[str, Span, str], ...] = ()
     strangers: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    buffer: bool = False
 
     @property
     def title(self) -> str:
         """How messages call it."""
-        return f"`{self.key.removeprefix('file ')}`" if self.key else "the file"
+        if self.key is None:
+            return "the file"
+        return f"`{self.key.partition(' ')[2] if self._is_file else self.key.split(' ', 2)[2]}`"
+
+    @property
+    def _is_file(self) -> bool:
+        return self.key is not None and self.key.startswith("file ")
 
     def group(self) -> tuple[Group, ...]:
         """The group that ties all its sites together."""
@@ -209,18 +270,19 @@ class Artifact:
             return ()
         places = [*self.writers, *self.readers, *self.others]
         paths = tuple(sorted({path for path, _ in places} | {path for path, _, _ in self.constants}))
-        return (Group(f"the artifact {self.title}", paths, len(places)),)
+        where = "" if self._is_file else f" ({self.key.split(' ', 2)[1].rpartition(':')[0]})"
+        return (Group(f"the artifact {self.title}{where}", paths, len(places)),)
 
     def obstacle(self) -> str | None:
         """Why its sites cannot safely change together, a clause; None if they can."""
-        if self.key is None:
+        if self.key is None or not (self._is_file or self.buffer):
             return "the path is not a constant, so it is not known who else reads or writes the file"
         if not self.readers:
-            return f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
-        if not self.writers:
             return (
-                f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
+                f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
             )
+        if not self.writers:
+            return f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
         if self.strangers:
             return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
         if self.others:
@@ -269,6 +331,10 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
     if key is None:
         return Artifact(None)
     sites = sites_of(project, key)
+    if not key.startswith("file "):
+        roles = {role: tuple(site for site in sites if site[1].role == role) for role in ("save", "load", "other")}
+        buffer = _only_a_buffer(view, path)
+        return Artifact(key, roles["save"], roles["load"], roles["other"], buffer=buffer)
     name = posixpath.basename(key.removeprefix("file "))
     constants = tuple(sorted(_constants(project, sites)))
     known = Counter(f"{place}:{site.line}" for place, site in sites if site.literal)
@@ -327,5 +393,5 @@ def _harmless_use(name: str) -> re.Pattern[str]:
     word = re.escape(name)
     return re.compile(
         rf"^\s*(?:from|import)\b|^\s*{word}\s*(?::[^=]+)?=[^=]|^\s*{word}(?:\s+as\s+\w+)?,?\s*(?:#.*)?$"
-        rf"|\b(?:print|exists|isfile)\([^()]*\b{word}\b[^()]*\)|\b{word}\)?\.(?:exists|is_file|name|stem|stat|unlink)\b"
+        rf"|\b(?:print|exists|isfile)\([^()]*\b{word}\b[^()]*\)|\b{word}\)?\.(?:exists|is_file|name|stem|stat|unlink|seek)\b"
     )

@@ -17,7 +17,11 @@ from torchlift.rules.torchscript.module_class import read_function
 from torchlift.rules.torchscript.module_facts import CapturedModule, Doubt
 from torchlift.view import Binding, ModuleView
 
-
+# Methods that loggers, lists, dicts and strings have and modules do not.
+_NOT_OF_MODULES = frozenset(
+    {"debug", "info", "warning", "error", "exception", "log", "append", "extend", "get", "items", "keys", "values",
+     "format", "join", "split", "add", "update", "pop", "start", "stop"}
+)  # fmt: skip
 _CONSTANTS = Doubt(
     "a traced lambda holds parameters as constants without gradients, and the program holds the module's own parameters"
 )
@@ -206,6 +210,8 @@ def _called_variables(view: ModuleView, node: ast.Lambda | ast.FunctionDef, para
         if not isinstance(child, ast.Call):
             continue
         root: ast.expr = child.func
+        if isinstance(root, ast.Attribute) and root.attr in _NOT_OF_MODULES:
+            continue
         while isinstance(root, (ast.Attribute, ast.Subscript)):
             root = root.value
         if not isinstance(root, ast.Name) or root.id in parameters:

@@ -355,5 +355,8 @@ class ForwardBody:
             return
         name = self.view.text(function) if function.end_lineno == function.lineno else "something"
         last = name.rpartition(".")[2]
-        why = _CALLS.get(last, "which was not read") if resolution is None or "." in name else "which was not read"
+        unread = "which was not read"
+        if resolution is None and "." in name:
+            unread = "which is not among the methods known to capture alike"
+        why = _CALLS.get(last, unread) if resolution is None or "." in name else unread
         owner.doubt(node, f"`forward` calls `{name}`, {why}")

@@ -337,7 +337,7 @@ class ClassReader:
         self.read_methods.add(method.name)
         arguments = method.args
         if method.decorator_list:
-            self.doubt(method, f"`{method.name}` is decorated")
+            self.doubt(method, f"`{method.name}` is decorated with `@{ast.unparse(method.decorator_list[0])}`")
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             self.doubt(method, f"`{method.name}` takes a variable number of arguments")
         if arguments.defaults:

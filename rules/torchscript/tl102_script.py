@@ -1,4 +1,4 @@
-"""`torch.jit.script`: reported with the advice that fits the place; there is no mechanical successor."""
+"""`torch.jit.script`, by what it is applied to and what becomes of the result."""
 
 from __future__ import annotations
 
@@ -6,75 +6,180 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Context, Rule
+from torchlift.rules.torchscript import artifacts, scripting_uses
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.tl112_method_decorators import decorator_of
-from torchlift.rules.torchscript.value_life import follow
+from torchlift.rules.torchscript.script_examples import EXAMPLES
+from torchlift.rules.torchscript.script_of_module import finding_of, script_of_module
+from torchlift.rules.torchscript.scripted_classes import CLASSES
+from torchlift.rules.torchscript.scripted_classes import scripted_class as class_of
+from torchlift.rules.torchscript.scripted_definition import (
+    Verdict,
+    decorated_function,
+    scripted_class,
+    scripted_value,
+)
+from torchlift.rules.torchscript.use_places import place_of
 from torchlift.view import ModuleView, Use
 
-_MESSAGE = f"`torch.jit.script`: {SINCE}. It compiles source code; `torch.export` needs example inputs instead."
+_FUNCTION = f"`torch.jit.script` on a function: {SINCE}."
+_CLASS = f"`torch.jit.script` on a class: {SINCE}."
+_MODULE = f"`torch.jit.script`: {SINCE}. It compiles source code; `torch.export` captures a call with example inputs."
+_NAME = f"`torch.jit.script`: {SINCE}."
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
-    if isinstance(use.node, ast.alias):
+    place = place_of(use, context)
+    if place is None:
         return
-    yield Finding("TL102", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, _advice(use, view))
-
-
-def _advice(use: Use, view: ModuleView) -> str:
-    decorator = decorator_of(use, view)
+    if isinstance(use.node, ast.alias) or place not in {"call", "decorator", "raise"}:
+        yield Finding(
+            "TL102", view.path, view.span(use.node), _NAME, Severity.WARNING, _advice_for_name(use, view, place)
+        )
+        return
+    found = class_of(view, use)
+    if found is not None:
+        definition, again = found
+        yield _finding(use, view, _CLASS, scripted_class(view, definition, _decorator(use, view), again, context))
+        return
+    decorator = _decorator(use, view)
     if decorator is not None:
-        definition = view.parent(decorator)
-        if isinstance(definition, ast.ClassDef):
-            return "Once no scripted code uses the class, the decorator can go: eager mode and export run it as it is."
-        return (
-            "The decorator can go once no scripted code calls the function; eager mode, torch.compile and torch.export "
-            "run it as it is. Check functions with int, float or container arguments: scripting converted and copied them."
-        )
-    if use.call is None:
-        return "Replace this use by hand."
-    life = follow(view, use.call)
-    if life.saves:
-        return (
-            f"To keep a file that can be loaded without the source, pass example inputs to `torch.export.export(module, "
-            f"args, dynamic_shapes=...)` and write it with `torch.export.save`; call `.eval()` before, not after. {EXPORT_DOCS}"
-        )
-    if life.form in {"bound", "called"} and life.calls and not life.obstacles:
-        return "The value is only called: drop the call, or use `torch.compile(module)` for speed in this process."
-    return (
-        "For speed in this process use `torch.compile(module)`; to leave Python use `torch.export.export` with example "
-        f"inputs, then AOTInductor (C++, serving) or ExecuTorch (mobile). {EXPORT_DOCS}"
-    )
+        function = view.parent(decorator)
+        if decorator is use.node and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield _finding(use, view, _FUNCTION, decorated_function(view, function, decorator, context))
+        else:
+            advice = (
+                "`torch.jit.script` takes the function itself and no options: write `@torch.jit.script`, or nothing."
+            )
+            yield _finding(use, view, _FUNCTION, Verdict(advice))
+        return
+    call = use.call
+    if call is None or not call.args:
+        advice = "Not rewritten: what is scripted is not visible here. Use it as it is; `torch.compile` makes it fast."
+        yield _finding(use, view, _NAME, Verdict(advice))
+        return
+    defined = _function(view, call.args[0], context)
+    if defined is not None and len(call.args) == 1:
+        yield _finding(use, view, _FUNCTION, scripted_value(view, call, defined, context))
+        return
+    odd = _odd_value(view, call)
+    if odd is not None:
+        yield _finding(use, view, _FUNCTION, Verdict(odd))
+        return
+    yield finding_of(script_of_module(use, context), "TL102", _MODULE, use, view)
+
+
+def _finding(use: Use, view: ModuleView, message: str, verdict: Verdict) -> Finding:
+    return Finding("TL102", view.path, view.span(use.node), message, Severity.WARNING, verdict.help, verdict.fix)
+
+
+def _decorator(use: Use, view: ModuleView) -> ast.expr | None:
+    node = use.call or use.node
+    parent = view.parent(node)
+    decorators: list[ast.expr] = getattr(parent, "decorator_list", [])
+    return next((item for item in decorators if item is node), None)
+
+
+def _function(view: ModuleView, node: ast.expr, context: Context) -> tuple[ModuleView, ast.FunctionDef] | None:
+    """The function of the project that an expression names."""
+    binding = view.definition(node)
+    if binding is not None and binding.imported is None:
+        return (view, binding.node) if isinstance(binding.node, ast.FunctionDef) else None
+    resolution = view.resolve(node)
+    if resolution is None or not resolution.certain:
+        return None
+    found = context.project.binding(resolution.name, view.path)
+    return (found[0], found[1].node) if found is not None and isinstance(found[1].node, ast.FunctionDef) else None
+
+
+def _odd_value(view: ModuleView, call: ast.Call) -> str | None:
+    """Advice where the argument is neither a module nor a function of the project."""
+    node = call.args[0]
+    if isinstance(node, ast.Starred):
+        return "Not rewritten: what is scripted is not visible here. Use it as it is; `torch.compile` makes it fast."
+    if isinstance(node, ast.Lambda):
+        return "`torch.jit.script` cannot compile a lambda; use the lambda itself."
+    resolution = view.resolve(node)
+    if (
+        resolution is not None
+        and resolution.certain
+        and resolution.name.startswith("torch.")
+        and isinstance(node, ast.Attribute)
+    ):
+        return f"Use `{view.text(node)}` itself: it is torch's own code, and scripting it adds nothing but checks of its arguments."
+    return None
+
+
+def _advice_for_name(use: Use, view: ModuleView, place: str) -> str:
+    match place:
+        case "import":
+            return (
+                "This file only passes the name on: take it out together with the uses elsewhere, which are reported where "
+                "they stand."
+            )
+        case "string":
+            return "The string names `torch.jit.script`: it can go together with the code that it patches or looks up."
+        case "store":
+            return "What is put in the place of `torch.jit.script` here can go with the last code that calls it."
+    parent = view.parent(use.node)
+    match parent:
+        case ast.Call(func=ast.Name(id="map")):
+            others = ", ".join(view.text(argument) for argument in parent.args[1:]) or "..."
+            return (
+                f"Use the modules or functions as they are (`{others}`), or `map(torch.compile, {others})` for speed; to "
+                f"leave Python, export each with its own example inputs. {EXPORT_DOCS}"
+            )
+        case ast.Call(func=function) if ast.unparse(function).rpartition(".")[2] == "partial":
+            return (
+                "Options of `torch.jit.script` mean nothing elsewhere: use the functions or modules as they are, or "
+                "`torch.compile`."
+            )
+        case ast.IfExp():
+            other = parent.orelse if parent.body is use.node else parent.body
+            return f"Scripting is an option here. Keep the other arm, `{ast.unparse(other)}`, or put `torch.compile` in this one."
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return (
+                f"`{name}` stands for `torch.jit.script` here. Bind it to `torch.compile`, or to a function that returns what "
+                f"it is given (`def {name}(function): return function`): then everything under it runs as Python, which is "
+                "checked use by use where it is reported."
+            )
+        case _:
+            return (
+                "`torch.jit.script` is handed on here as a function. `torch.compile` is called the same way and runs what it "
+                "is given in this process; nothing is needed if it is only called."
+            )
 
 
 RULE = Rule(
     code="TL102",
     name="torchscript-script",
-    summary="`torch.jit.script`, which has no mechanical successor",
+    summary="`torch.jit.script` of a function, a class or a module",
     why=(
-        f"{SINCE}. Scripting keeps control flow, Python scalars and several methods; `torch.export` captures one call "
-        "with example inputs, and `torch.compile` only speeds up the running process. Which one is right depends on "
-        "what the scripted value is for."
+        f"{SINCE}. Scripting compiles Python source, keeps its control flow, and checks, converts and copies what the code "
+        "is given. Nothing does all of that from now on: a function or class usually works without, `torch.compile` makes "
+        "code fast in the process, and `torch.export` captures a call with example inputs for a file or another runtime."
     ),
-    fix="None yet: the advice depends on whether the value is saved, called or passed on, and says which case it is.",
+    fix=(
+        "A function loses its decorator (or the call around it): safe when all of its parameters are tensors, its body holds "
+        "only operations that were run compiled and plain with the same outcome, every use in the project is a plain call, "
+        "and nothing around it makes a difference (autocast, subclasses of Tensor, tracing of a function with branches). "
+        "A class loses it safely once nothing in the project compiles code that uses it; the scripted class is the Python "
+        "class. Needs review: a function with other parameters or with operations that were not checked; a module whose "
+        "scripted value is only called or trained, which is replaced by the module itself; a module that is saved while "
+        "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
+        "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`."
+    ),
     targets=("torch.jit.script",),
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=DEPRECATED,
-    sources=(*SOURCES, EXPORT_DOCS),
-    examples=(
-        Bad(
-            "import torch\n\n\n@torch.jit.script\ndef f(x):\n    return x + 1\n",
-            safety="manual",
-            why="function decorator",
-        ),
-        Bad("from torch.jit import script\n\nnet = script(object())\nnet(1)\n", safety="manual", why="called only"),
-        Bad("from torch import jit\n\njit.script(object()).save('x.pt')\n", safety="manual", why="saved"),
-        Bad("import torch\n\nnets = map(torch.jit.script, [])\n", safety="manual", why="passed as a function"),
-        Ok("import script\n\nscript.script('jit')\n", "a module named script"),
-        Ok("from numba import jit\n\n\n@jit\ndef script(x):\n    return x\n", "numba's jit"),
-        Ok("jit = object()\n\n\n@jit.script\ndef f(x):\n    return x\n", "an own object named jit"),
-        Ok("# torch.jit.script(model)\njit = 3\n", "a comment"),
+    collectors=(scripting_uses.COLLECTOR, CLASSES, artifacts.COLLECTOR),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/test_scripted_operations.py",
+        "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
     ),
+    examples=EXAMPLES,
 )

@@ -20,9 +20,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if isinstance(use.node, ast.alias):
         return
     if use.call is not None:
-        for trace in view.uses(frozenset({"torch.jit.trace"})):
-            if trace.call is not None and any(save.call is use.call for save in follow(view, trace.call).saves):
-                return  # TL101 changes it together with the capture
+        for maker in view.uses(frozenset({"torch.jit.trace", "torch.jit.script"})):
+            if maker.call is not None and any(save.call is use.call for save in follow(view, maker.call).saves):
+                return  # TL101 and TL102 speak of it together with the capture
     advice = (
         "Capture the module with `torch.export.export` first and save that program; every reader has to change to "
         f"`torch.export.load` at the same time. Extra files are text there, not bytes. {EXPORT_DOCS}"
@@ -33,9 +33,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 RULE = Rule(
     code="TL104",
     name="torchscript-save",
-    summary="`torch.jit.save` of a value that is not a trace of the same file",
+    summary="`torch.jit.save` of a value that is not made in the same file",
     why=f"{SINCE}. The file it writes can be read by `torch.jit.load` only.",
-    fix="None here: where the value comes from `torch.jit.trace` in the same file, TL101 changes both together.",
+    fix=(
+        "None here: where the value comes from `torch.jit.trace` or `torch.jit.script` in the same file, TL101 and TL102 "
+        "change both together or say why not."
+    ),
     targets=("torch.jit.save",),
     triggers=("jit", "_jit_internal"),
     check=_check,
@@ -49,7 +52,9 @@ RULE = Rule(
             why="a parameter",
         ),
         Bad(
-            "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", safety="manual", why="a scripted value"
+            "import torch\n\nfrom nets import make\n\ntorch.jit.save(make(), 'x')\n",
+            safety="manual",
+            why="a value that another module makes",
         ),
         Bad("from torch import jit as J\n\nsaver = J.save\n", safety="manual", why="passed as a function"),
         Ok("import torch\n\njit = {}\ntorch.save(jit, 'x')\n", "torch.save"),
@@ -57,6 +62,9 @@ RULE = Rule(
         Ok(
             "import torch\n\nt = torch.jit.trace(1, 2)\ntorch.jit.save(t, 'x')\n",
             "TL101 reports the trace and its save",
+        ),
+        Ok(
+            "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", "TL102 reports the script and its save"
         ),
     ),
 )

@@ -1,0 +1,81 @@
+"""Example inputs for a scripted module, found where the same function calls it, traces it or exports it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs
+from torchlift.view import ModuleView
+
+# Captures that take the module first and its inputs second.
+_CAPTURES = frozenset({"torch.jit.trace", "torch.export.export", "torch.onnx.export"})
+
+
+def visible_inputs(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> ExampleInputs | None:
+    """Inputs, known to be tensors, that can be written at the `torch.jit.script` call; None if there are none.
+
+    They are looked for in the call's own `example_inputs`, in calls of the scripted value (`calls`), and in what else
+    the function around does with the module.
+    """
+    for node in _candidates(view, call, calls):
+        inputs = read_example_inputs(view, node)
+        if inputs.understood and not inputs.repeated and all(_known_at(view, e, call) for e in _parts(inputs)):
+            return inputs
+    return None
+
+
+def _parts(inputs: ExampleInputs) -> Iterator[ast.expr]:
+    if inputs.form in {"tuple", "list"}:
+        yield inputs.node
+    else:
+        yield from (tensor.node for tensor in inputs.tensors)
+
+
+def _candidates(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> Iterator[ast.expr]:
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "example_inputs"), None)
+    if isinstance(given, ast.Dict) and given.values:
+        given = given.values[0]
+    if isinstance(given, (ast.List, ast.Tuple)) and given.elts:
+        yield given.elts[0]
+    module = ast.dump(call.args[0])
+    around = view.function_of(call) or view.tree
+    for node in [*calls, *(child for child in ast.walk(around) if isinstance(child, ast.Call))]:
+        if node in calls or ast.dump(node.func) == module:
+            if node.args and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
+                yield ast.Tuple(list(node.args), ast.Load())
+        elif len(node.args) > 1 and ast.dump(node.args[0]) == module:
+            resolution = view.resolve(node.func)
+            if resolution is not None and resolution.name in _CAPTURES:
+                yield node.args[1]
+
+
+def _known_at(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
+    """Whether every name in `node` already has at `call` the meaning it has where `node` stands."""
+    scope = view.scope_at(call)
+    for child in ast.walk(node):
+        if isinstance(child, (ast.NamedExpr, ast.Await, ast.Yield, ast.Lambda)):
+            return False
+        if not isinstance(child, ast.Name):
+            continue
+        owner = view.scope_at(child).lookup(child.id)
+        if owner is not scope.lookup(child.id):
+            return False
+        if owner is None:
+            continue
+        bindings = owner.bindings[child.id]
+        if all(binding.imported is not None for binding in bindings) or (owner.kind == "module" and owner is not scope):
+            continue
+        binding = view.definition(child)
+        if binding is None or (binding.kind != "param" and not _before(view, binding.statement, call)):
+            return False
+    return True
+
+
+def _before(view: ModuleView, statement: ast.stmt | None, call: ast.Call) -> bool:
+    """Whether a statement has surely run when `call` runs: it stands earlier in a block around it."""
+    if statement is None:
+        return False
+    block = view.block(statement)
+    inside = {id(call), *(id(ancestor) for ancestor in view.ancestors(call))}
+    return any(id(other) in inside for other in block[block.index(statement) + 1 :])
