@@ -5,7 +5,8 @@ of a TL1 rule
 - begins on a line of its statement (of its decorator, or of the head of a statement with a body),
 - or on the name in the `from` import that the site comes through, where one change serves all uses,
 - or on the head of the class around it, and names the site in its help,
-- or has a fix that changes its line, as a capture changes where its result is saved.
+- or has a fix that changes its line, as a capture changes where its result is saved,
+- or stands above a `torch.jit.save` and shows in its help the `torch.export.save` to write instead, with the same file.
 Sites that are not reported but stand under a test of the torch release, `hasattr(torch..., ...)` or an import fallback are
 listed as guarded: torchlift skips these on purpose. All others are missing.
 
@@ -140,9 +141,14 @@ def state(site: Site, findings: Iterable[dict[str, Any]]) -> str:
             or any(first <= site.last and site.line <= last for first, last in map(lines_of, edits))
             or site.imported == (row, finding["location"]["column"])
             or (site.owner and site.owner[0] <= row <= site.owner[1] and site.name in str(finding["help"]))
+            or (site.written and row < site.line and shows_saving(str(finding["help"]), site.written))
         ):
             return "reported"
     return "guarded" if site.guarded else "missing"
+
+
+def shows_saving(words: str, file: str) -> bool:
+    return "`torch.export.save(" in words and f", {file})`" in words
 
 
 def lines_of(edit: dict[str, Any]) -> tuple[int, int]:

@@ -52,6 +52,7 @@ class Site:
         imported: line and column (counted from 1) of the name in the `from` import that it comes through, if any.
         guarded: whether a test of the torch release, `hasattr(torch...)` or a handler of a failed look-up stands around
             it or around that import.
+        written: the file that a `torch.jit.save` writes, as its argument is spelled; empty for everything else.
         text: the line as written.
     """
 
@@ -63,6 +64,7 @@ class Site:
     owner: tuple[int, int] | None
     imported: tuple[int, int] | None
     guarded: bool
+    written: str
     text: str
 
 
@@ -120,7 +122,8 @@ def _package(path: Path, root: Path) -> list[str]:
 
 class _Finder:
     def __init__(self, tree: ast.Module, data: bytes, package: list[str]) -> None:
-        self.lines = re.split(r"\r\n|\r|\n", data.decode("utf-8", "replace"))
+        self.source = data.decode("utf-8", "replace")
+        self.lines = re.split(r"\r\n|\r|\n", self.source)
         self.package = package
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self.found: list[Site] = []
@@ -254,8 +257,12 @@ class _Finder:
         owner = next((_head(parent) for parent in self.above(node) if isinstance(parent, ast.ClassDef)), None)
         guarded = self.is_guarded(node, scope) or (imported is not None and imported.guarded)
         place = imported.place if imported is not None else None
+        call = self.parents.get(node)
+        written = ""
+        if name == "torch.jit.save" and isinstance(call, ast.Call) and call.func is node and len(call.args) > 1:
+            written = ast.get_source_segment(self.source, call.args[1]) or ""
         text = self.lines[line - 1].strip()
-        self.found.append(Site(name, kind, line, last, self.statement(node), owner, place, guarded, text))
+        self.found.append(Site(name, kind, line, last, self.statement(node), owner, place, guarded, written, text))
 
     def kind(self, node: ast.expr) -> str:
         if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):

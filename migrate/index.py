@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from torchlift.finding import Failure
-from torchlift.prefilter import Prefilter
 from torchlift.project import Collector, Deferred, Project
 from torchlift.source import UnreadableSource
 
@@ -40,21 +38,14 @@ class FileIndex:
 def index_file(
     project: Project,
     path: str,
-    prefilter: Prefilter,
     targets: frozenset[str],
     collectors: Sequence[Collector],
 ) -> FileIndex:
-    """Read, prefilter, parse and index one file; every failure is part of the result."""
+    """Read, parse and index one file; every failure is part of the result."""
     try:
         data = project.data(path)
     except OSError as error:
         return FileIndex(path, unreadable=f"it cannot be read ({error.strerror or error})")
-    if not prefilter.matches(data) and b"torchlift:" not in data:
-        # No rule looks at it, but one may want to know what a collector finds there.
-        if not any_of(tuple(collectors)).matches(data):
-            return FileIndex(path)
-        matching = (collector.name for collector in collectors if collector.prefilter.matches(data))
-        return FileIndex(path, records=dict.fromkeys(matching, Deferred.DEFERRED))
     try:
         view = project.parse(path)
         hits = len(view.uses(targets, project.translate))
@@ -79,10 +70,9 @@ def index_file(
     return FileIndex(path, parsed=True, hits=hits, records=records)
 
 
-@cache
-def any_of(collectors: tuple[Collector, ...]) -> Prefilter:
-    """Finds the files that any of `collectors` may have a record of."""
-    return Prefilter({trigger for collector in collectors for trigger in collector.triggers})
+def stopped_file(path: str, wanted_by: Iterable[str]) -> FileIndex:
+    """The result for a file without any rule's words; the collectors named in `wanted_by` may come back to it."""
+    return FileIndex(path, records=dict.fromkeys(wanted_by, Deferred.DEFERRED))
 
 
 def _syntax_reason(error: SyntaxError) -> str:

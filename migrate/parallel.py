@@ -12,8 +12,8 @@ from typing import Any
 
 from torchlift.finding import Failure
 from torchlift.migrate.check import Checked, Dispatcher
-from torchlift.migrate.index import FileIndex, index_file
-from torchlift.prefilter import Prefilter
+from torchlift.migrate.index import FileIndex, index_file, stopped_file
+from torchlift.prefilter import GroupedPrefilter
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
@@ -38,6 +38,9 @@ class Work:
     settings: Settings
 
 
+_RULES = "rules"
+
+
 class _Worker:
     """State of one process."""
 
@@ -46,11 +49,12 @@ class _Worker:
         self.project = project
         self.settings = work.settings
         self.dispatcher = Dispatcher(rules)
-        self.prefilter = Prefilter(word for rule in rules for word in rule.words)
         self.collectors = tuple({c.name: c for rule in rules for c in rule.collectors}.values())
+        words = {_RULES: [word for rule in rules for word in rule.words]}
+        self.prefilter = GroupedPrefilter(words | {c.name: c.triggers for c in self.collectors}, _RULES)
 
     def index(self, path: str) -> FileIndex:
-        return index_file(self.project, path, self.prefilter, self.dispatcher.targets, self.collectors)
+        return index_file(self.project, path, self.dispatcher.targets, self.collectors)
 
     def check(self, path: str) -> Checked:
         view = self.project.view(path)
@@ -104,11 +108,12 @@ def index_files(
         except OSError:
             parse.append(path)
             continue
-        if worker.prefilter.matches(data) or b"torchlift:" in data:
+        wanted_by = worker.prefilter.found(data)
+        if _RULES in wanted_by or b"torchlift:" in data:
             parse.append(path)
             size += len(data)
         else:
-            done[path] = FileIndex(path)
+            done[path] = stopped_file(path, wanted_by)
     for result in _spread("index", worker.index, _index_chunk, project, parse, work, _jobs(jobs, size), progress):
         done[result.path] = result
     return [done[path] for path in paths]

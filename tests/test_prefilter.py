@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchlift.prefilter import Prefilter
+from torchlift.prefilter import GroupedPrefilter, Prefilter
 
 WORDS = ["jit", "ger", "init.uniform", "init as", "init", "_composable", "trigger"]
 
@@ -42,3 +42,11 @@ def test_it_agrees_with_a_plain_search(parts: list[str]) -> None:
     text = "".join(parts)
     plain = any(re.search(rf"(?<![\w]){re.escape(word)}(?![\w])", text, re.ASCII) for word in WORDS)
     assert Prefilter(WORDS).matches(text.encode()) == plain
+
+
+def test_groups_are_told_apart_in_one_pass() -> None:
+    groups = GroupedPrefilter({"rules": ["jit", "ger & torch"], "loads": ["load & jitter", "ger"]}, "rules")
+    assert groups.found(b"x = jit.load(jitter)") == {"rules"}
+    assert groups.found(b"ger()") == {"loads"} and groups.found(b"torch.ger()") == {"rules"}
+    assert groups.found(b"load(jitter)") == {"loads"} and groups.found(b"load trigger") == set()
+    assert GroupedPrefilter({}, "rules").found(b"jit") == set()

@@ -13,16 +13,16 @@ from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 
-_AUTOCAST = re.compile(
-    rb"^[^#\n]*?(?:\bautocast\b|\bcustom_fwd\b|\bGradScaler\b|\bmixed_precision\b|\bprecision\s*=\s*[\"']?(?:bf)?16)",
-    re.MULTILINE,
-)
+_AUTOCAST = re.compile(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
 _SUBCLASS = re.compile(
-    rb"^[^#\n]*?(?:\bas_subclass\b|\b_make_(?:wrapper_)?subclass\b|\bMetaTensor\b|\btv_tensors\b|\b__torch_function__\b"
-    rb"|\b__torch_dispatch__\b|\bclass\s+\w+\([^)\n]*\bTensor\b)",
-    re.MULTILINE,
+    rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
+    rb"|\bclass\s+\w+\([^)\n]*\bTensor\b"
 )
-_SYMBOLIC = re.compile(rb"^[^#\n]*?(?:\bsymbolic_trace\b|\bcreate_feature_extractor\b|\bfx\.Tracer\b)", re.MULTILINE)
+_SYMBOLIC = re.compile(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
+# Of each pattern, words of which one stands wherever it matches: a quick look before the pattern itself.
+_AUTOCAST_WORDS = ("autocast", "custom_fwd", "GradScaler", "mixed_precision", "precision")
+_SUBCLASS_WORDS = ("subclass", "MetaTensor", "tv_tensors", "__torch_", "Tensor)", "Tensor,", "Tensor ")
+_SYMBOLIC_WORDS = ("symbolic_trace", "create_feature_extractor", "fx.Tracer")
 _PACKAGED = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|metadata)\]", re.MULTILINE)
 _known: WeakKeyDictionary[Project, list[str]] = WeakKeyDictionary()
 
@@ -33,9 +33,9 @@ def context_doubts(project: Project) -> list[str]:
         _known[project] = [
             clause
             for clause in (
-                _first(project, _AUTOCAST, "uses autocast, under which TorchScript chooses other dtypes than Python"),
+                _first(project, _AUTOCAST, _AUTOCAST_WORDS, "uses autocast, under which TorchScript chooses other dtypes than Python"),
                 _packaged(project),
-                _first(project, _SUBCLASS, "uses subclasses of Tensor, which a scripted function does not give back"),
+                _first(project, _SUBCLASS, _SUBCLASS_WORDS, "uses subclasses of Tensor, which a scripted function does not give back"),
             )
             if clause
         ]
@@ -44,20 +44,17 @@ def context_doubts(project: Project) -> list[str]:
 
 def symbolic_trace(project: Project) -> str | None:
     """`path:line` of the first place that runs code under torch.fx, for which a scripted function is one step."""
-    found = _first(project, _SYMBOLIC, "")
+    found = _first(project, _SYMBOLIC, _SYMBOLIC_WORDS, "")
     return found.strip() if found else None
 
 
-def _first(project: Project, pattern: re.Pattern[bytes], what: str) -> str | None:
-    for path in project.files:
-        try:
-            data = project.data(path)
-        except OSError:
-            continue
-        found = pattern.search(data)
-        if found is not None:
-            line = data.count(b"\n", 0, found.end()) + 1
-            return f"{path}:{line} {what}"
+def _first(project: Project, pattern: re.Pattern[bytes], words: tuple[str, ...], what: str) -> str | None:
+    for path in project.files_holding(*words):
+        data = project.data(path)
+        for found in pattern.finditer(data):
+            if b"#" not in data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
+                line = data.count(b"\n", 0, found.end()) + 1
+                return f"{path}:{line} {what}"
     return None
 
 

@@ -57,7 +57,7 @@ _SIGNS = {
 
 def foreign_readers(project: Project) -> tuple[ForeignReader, ...]:
     """Every place of the project that reads TorchScript files in another language, documents left out."""
-    found = []
+    found: list[ForeignReader] = []
     for word, places in project.places(tuple(_SIGNS)).items():
         title, advice = _SIGNS[word]
         found += (

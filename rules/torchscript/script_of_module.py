@@ -28,7 +28,7 @@ from torchlift.rules.torchscript.example_inputs import ExampleInputs
 from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
 from torchlift.rules.torchscript.foreign_readers import foreign_readers
 from torchlift.rules.torchscript.module_base import is_module_class
-from torchlift.rules.torchscript.scripted_definition import sentence
+from torchlift.rules.torchscript.reasons import sentence
 from torchlift.rules.torchscript.scripted_module import Draft, ScriptedModule, draft_export, read_scripted_module
 from torchlift.rules.torchscript.value_life import Obstacle, ValueLife, follow
 from torchlift.rules.torchscript.visible_inputs import visible_inputs
@@ -174,13 +174,8 @@ def _is_function(about: ModuleCall) -> bool:
     if isinstance(node, ast.Name):
         return node.id in _FUNCTION_NAMES
     pattern = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
-    for path in about.context.project.files:
-        try:
-            if pattern.search(about.context.project.data(path)):
-                return True
-        except OSError:
-            continue
-    return False
+    project = about.context.project
+    return any(pattern.search(project.data(path)) for path in project.files_holding(f"def {node.attr}"))
 
 
 def _speed(about: ModuleCall) -> str:
@@ -324,22 +319,15 @@ def _saved(about: ModuleCall) -> ModuleVerdict:
         other = [o.reason for o in life.obstacles if (a := _attribute_at(life, o)) is not None and a.attr != "eval"]
         if inspected or escaping or other:
             raise CannotExport(f"the scripted value {[*inspected, *escaping, *other][0]}")
-        if life.frozen:
-            raise CannotExport("it is frozen before it is saved; an exported program is not")
         if life.origin is not call:
             raise CannotExport("it is saved under another type (`typing.cast`)")
-        if life.form == "kept":
-            raise CannotExport("it is kept on `self`, and saved from there")
         inputs = visible_inputs(view, call, [c for c in life.calls if life.home(c) is view])
         if inputs is None:
             raise CannotExport("no example inputs are visible here")
         _plan(capture, about, inputs)
     except CannotExport as refusal_found:
         return ModuleVerdict(_saved_by_hand(about, str(refusal_found), [a for _, a in artifacts]), None, groups)
-    text = f"Needs review: {sentence(capture.assumptions)}"
-    if capture.notes:
-        text = f"{text} {sentence(capture.notes)}"
-    return ModuleVerdict(text, capture.fix("Capture with `torch.export.export`"), groups)
+    return ModuleVerdict(capture.review() or "", capture.fix("Capture with `torch.export.export`"), groups)
 
 
 def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:

@@ -19,12 +19,12 @@ from torchlift.rules.torchscript.compiled_context import context_doubts, symboli
 from torchlift.rules.torchscript.enclosing_test import enclosing_test
 from torchlift.rules.torchscript.function_uses import FunctionUses, read_uses
 from torchlift.rules.torchscript.module_base import is_module_class
+from torchlift.rules.torchscript.reasons import sentence
 from torchlift.rules.torchscript.scripted_classes import first_compiler, first_trace
 from torchlift.rules.torchscript.scripted_function import read_function
 from torchlift.rules.torchscript.scripting_uses import first_expectation
 from torchlift.view import Binding, ModuleView
 
-_SHOWN = 3
 _SPEED = "Where its speed on a GPU mattered, put `@torch.compile` in its place."
 
 
@@ -34,13 +34,6 @@ class Verdict:
 
     help: str | None
     fix: Fix | None = None
-
-
-def sentence(clauses: list[str]) -> str:
-    """Clauses as one sentence, the first few of them written out."""
-    unique = list(dict.fromkeys(clauses))
-    rest = f"; and {len(unique) - _SHOWN} more" if len(unique) > _SHOWN else ""
-    return f"{'; '.join(unique[:_SHOWN]).rstrip('.')}{rest}."
 
 
 def decorated_function(

@@ -501,13 +501,7 @@ def _patched(project: Project, name: str) -> str | None:
     """The first file that may put something else in the place of a function: a patch by name, or an assignment."""
     word = re.escape(name.encode())
     pattern = re.compile(rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']|\." + word + rb"\s*=[^=]")
-    for path in project.files:
-        try:
-            if pattern.search(project.data(path)):
-                return path
-        except OSError:
-            continue
-    return None
+    return next((path for path in project.files_holding(name) if pattern.search(project.data(path))), None)
 
 
 def _is_dtype(name: str) -> bool:

@@ -1,89 +1,223 @@
-"""Whether anything in the project still scripts or traces: what keeps decorators and scripted helpers alive."""
+"""What in the project compiles or traces TorchScript: what keeps decorators, hints and scripted helpers alive.
+
+Compilers that other packages bring (`LightningModule.to_torchscript`, `e3nn.util.jit.script`) count by their names.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchlift.project import Collector, Project
-from torchlift.view import ModuleView
+from torchlift.view import ModuleView, Use
 
-SCRIPTING = frozenset(
-    f"torch.jit.{name}"
-    for name in (
-        "script",
-        "script_method",
-        "ScriptModule",
-        "RecursiveScriptModule",
-        "CompilationUnit",
-        "interface",
-        "_recursive",
-    )
-)
+_FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
+_CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
+SCRIPTING = _FUNCTIONS | _CLASSES
 TRACING = frozenset(f"torch.jit.{name}" for name in ("trace", "trace_module", "_get_trace_graph")) | {
     "torch.onnx.export",
     "torch.utils.tensorboard.SummaryWriter",
 }
+CONDITIONAL = frozenset({"torch.jit.script_if_tracing", "torch.jit._script_if_tracing"})
 
-
-# Code that asks for the compiler, or helps it, expects to be compiled by somebody.
+# Code that asks for the compiler, or helps it, was written to be compiled by somebody. Functions that are left out of a
+# compilation (`ignore`, `unused`) are no such sign: they are marked for traces, too, where the mark does nothing.
 EXPECTING = frozenset(
     f"torch.jit.{name}"
-    for name in ("is_scripting", "is_tracing", "annotate", "Attribute", "isinstance", "_overload", "_overload_method")
+    for name in """annotate Attribute fork _fork interface is_scripting is_tracing isinstance wait _wait boolean_dispatch
+    _IgnoreContextManager _overload _overload_method _unwrap_optional""".split()
 )
-
-
 _EXPORT = "torch.jit.export"
+_MARKING = frozenset({_EXPORT, "torch.jit.ignore", "torch.jit.unused"})
+_MARK_WORDS = (
+    "_torchscript_modifier",
+    "get_torchscript_modifier",
+    "__script_if_tracing_wrapper",
+    "__torch_script_interface__",
+    "__original_fn",
+)
+_MARK = re.compile(rf"\b(?:{'|'.join(_MARK_WORDS)})\b")
+
+# Names under which other packages script what they are given.
+_FOREIGN = frozenset(
+    "to_torchscript convert_to_torchscript export_torchscript save_torchscript to_torch_script jit_script jittable".split()
+)
+_FOREIGN_JIT = re.compile(r"(?:^|\.)jit\.(?:script|compile)\w*$")
 
 
 @dataclass(frozen=True)
 class ScriptingRecord:
-    """Lines of one file that script or trace something, or expect to be scripted."""
+    """Lines of one file that script or trace something, or expect to be scripted.
+
+    Attributes:
+        scripts: places that compile what they are given.
+        traces: places that trace.
+        expects: hints for the compiler and questions about it.
+        exports: methods marked with `torch.jit.export`, which a trace of their class compiles.
+        conditional: functions that are compiled while something traces.
+        watches: places that replace a hint, name it in a string, or read the marks that hints leave.
+    """
 
     scripts: tuple[int, ...]
     traces: tuple[int, ...]
     expects: tuple[int, ...] = ()
     exports: tuple[int, ...] = ()
+    conditional: tuple[int, ...] = ()
+    watches: tuple[int, ...] = ()
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
-    scripts: list[int] = []
+    members = list(_named_members(view))
+    scripts = [*_foreign(view), *_by_name(members)]
     traces: list[int] = []
     expects: list[int] = []
     exports: list[int] = []
-    for use in view.uses(SCRIPTING | TRACING | EXPECTING | {_EXPORT}):
-        if use.kind in {"import", "annotation", "isinstance", "string"}:
-            continue
-        kind = scripts if use.target in SCRIPTING else traces if use.target in TRACING else expects
-        if use.target == _EXPORT:
-            kind = exports
-        kind.append(use.node.lineno)
-    if not scripts and not traces and not expects and not exports:
-        return None
-    return ScriptingRecord(tuple(scripts), tuple(traces), tuple(expects), tuple(exports))
+    conditional: list[int] = []
+    watches = list(_watches(view, members))
+    for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING):
+        line = use.node.lineno
+        if use.target in SCRIPTING | TRACING:
+            if _acts(use, view):
+                (scripts if use.target in SCRIPTING else traces).append(line)
+        elif use.kind in {"string", "store", "delete"}:
+            watches.append(line)
+        elif use.kind not in {"import", "annotation", "isinstance"}:
+            if use.target in EXPECTING:
+                expects.append(line)
+            elif use.target in CONDITIONAL:
+                conditional.append(line)
+            elif use.target == _EXPORT:
+                exports.append(line)
+    lines = (scripts, traces, expects, exports, conditional, watches)
+    return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
 
 
-COLLECTOR = Collector("torchscript.scripting", ("jit", "onnx", "SummaryWriter"), _collect)
+def _acts(use: Use, view: ModuleView) -> bool:
+    """Whether a use of a compiler may lead to a compilation, here or in a file that imports the name from here."""
+    if isinstance(use.node, ast.alias):
+        binding = use.resolution.binding if use.resolution is not None else None
+        return use.target not in _CLASSES and binding is not None and not view.reads_of(binding)
+    if use.target in _CLASSES:
+        return use.kind in {"call", "base", "decorator"}
+    return use.kind not in {"annotation", "isinstance"}
+
+
+def _foreign(view: ModuleView) -> Iterator[int]:
+    """Lines that call a compiler of another package, by its name; what a project names so is read where it is."""
+    own = view.module.partition(".")[0]
+    for root, chains in view.scopes.chains.items():
+        for chain in chains:
+            words = (root, *chain.attributes)
+            foreign = not _FOREIGN.isdisjoint(words) or (
+                "jit" in words and any(_FOREIGN_JIT.search(".".join(words[:end])) for end in range(2, len(words) + 1))
+            )
+            if foreign:
+                resolution = view.resolve(chain.top)
+                if resolution is None or resolution.name.partition(".")[0] not in {own, "torch"}:
+                    yield chain.root.lineno
+    for bound in (bound for scope in view.scopes.scope_of.values() for bound in scope.bindings.values()):
+        for binding in bound:
+            imported = binding.imported or ""
+            if imported.rpartition(".")[2] in _FOREIGN or ("jit." in imported and _FOREIGN_JIT.search(imported)):
+                assert isinstance(binding.node, ast.alias)
+                if (view.absolute(imported) or imported).partition(".")[0] not in {own, "torch"}:
+                    yield binding.node.lineno
+
+
+_Member = tuple[ast.Call, "str | None"]
+
+
+def _by_name(members: Sequence[_Member]) -> Iterator[int]:
+    """Lines that look a compiler up with `getattr(torch.jit, name)`."""
+    for call, name in members:
+        looked_up = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+        if looked_up and (name is None or f"torch.jit.{name}" in SCRIPTING | CONDITIONAL):
+            yield call.lineno
+
+
+def _watches(view: ModuleView, members: Sequence[_Member]) -> Iterator[int]:
+    """Lines that replace a hint by its name, as `patch.object(torch.jit, name)` does, or read a mark that hints leave."""
+    for call, name in members:
+        if not isinstance(call.func, ast.Name) and f"torch.jit.{name}" in EXPECTING | CONDITIONAL | _MARKING:
+            yield call.lineno
+    for match in _MARK.finditer(view.source.text):
+        yield view.source.location(match.start())[0]
+
+
+def _named_members(view: ModuleView) -> Iterator[_Member]:
+    """Calls with `torch.jit` and the name of a member as their first arguments; None for a computed name."""
+    names = {
+        binding.name
+        for scope in view.scopes.scope_of.values()
+        for bound in scope.bindings.values()
+        for binding in bound
+        if binding.imported == "torch.jit" or (isinstance(binding.value, ast.Attribute) and binding.value.attr == "jit")
+    }
+    for root, chains in view.scopes.chains.items():
+        for chain in chains:
+            if (chain.attributes[-1] != "jit") if chain.attributes else (root not in names):
+                continue
+            call = view.parent(chain.top)
+            if isinstance(call, ast.Call) and len(call.args) >= 2 and call.args[0] is chain.top:
+                resolution = view.resolve(chain.top)
+                if resolution is not None and resolution.name == "torch.jit":
+                    name = call.args[1].value if isinstance(call.args[1], ast.Constant) else None
+                    yield call, name if isinstance(name, str) else None
+
+
+COLLECTOR = Collector(
+    "torchscript.scripting",
+    ("jit", "_jit_internal", "onnx", "SummaryWriter", *sorted(_FOREIGN), *_MARK_WORDS),
+    _collect,
+)
+
+
+def _records(project: Project) -> Iterator[tuple[str, ScriptingRecord]]:
+    for path, record in sorted(project.records(COLLECTOR).items()):
+        assert isinstance(record, ScriptingRecord)
+        yield path, record
 
 
 def first_use(project: Project, *, tracing: bool) -> str | None:
     """`path:line` of the first place in the project that scripts (or, with `tracing`, scripts or traces)."""
-    for path, record in sorted(project.records(COLLECTOR).items()):
-        assert isinstance(record, ScriptingRecord)
+    for path, record in _records(project):
         lines = [*record.scripts, *(record.traces if tracing else ())]
         if lines:
             return f"{path}:{min(lines)}"
     return None
 
 
+def first_compilation(project: Project) -> str | None:
+    """`path:line` of the first place in the project that leads to a compilation of Python source.
+
+    Tracing does where a method is marked with `torch.jit.export` or a function with `script_if_tracing`: both are
+    compiled then, with everything they call.
+    """
+    place = first_use(project, tracing=False)
+    if place is None and any(record.exports or record.conditional for _, record in _records(project)):
+        place = first_use(project, tracing=True)
+    return place
+
+
 def first_expectation(project: Project) -> str | None:
     """`path:line` of the first place in the project that expects to be compiled to TorchScript."""
-    for path, record in sorted(project.records(COLLECTOR).items()):
-        assert isinstance(record, ScriptingRecord)
-        if record.expects:
-            return f"{path}:{min(record.expects)}"
+    for path, record in _records(project):
+        lines = [*record.expects, *record.exports]
+        if lines:
+            return f"{path}:{min(lines)}"
     return None
 
 
 def has_exported_methods(project: Project) -> bool:
     """Whether a method is marked with `torch.jit.export`, which makes a trace of its class compile it."""
-    return any(record.exports for record in project.records(COLLECTOR).values())
+    return any(record.exports for _, record in _records(project))
+
+
+def first_watch(project: Project) -> str | None:
+    """`path:line` of the first place that replaces a hint, names it in a string, or reads a mark that hints leave."""
+    for path, record in _records(project):
+        if record.watches:
+            return f"{path}:{min(record.watches)}"
+    return None

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Fix, Safety, Severity
+from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.reasons import sentence
 from torchlift.rules.torchscript.trace_examples import EXAMPLES
-from torchlift.rules.torchscript.trace_plan import iterate_notes, plan_trace, sentence
+from torchlift.rules.torchscript.trace_plan import plan_trace
 from torchlift.rules.torchscript.value_life import follow
-from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example inputs is `torch.export.export`."
-_NEEDS = TorchVersion(2, 5)  # Dim.AUTO
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -28,16 +27,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = "Only calls are rewritten; replace this use by hand."
         yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
-    plan = plan_trace(use, context, follow(view, use.call, context.project))
-    groups = tuple(plan.groups)
-    if plan.refusals:
-        advice = f"Not rewritten: {sentence(plan.refusals)} See {EXPORT_DOCS}"
+    capture = plan_trace(use, context, follow(view, use.call, context.project))
+    groups = tuple(capture.groups)
+    if capture.refusals:
+        advice = f"Not rewritten: {sentence(capture.refusals)} See {EXPORT_DOCS}"
         yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
         return
-    safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
-    fix = Fix("Capture with `torch.export.export`", safety, tuple(plan.rewrites), _NEEDS, tuple(plan.elsewhere))
-    help_text = " ".join(iterate_notes(plan)) or None
-    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, help_text, fix, groups=groups)
+    fix = capture.fix("Capture with `torch.export.export`")
+    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, capture.review(), fix, groups=groups)
 
 
 RULE = Rule(

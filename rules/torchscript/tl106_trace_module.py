@@ -13,7 +13,6 @@ from torchlift.rules.torchscript.captured_module import read_captured_module
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.example_inputs import read_example_inputs
 from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
-from torchlift.rules.torchscript.scripted_definition import sentence
 from torchlift.rules.torchscript.use_places import place_of
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.view import ModuleView, Use
@@ -61,11 +60,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         )
         yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=tuple(capture.groups))
         return
-    review = f"Needs review: {sentence(capture.assumptions)}"
-    if capture.notes:
-        review = f"{review} {sentence(capture.notes)}"
     fix = capture.fix("Capture with `torch.export.export`")
-    yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, review, fix, groups=tuple(capture.groups))
+    yield Finding(
+        "TL106", view.path, span, _MESSAGE, Severity.WARNING, capture.review(), fix, groups=tuple(capture.groups)
+    )
 
 
 def _inputs(call: ast.Call) -> list[tuple[str, ast.expr]] | None:
@@ -116,8 +114,6 @@ def _plan(capture: Capture, node: ast.expr) -> None:
     capture.assumptions += fixed_dimensions(arguments, [(life.home(c), c) for c in life.calls], saved=saved)
     dropped: list[int | str] = [*range(2, len(call.args)), *(k.arg for k in call.keywords if k.arg is not None)]
     write_capture(capture, Given(None, 1 if len(call.args) > 1 else None, tuple(dropped)), arguments)
-    if life.frozen:
-        raise CannotExport("it is frozen afterwards; an exported program is its eval graph already")
 
 
 def _weigh_life(capture: Capture, life: ValueLife, count: int) -> None:

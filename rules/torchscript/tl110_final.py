@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditImport, Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import DEPRECATED, SOURCES
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.use_places import place_of
 from torchlift.view import Use
 
 _MESSAGE = "`torch.jit.Final` is an alias of `typing.Final` and goes away with TorchScript."
@@ -17,8 +18,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     span = view.span(use.node)
     title = "Use `typing.Final`"
-    if use.kind == "string":
-        yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, "Name `typing.Final` here.")
+    if use.kind in {"string", "store", "delete"}:
+        advice = (
+            "Name `typing.Final` here." if use.kind == "string" else "Drop the patch together with the code it is for."
+        )
+        if place_of(use, context) is not None:
+            yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, advice)
     elif isinstance(use.node, ast.alias):
         assert use.resolution is not None and use.resolution.binding is not None
         binding = use.resolution.binding
@@ -26,7 +31,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             return
         edit = EditImport(view.span(binding.statement), use.node.name, binding.name, "typing", "Final", binding.name)
         yield Finding("TL110", view.path, span, _MESSAGE, Severity.WARNING, fix=Fix(title, Safety.SAFE, (edit,)))
-    elif isinstance(use.node, ast.Attribute) and use.kind not in {"store", "delete"}:
+    elif isinstance(use.node, ast.Attribute) or (use.resolution is not None and use.resolution.binding is None):
         assert use.resolution is not None
         spelling = view.spell("typing.Final", use.node, use)
         if spelling is None:
@@ -53,12 +58,12 @@ RULE = Rule(
     code="TL110",
     name="torchscript-final",
     summary="`torch.jit.Final` instead of `typing.Final`",
-    why="`torch.jit.Final is typing.Final`: it is the same object, and only the old name depends on TorchScript.",
+    why="`torch.jit.Final is typing.Final`: it is the same object, and only the old name depends on TorchScript. It does not "
+    "warn.",
     fix="Safe: the annotation keeps its meaning for TorchScript and for type checkers.",
     targets=("torch.jit.Final",),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    deprecated=DEPRECATED,
     sources=(*SOURCES, "`torch.jit.Final is typing.Final` evaluated on torch 2.13.0 and 2.15.0"),
     examples=(
         Bad(
@@ -87,6 +92,19 @@ RULE = Rule(
             why="from-import beside other names",
             run=_RUN,
         ),
+        Bad(
+            "import torch.jit as tj\nimport torch\n\n\n" + _MODULE.format(final="tj.Final"),
+            "import torch.jit as tj\nfrom typing import Final\nimport torch\n\n\n" + _MODULE.format(final="Final"),
+            why="the module under another name",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch\nfrom torch._jit_internal import Final\n\n\n" + _MODULE.format(final="Final"),
+            "import torch\nfrom typing import Final\n\n\n" + _MODULE.format(final="Final"),
+            why="the private module",
+            run=_RUN,
+        ),
+        Bad("from unittest import mock\n\nmock.patch('torch.jit.Final')\n", safety="manual", why="patch target"),
         Ok("from typing import Final\n\nx: Final[int] = 3\n", "typing.Final itself"),
         Ok("class torch:\n    class jit:\n        Final = list\n\n\nx: torch.jit.Final = []\n", "a class named torch"),
         Ok(

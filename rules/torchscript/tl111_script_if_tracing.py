@@ -5,47 +5,69 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DropDecorator, Finding, Fix, Safety, Severity
+from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import DEPRECATED, SOURCES
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
-from torchlift.rules.torchscript.tl112_method_decorators import decorator_of
+from torchlift.rules.torchscript.decorator_uses import decorator_of, without_decorator
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.dynamic_control import dynamic_parts
+from torchlift.rules.torchscript.hint_removal import removal
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.use_places import Place
+from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _MESSAGE = "`@torch.jit.script_if_tracing` scripts the function while it is traced, and does nothing otherwise."
-_BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.Assert)
+_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
+    otherwise = "Not used as a decorator here: outside a trace a function that returns its argument does the same."
+    stray = stray_finding(use, context, "TL111", _MESSAGE, otherwise, Severity.WARNING, _PLAIN)
+    if stray is not None:
+        yield from stray
+        return
     view = context.view
-    if isinstance(use.node, ast.alias):
-        return
     span = view.span(use.node)
-    decorator = decorator_of(use, view)
-    function = view.parent(decorator) if decorator is not None else None
-    if decorator is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        advice = "Not used as a decorator here: replace it by hand."
+    doubt = _doubt(use, context)
+    answer = removal(context, tracing=True)
+    rewrite = without_decorator(use, view)
+    if answer.safety is Safety.MANUAL or rewrite is None:
+        advice = answer.reason or "Use the function itself."
+        if doubt is not None:
+            advice += f" Then mind that {doubt}."
         yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
-    place = first_use(context.project, tracing=True)
-    if place is not None:
-        advice = f"It has to stay as long as {place} traces or scripts; migrate that first."
-        yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    branch = next((node for node in ast.walk(function) if isinstance(node, _BRANCHES)), None)
-    review = None
-    if branch is not None:
-        review = (
-            f"Needs review: the function branches or loops on line {branch.lineno}, which scripting kept and "
-            "`torch.export` fixes for the example inputs; `torch.cond` keeps a branch."
-        )
-    safety = Safety.UNSAFE if branch is not None else Safety.SAFE
-    fix = Fix("Remove the decorator", safety, (DropDecorator(view.span(decorator)),))
+    safety, review = answer.safety, answer.reason
+    if doubt is not None:
+        safety = Safety.UNSAFE
+        review = f"Needs review: {doubt}."
+        if answer.reason is not None:
+            review += f" Also, {answer.reason.removeprefix('Needs review: ')}"
+    fix = Fix("Remove the decorator", safety, (rewrite,))
     yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, review, fix)
+
+
+def _doubt(use: Use, context: Context) -> str | None:
+    """What a traced script of the function kept and export fixes; a clause."""
+    view = context.view
+    decorator = decorator_of(use, view)
+    function: ast.AST | None = view.parent(decorator) if decorator is not None else None
+    if decorator is None and use.call is not None and use.call.args:
+        binding = view.definition(use.call.args[0])
+        function = binding.node if binding is not None else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return "loops and branches in the function, which was not read, are fixed by an export"
+    parts = dynamic_parts(function)
+    return parts[0].sentence() if parts else None
 
 
 _BODY = "def scale(x):\n    return x * x.shape[0]\n"
 _LOOP = "def total(x):\n    y = x[0]\n    for i in range(1, x.shape[0]):\n        y = y + x[i]\n    return y\n"
+_RANK = (
+    'def last(x, mode: str = "sum"):\n    if x.dim() == 1 or mode == "none":\n        return x\n'
+    "    return x[-1] if x.dtype == torch.float32 else x[0]\n"
+)
 
 RULE = Rule(
     code="TL111",
@@ -53,16 +75,17 @@ RULE = Rule(
     summary="`@torch.jit.script_if_tracing` although nothing traces",
     why=(
         "The decorator keeps loops and branches dynamic while `torch.jit.trace` runs. Eager mode, `torch.compile` and "
-        "`torch.export` never look at it."
+        "`torch.export` never look at it. It is documented as deprecated since torch 2.11 and gives no warning."
     ),
     fix=(
-        "Safe when nothing in the project traces or scripts and the function neither branches nor loops. With a branch "
-        "or loop the removal needs review, because an export of the function specialises it."
+        "Safe when nothing in the project traces or scripts, nothing says that others do, and types, ranks and plain Python "
+        "values decide every branch. Loops, and branches on sizes or values, need review: a trace kept them, and an export "
+        "of the function fixes them for the example inputs."
     ),
     targets=("torch.jit.script_if_tracing", "torch.jit._script_if_tracing"),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    deprecated=DEPRECATED,
+    deprecated=TorchVersion(2, 11),
     collectors=(COLLECTOR,),
     sources=(*SOURCES, "docstring deprecation since torch 2.11 in torch/jit/_script.py"),
     examples=(
@@ -79,6 +102,12 @@ RULE = Rule(
             run="import torch\nresult = scale(torch.ones(3, 2))",
         ),
         Bad(
+            f"import torch\nfrom torch import jit\n\n\n{_RANK}\n\nlast = jit.script_if_tracing(last)\n",
+            f"import torch\n\n\n{_RANK}\n\n",
+            why="called with the function, whose branches ask for rank, dtype and an option",
+            run="result = last(torch.ones(3, 2)), last(torch.ones(3)), last(torch.ones(3, 2), 'none')",
+        ),
+        Bad(
             f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
             f"import torch\n\n\n{_LOOP}",
             safety="unsafe",
@@ -86,10 +115,23 @@ RULE = Rule(
             run="result = total(torch.ones(3, 2))",
         ),
         Bad(
-            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}\n\ntraced = torch.jit.trace(scale, torch.ones(3))\n",
+            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}",
+            f"import torch\n\n\n{_BODY}",
+            safety="unsafe",
+            why="an installable project that asks whether it is traced, so its users may",
+            run="result = scale(torch.ones(3, 2))",
+            files=(
+                ("setup.py", "import setuptools\n"),
+                ("pkg/size.py", "import torch\n\n\ndef size(x):\n    return 0 if torch.jit.is_tracing() else len(x)\n"),
+            ),
+        ),
+        Bad(
+            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
+            "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx')\n",
             safety="manual",
             why="the project still traces",
         ),
+        Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", safety="manual", why="passed on as a function"),
         Ok(
             "def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n",
             "an own decorator",

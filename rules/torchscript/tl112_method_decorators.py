@@ -5,60 +5,102 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DropDecorator, Finding, Fix, Safety, Severity
+from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import DEPRECATED, SOURCES
-from torchlift.rules.torchscript.scripting_uses import (
-    COLLECTOR,
-    first_expectation,
-    first_use,
-    has_exported_methods,
-)
+from torchlift.rules.torchscript.decorator_uses import decorator_of, without_decorator
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.hint_removal import removal
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.use_places import Place
 from torchlift.view import ModuleView, Use
 
-
-def decorator_of(use: Use, view: ModuleView) -> ast.expr | None:
-    """The whole decorator expression if `use` is one: `torch.jit.ignore` or `torch.jit.ignore(drop=True)`."""
-    if use.kind == "decorator" and isinstance(use.node, ast.expr):
-        return use.node
-    if use.call is not None:
-        parent = view.parent(use.call)
-        if any(use.call is decorator for decorator in getattr(parent, "decorator_list", ())):
-            return use.call
-    return None
-
-
-def decorator_findings(use: Use, context: Context, code: str, message: str, blocker: str | None) -> Iterator[Finding]:
-    """Findings for one decorator use: a safe removal, or why it has to stay for now."""
-    view = context.view
-    if isinstance(use.node, ast.alias) or use.kind == "string":
-        return
-    span = view.span(use.node)
-    decorator = decorator_of(use, view)
-    if decorator is None:
-        yield Finding(code, view.path, span, message, Severity.INFO, "Not used as a decorator here: remove it by hand.")
-        return
-    if blocker is not None:
-        yield Finding(
-            code, view.path, span, message, Severity.INFO, f"It has to stay as long as {blocker}; migrate that first."
-        )
-        return
-    expected = first_expectation(context.project)
-    advice = None
-    if expected is not None:
-        advice = f"Needs review: {expected} expects to be compiled, so users of this project may script the class."
-    safety = Safety.SAFE if expected is None else Safety.UNSAFE
-    fix = Fix("Remove the decorator", safety, (DropDecorator(view.span(decorator)),))
-    yield Finding(code, view.path, span, message, Severity.INFO, advice, fix)
+_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
+# What a body does to the world, or asks of values, by the last part of the called name.
+_EFFECTS = frozenset(
+    """print item tolist numpy cpu save write open warn warning info debug error log append extend update setattr
+    time perf_counter choice randint random seed""".split()
+)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     name = use.target.rpartition(".")[2]
-    # torch.jit.trace compiles methods under @torch.jit.export and what they call, and nothing else.
-    place = first_use(context.project, tracing=has_exported_methods(context.project))
-    blocker = f"{place} still compiles TorchScript" if place else None
     message = f"`@torch.jit.{name}` only speaks to the TorchScript compiler."
-    yield from decorator_findings(use, context, "TL112", message, blocker)
+    otherwise = "Not used as a decorator here: outside TorchScript the function itself does the same."
+    stray = stray_finding(use, context, "TL112", message, otherwise, Severity.INFO, _PLAIN)
+    if stray is not None:
+        yield from stray
+        return
+    view = context.view
+    span = view.span(use.node)
+    decorator = decorator_of(use, view)
+    definition = view.parent(decorator) if decorator is not None else None
+    answer = removal(context)
+    rewrite = _rewrite(use, view)
+    note = _note(view, name, definition, answer.place)
+    if answer.safety is Safety.MANUAL or rewrite is None:
+        advice = answer.reason or "Use the function itself."
+        yield Finding("TL112", view.path, span, message, Severity.INFO, f"{advice} {note}".rstrip())
+        return
+    fix = Fix("Remove the decorator", answer.safety, (rewrite,))
+    review = f"{answer.reason or ''} {note}".strip() or None
+    yield Finding("TL112", view.path, span, message, Severity.INFO, review, fix)
+
+
+def _rewrite(use: Use, view: ModuleView) -> Rewrite | None:
+    if decorator_of(use, view) is None and use.call is not None and use.target == "torch.jit.ignore":
+        # `ignore(x)` hands `x` back if it is a function, and a decorator if it is an option.
+        binding = view.definition(use.call.args[0]) if use.call.args else None
+        if binding is None or binding.kind != "def":
+            return None
+    return without_decorator(use, view)
+
+
+def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | None) -> str:
+    """What export makes of the marked method, where that is not what TorchScript made of it."""
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return ""
+    if name == "ignore" and _is_called(view, definition) and (line := _effect(definition)) is not None:
+        return (
+            f"Scripted code ran its body in Python at every call; `torch.export` runs it once, while capturing, on tensors "
+            f"without values (line {line})."
+        )
+    if name == "export" and definition.name != "forward" and place is not None:
+        return (
+            f"`torch.export` captures `forward` only: give `{definition.name}` a program of its own, through a small module "
+            f"whose `forward` calls `self.net.{definition.name}`."
+        )
+    return ""
+
+
+def _is_called(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method of the same class calls it, or for a function any code of the file."""
+    around = view.parent(definition)
+    for node in ast.walk(around if isinstance(around, ast.ClassDef) else view.tree):
+        if isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name == definition.name and view.function_of(node) is not definition:
+                return True
+    return False
+
+
+def _effect(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
+    """Line of the first thing in a body that should not happen once, or not on tensors without values."""
+    for node in ast.walk(definition):
+        if isinstance(node, (ast.stmt, ast.expr)) and _has_effect(node):
+            return node.lineno
+    return None
+
+
+def _has_effect(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in _EFFECTS
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return isinstance(node.ctx, ast.Store)
+    return isinstance(node, (ast.Global, ast.Nonlocal))
 
 
 _BODY = """\
@@ -70,6 +112,7 @@ class Net(torch.nn.Module):
     def helper(self, x):
         return x + 1
 """
+_PLAIN_BODY = _BODY.replace("    @{decorator}\n", "")
 _RUN = "result = Net()(torch.ones(2))"
 
 RULE = Rule(
@@ -78,52 +121,76 @@ RULE = Rule(
     summary="`@torch.jit.ignore`, `unused` or `export` although nothing compiles the class",
     why=(
         "The decorators mark methods for `torch.jit.script` (and `export` also for `torch.jit.trace`). Once nothing in "
-        "the project compiles TorchScript they do nothing: eager mode, `torch.compile` and `torch.export` ignore them."
+        "the project compiles TorchScript they do nothing: eager mode, `torch.compile` and `torch.export` ignore them. They "
+        "give no warning and go with TorchScript."
     ),
     fix=(
-        "Safe when no file of the project uses `torch.jit.script`, `ScriptModule` or a relative of theirs (for "
-        "`export`: nor `torch.jit.trace`). Otherwise the finding names the place that has to go first. Needs review when "
-        "code of the project expects to be compiled (`is_scripting()`, `annotate`, ...): then others may script it."
+        "Safe when no file of the project uses `torch.jit.script`, `ScriptModule` or a relative of theirs (where methods are "
+        "under `export`: nor `torch.jit.trace`), and nothing says that others compile the code. Otherwise the finding names the "
+        "place that has to go first, or what says so (a notebook that scripts; code that is installable and asks for the "
+        "compiler in other places, by `export`, `is_scripting()` and the like), and needs review. It also says where export does something else "
+        "with the method than TorchScript did: it runs an ignored body once, and captures no method but `forward`."
     ),
     targets=("torch.jit.ignore", "torch.jit.unused", "torch.jit.export"),
     triggers=("jit", "_jit_internal"),
     check=_check,
     severity=Severity.INFO,
-    deprecated=DEPRECATED,
     collectors=(COLLECTOR,),
     sources=(*SOURCES, "measured on torch 2.13.0 and 2.15.0: harmless in eager, strict and non-strict export, compile"),
     examples=(
         Bad(
             "import torch\n\n\n" + _BODY.format(decorator="torch.jit.unused"),
-            "import torch\n\n\n" + _BODY.replace("    @{decorator}\n", ""),
+            "import torch\n\n\n" + _PLAIN_BODY,
             why="unused",
             run=_RUN,
         ),
         Bad(
             "import torch\nfrom torch.jit import export\n\n\n" + _BODY.format(decorator="export"),
-            "import torch\n\n\n" + _BODY.replace("    @{decorator}\n", ""),
+            "import torch\n\n\n" + _PLAIN_BODY,
             why="from-import goes with its last use",
             run=_RUN,
         ),
         Bad(
             "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore(drop=False)  # keep in Python"),
-            "import torch\n\n\n" + _BODY.replace("    @{decorator}\n", ""),
+            "import torch\n\n\n" + _PLAIN_BODY,
             why="called decorator with a comment",
             run=_RUN,
         ),
         Bad(
             "import torch\n\n\n"
             + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
-            "import torch\n\n\n"
-            + _BODY.replace("    @{decorator}\n", "").replace("x + 1", "x + torch.jit.is_scripting()"),
-            safety="unsafe",
-            why="the project expects to be scripted by others",
+            "import torch\n\n\n" + _PLAIN_BODY.replace("x + 1", "x + torch.jit.is_scripting()"),
+            why="a question that nothing compiles either",
             run=_RUN,
         ),
         Bad(
-            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore") + "\n\nnet = torch.jit.script(Net())\n",
+            "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\ndouble = tj.unused(double)\n"
+            "helper = tj.ignore(double)\n",
+            "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\nhelper = double\n",
+            safety="unsafe",
+            why="called with a function",
+            run="result = helper(torch.ones(2))",
+            files=(("README.md", "Compile it with `torch.jit.script(double)`.\n"),),
+        ),
+        Bad(
+            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.export"),
+            "import torch\n\n\n" + _PLAIN_BODY,
+            safety="unsafe",
+            why="an installable project, whose users may script it",
+            run=_RUN,
+            files=(("pyproject.toml", "[project]\nname = 'net'\n"),),
+        ),
+        Bad(
+            "import torch\n\n\n"
+            + _BODY.format(decorator="torch.jit.ignore")
+            + "\n\ntorch.jit.script(Net()).save('net.pt')\n",
             safety="manual",
             why="the class is still scripted",
+        ),
+        Bad(
+            "from unittest import mock\n\nmock.patch('torch.jit.ignore')\n",
+            safety="manual",
+            why="patch target",
         ),
         Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),
         Ok("def export(f):\n    return f\n\n\n@export\ndef jit():\n    pass\n", "an own decorator named export"),

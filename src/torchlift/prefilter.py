@@ -37,6 +37,43 @@ class Prefilter:
         return False
 
 
+class GroupedPrefilter:
+    """Finds, in one pass, which of several groups of triggers a file has one of.
+
+    Args:
+        groups: triggers by the name of their group, as `Prefilter` takes them.
+        enough: the group whose first trigger ends the search.
+    """
+
+    def __init__(self, groups: Mapping[str, Iterable[str]], enough: str) -> None:
+        self._enough = enough
+        self._companions: dict[bytes, list[tuple[bytes, str]]] = {}
+        for name, triggers in groups.items():
+            for trigger in sorted(set(triggers)):
+                word, _, companion = trigger.partition(" & ")
+                self._companions.setdefault(word.encode(), []).append((companion.encode(), name))
+        for pairs in self._companions.values():
+            pairs.sort(key=lambda pair: pair[1] != enough)
+        self._find = re.compile(_prefix_tree(self._companions) + rb"\b").finditer if self._companions else None
+
+    def found(self, data: bytes) -> frozenset[str]:
+        """The groups that have a trigger in `data`; only the one that is enough, if it has."""
+        if self._find is None:
+            return frozenset()
+        seen: set[bytes] = set()
+        names: set[str] = set()
+        for match in self._find(data):
+            word, start = match.group(), match.start()
+            if word not in seen and (start == 0 or not _is_word(data[start - 1])):
+                seen.add(word)
+                for companion, name in self._companions[word]:
+                    if name not in names and companion in data:
+                        if name == self._enough:
+                            return frozenset((name,))
+                        names.add(name)
+        return frozenset(names)
+
+
 def _is_word(byte: int) -> bool:
     return byte == 95 or 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122
 

@@ -23,6 +23,7 @@ from torchlift.view import Binding, ModuleView, Use
 
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
+_KEPT_BYTES = 16_000_000
 _MOST_TEXT = 1_000_000
 _MOST_USERS = 60
 _NEVER_TEXT = tuple(
@@ -98,6 +99,8 @@ class Project:
         self._exports: dict[str, _Exports] = {}
         self._mentions: dict[str, list[str]] = {}
         self._holding: dict[tuple[str, ...], list[str]] = {}
+        self._bytes: dict[str, bytes] = {}
+        self._kept_bytes = 0
         self._translated: dict[tuple[str, str], str | None] = {}
 
     # Files
@@ -109,7 +112,9 @@ class Project:
             OSError: it cannot be read.
         """
         changed = self.overlay.get(path)
-        return changed.to_bytes() if changed is not None else (self.root / path).read_bytes()
+        if changed is not None:
+            return changed.to_bytes()
+        return self._bytes.get(path) or (self.root / path).read_bytes()
 
     def source(self, path: str) -> SourceText:
         """Current text of a file.
@@ -313,6 +318,9 @@ class Project:
                     data = self.data(path)
                 except OSError:
                     continue
+                if path not in self._bytes and self._kept_bytes + len(data) <= _KEPT_BYTES:
+                    self._bytes[path] = data  # the next word is looked for soon
+                    self._kept_bytes += len(data)
                 if any(needle in data for needle in needles):
                     found.append(path)
             self._holding[key] = found

@@ -1,0 +1,148 @@
+"""`torch.jit.annotate(T, v)`: returns `v` everywhere but in compiled code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Fix, Safety, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.annotated_values import is_plain_type, without_hint
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.hint_removal import removal
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.versions import TorchVersion
+from torchlift.view import Use
+
+_MESSAGE = (
+    "`torch.jit.annotate` only tells the TorchScript compiler a type, and goes with it; everywhere else it returns its "
+    "second argument."
+)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    otherwise = "Not called here: a function that returns its second argument does the same."
+    stray = stray_finding(use, context, "TL113", _MESSAGE, otherwise)
+    if stray is not None or use.call is None:
+        yield from stray or ()
+        return
+    view, call = context.view, use.call
+    span = view.span(use.node)
+    kind, value = _arguments(call)
+    if kind is None or value is None or not is_plain_type(kind):
+        advice = "Write the value alone, or `name: Type = value`; the type here is computed, so it was left alone."
+        yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, advice)
+        return
+    answer = removal(context)
+    if answer.safety is Safety.MANUAL:
+        yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, answer.reason)
+        return
+    written = without_hint(view, call, kind, value)
+    fix = Fix(written.title, answer.safety, written.rewrites)
+    yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, answer.reason, fix)
+
+
+def _arguments(call: ast.Call) -> tuple[ast.expr | None, ast.expr | None]:
+    """Type and value of a call, None where they cannot be told."""
+    found: dict[str, ast.expr] = {}
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 2:
+        return None, None
+    found |= dict(zip(("the_type", "the_value"), call.args, strict=False))
+    found |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    return found.get("the_type"), found.get("the_value")
+
+
+_LIST = """\
+import torch
+from typing import List
+
+
+def squares(x: torch.Tensor) -> List[torch.Tensor]:
+    {first}
+    for row in x:
+        found.append(row * row)
+    return found
+"""
+_RUN = "result = squares(torch.ones(2, 3))"
+
+RULE = Rule(
+    code="TL113",
+    name="torchscript-annotate",
+    summary="`torch.jit.annotate` although nothing compiles the code",
+    why=(
+        "The call gives an empty list or an Optional its type for the TorchScript compiler; in eager mode, "
+        "`torch.compile` and `torch.export` it returns its second argument. It is documented as deprecated since torch "
+        "2.11, gives no warning, and goes with TorchScript."
+    ),
+    fix=(
+        "Safe when nothing in the project compiles TorchScript and the code is not installable: the value takes the "
+        "place of the call, with the type as an annotation where a local variable or an attribute is made. Needs review "
+        "in installable code, because its users may script it. Reported only while the project itself still compiles."
+    ),
+    targets=("torch.jit.annotate",),
+    triggers=("jit", "_jit_internal"),
+    check=_check,
+    severity=Severity.INFO,
+    deprecated=TorchVersion(2, 11),
+    collectors=(COLLECTOR,),
+    sources=(*SOURCES, "torch/jit/__init__.py of torch 2.13.0: `annotate` returns its second argument"),
+    examples=(
+        Bad(
+            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])  # grows below"),
+            _LIST.format(first="found: List[torch.Tensor] = []  # grows below"),
+            why="an empty list",
+            run=_RUN,
+        ),
+        Bad(
+            "import torch\nfrom torch.jit import annotate as note\nfrom typing import Optional\n\n\n"
+            "def f(x, y=None):\n    y = note(Optional[torch.Tensor], y)\n    return note(torch.Tensor, x * 2)\n",
+            "import torch\nfrom typing import Optional\n\n\ndef f(x, y=None):\n    return x * 2\n",
+            why="from-import under another name, a variable annotated again and a returned value",
+            run="result = f(torch.ones(2))",
+        ),
+        Bad(
+            "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n"
+            "        self.names = tj.annotate(dict[str, int], {})\n\n"
+            "    def size(self):\n        return tj.annotate(int, len(self.names) + 1) * 2\n",
+            "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n"
+            "        self.names: dict[str, int] = {}\n\n"
+            "    def size(self):\n        return (len(self.names) + 1) * 2\n",
+            why="an attribute, and brackets where the value needs them",
+            run="result = Net().size()",
+        ),
+        Bad(
+            "import torch\n\nlimits = torch.jit.annotate(the_type=int, the_value=3)\n",
+            "import torch\n\nlimits = 3\n",
+            why="keywords, at the top of a module where an annotation would be evaluated",
+            run="result = limits",
+        ),
+        Bad(
+            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])"),
+            _LIST.format(first="found: List[torch.Tensor] = []"),
+            safety="unsafe",
+            why="an installable project, whose users may script it",
+            run=_RUN,
+            files=(("pyproject.toml", "[project]\nname = 'squares'\n"),),
+        ),
+        Bad(
+            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])")
+            + "\n\ntorch.jit.script(squares).save('x.pt')\n",
+            safety="manual",
+            why="the function is still scripted",
+        ),
+        Bad("import torch\n\nnote = torch.jit.annotate\n", safety="manual", why="passed on as a function"),
+        Bad(
+            "import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n",
+            safety="manual",
+            why="the type is computed",
+        ),
+        Ok("from matplotlib import pyplot\n\npyplot.annotate('jit', (0, 0))\n", "another library's annotate"),
+        Ok("def annotate(kind, value):\n    return value\n\n\njit = annotate(int, 3)\n", "an own function"),
+        Ok("import jit\n\njit.annotate(int, 3)\n", "a module named jit"),
+        Ok('"""torch.jit.annotate(T, v) returns v."""\n', "a docstring"),
+        Ok("import torch\n\nif hasattr(torch.jit, 'annotate'):\n    pass\n", "a question whether it exists"),
+    ),
+)

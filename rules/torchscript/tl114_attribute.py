@@ -1,0 +1,234 @@
+"""`torch.jit.Attribute(v, T)`: a pair of value and type wherever nothing scripts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.annotated_values import is_plain_type, without_hint
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.hint_removal import Removal, removal
+from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.view import ModuleView, Use
+
+_MESSAGE = (
+    "`torch.jit.Attribute` is unwrapped by the TorchScript compiler only: anywhere else the attribute is the pair of "
+    "value and type, and its `len()` is 2."
+)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    otherwise = "Not called here: drop it together with the code that scripts."
+    stray = stray_finding(use, context, "TL114", _MESSAGE, otherwise, Severity.WARNING)
+    if stray is not None or use.call is None:
+        yield from stray or ()
+        return
+    view, call = context.view, use.call
+    span = view.span(use.node)
+    answer = removal(context)
+    value, kind = _arguments(call)
+    if _is_annotation(view, call):
+        yield from _annotation(context, use, call, answer)
+        return
+    if value is None or kind is None or not is_plain_type(kind):
+        advice = "Write the value alone and its type as an annotation; the arguments here were not understood."
+        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    written = f"{_shown(view, call)}{view.text(kind)} = {view.text(value)}"
+    if "\n" in written:
+        written = "name: Type = value"
+    if answer.place is not None:
+        advice = (
+            f"It has to stay as long as {answer.place} compiles TorchScript. Write `{written}` in the same change that "
+            "ends the scripting, not later: without it this goes wrong in silence."
+        )
+        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    name = _attribute_of(view, call)
+    pair = _read_as_pair(view, name) if name is not None else None
+    if name is None or pair is not None:
+        seen = f"line {pair} reads it as the pair" if pair is not None else "it is not stored as an attribute of `self`"
+        advice = f"Write `{written}` where the value is meant; not rewritten because {seen}."
+        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    plain = is_plain_value(value) or (isinstance(value, ast.Dict) and not value.keys)
+    safe = answer.safety is Safety.SAFE and plain and _is_never_read(context, name)
+    review = None
+    if not safe:
+        review = f"Needs review: code that reads `self.{name}` has to expect the value, as scripted code did, and not the pair."
+        if answer.reason is not None:
+            review += f" Also, {answer.reason.removeprefix('Needs review: ')}"
+    rewrites = without_hint(view, call, kind, value)
+    fix = Fix(rewrites.title, Safety.SAFE if safe else Safety.UNSAFE, rewrites.rewrites)
+    yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, review, fix)
+
+
+def _annotation(context: Context, use: Use, call: ast.Call, answer: Removal) -> Iterator[Finding]:
+    """`self.x: torch.jit.Attribute(T) = v`: the type belongs there without the call."""
+    view = context.view
+    message = "`torch.jit.Attribute` is no type: as an annotation it means nothing to type checkers, and it goes with TorchScript."
+    kind = call.args[-1] if call.args and not call.keywords and len(call.args) <= 2 else None
+    scope = view.scope_at(call)
+    fix = None
+    if kind is not None and answer.safety is not Safety.MANUAL and scope.kind == "function" and is_plain_type(kind):
+        # An annotation inside a function is never evaluated.
+        template = Template("$kind", (("kind", view.span(kind)),))
+        rewrite = ReplaceExpression(view.span(call), template, bare=True)
+        fix = Fix("Annotate with the type itself", answer.safety, (rewrite,))
+    advice = (
+        answer.reason if fix is not None or answer.place is not None else "Write the type itself as the annotation."
+    )
+    yield Finding("TL114", view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
+
+
+def _is_annotation(view: ModuleView, call: ast.Call) -> bool:
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, (ast.AnnAssign, ast.arg)):
+            return ancestor.annotation is child
+        if isinstance(ancestor, ast.stmt):
+            return False
+        child = ancestor
+    return False
+
+
+def _arguments(call: ast.Call) -> tuple[ast.expr | None, ast.expr | None]:
+    """Value and type of a call, None where they cannot be told."""
+    found: dict[str, ast.expr] = {}
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 2:
+        return None, None
+    found |= dict(zip(("value", "type"), call.args, strict=False))
+    found |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    return found.get("value"), found.get("type")
+
+
+def _target(view: ModuleView, call: ast.Call) -> ast.expr | None:
+    match view.parent(call):
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return target
+        case _:
+            return None
+
+
+def _shown(view: ModuleView, call: ast.Call) -> str:
+    target = _target(view, call)
+    return f"{view.text(target)}: " if target is not None else "name: "
+
+
+def _attribute_of(view: ModuleView, call: ast.Call) -> str | None:
+    """Name of the attribute of `self` that a method stores the call in."""
+    target = _target(view, call)
+    return self_attribute(target) if target is not None else None
+
+
+def _read_as_pair(view: ModuleView, name: str) -> int | None:
+    """Line of a read of the attribute that only works on the pair."""
+    for node in view.parents:
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+            match view.parent(node):
+                case ast.Attribute(attr="value" | "type"):
+                    return node.lineno
+                case ast.Subscript(slice=ast.Constant(value=0 | 1)) | ast.Starred():
+                    return node.lineno
+                case ast.Assign(targets=[ast.Tuple() | ast.List()]):
+                    return node.lineno
+                case _:
+                    pass
+    return None
+
+
+def _is_never_read(context: Context, name: str) -> bool:
+    view = context.view
+    for node in view.parents:
+        if isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, ast.Constant) and node.value == name:
+            return False
+    return not context.project.files_with_attribute(name, skip=(view.path,))
+
+
+def _module(line: str, body: str = "return x") -> str:
+    return (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        {line}\n\n    def forward(self, x):\n        {body}\n"
+    )
+
+
+_CALL = "self.seen = torch.jit.Attribute({}, dict[str, int])"
+_RUN = "result = Net()(torch.ones(2))"
+
+RULE = Rule(
+    code="TL114",
+    name="torchscript-attribute",
+    summary="`torch.jit.Attribute`, which is a pair of value and type outside scripting",
+    why=(
+        "The TorchScript compiler takes the value out of the pair. A module that is not scripted any more keeps the pair: "
+        "`len(self.names)` is 2 whatever it holds, and nothing warns. The name goes with TorchScript."
+    ),
+    fix=(
+        "Safe when nothing in the project compiles TorchScript, the code is not installable and nothing reads the "
+        "attribute. Where it is read, the fix needs review, because it changes the pair that plain Python sees into the "
+        "value that scripted code saw. Not offered while the project still scripts, or where code takes the pair apart."
+    ),
+    targets=("torch.jit.Attribute",),
+    triggers=("jit", "_jit_internal"),
+    check=_check,
+    collectors=(COLLECTOR,),
+    sources=(*SOURCES, "`len(torch.jit.Attribute({}, dict))` is 2 in a plain module: torch 2.13.0 and 2.15.0"),
+    examples=(
+        Bad(
+            _module(_CALL),
+            _module("self.seen: dict[str, int] = {}"),
+            why="an attribute that nothing reads",
+            run=_RUN,
+        ),
+        Bad(
+            _module(_CALL, "return x + len(self.seen)"),
+            _module("self.seen: dict[str, int] = {}", "return x + len(self.seen)"),
+            safety="unsafe",
+            why="an attribute that forward reads",
+        ),
+        Bad(
+            "import torch\nfrom torch.jit import Attribute\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
+            "    def __init__(self):\n        super().__init__()\n        self.scale = Attribute(0.5, float)\n\n"
+            "    def forward(self, x):\n        return x * self.scale\n",
+            "import torch\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
+            "    def __init__(self):\n        super().__init__()\n        self.scale = 0.5\n\n"
+            "    def forward(self, x):\n        return x * self.scale\n",
+            safety="unsafe",
+            why="annotated in the class already",
+        ),
+        Bad(
+            _module("self.flag: torch.jit.Attribute(bool) = None"),
+            _module("self.flag: bool = None"),
+            why="used as an annotation",
+            run=_RUN,
+        ),
+        Bad(
+            _module(_CALL, "return x + len(self.seen)") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
+            safety="manual",
+            why="the module is still scripted",
+        ),
+        Bad(
+            _module(_CALL, "return x + len(self.seen.value)"),
+            safety="manual",
+            why="code that takes the value out of the pair",
+        ),
+        Bad(
+            "import torch\n\npair = torch.jit.Attribute(1, int)\n", safety="manual", why="not an attribute of a module"
+        ),
+        Bad(
+            "import torch\n\n\ndef unwrap(x):\n    return x.value if isinstance(x, torch.jit.Attribute) else x\n",
+            safety="manual",
+            why="a type test",
+        ),
+        Ok("from xml.dom.minidom import Attr as Attribute\n\njit = Attribute('a')\n", "another class"),
+        Ok("from torchgen import jit\n\njit.Attribute(1, int)\n", "another package's jit"),
+        Ok("class Attribute:\n    pass\n\n\njit = Attribute()\n", "an own class"),
+        Ok("# torch.jit.Attribute(v, T)\njit = 1\n", "a comment"),
+    ),
+)

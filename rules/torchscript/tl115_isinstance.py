@@ -1,0 +1,171 @@
+"""`torch.jit.isinstance(x, T)`: the built-in `isinstance`, with every element looked at where `T` is a container."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.annotated_values import takes_any
+from torchlift.rules.torchscript.container_tests import CannotTest, ContainerTest, container_test
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.hint_removal import removal
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+_MESSAGE = "`torch.jit.isinstance` goes with TorchScript; `torch.compile(fullgraph=True)` and strict export stop at it already."
+_ASSUMPTION = (
+    "Needs review: the new test asks every element, as eager mode did, without its warning about an empty container; "
+    "scripted code compared declared types, so there an empty container matched only its own."
+)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    otherwise = "Not called here: pass the built-in `isinstance`, or a function that tests the elements too."
+    stray = stray_finding(use, context, "TL115", _MESSAGE, otherwise, Severity.WARNING)
+    if stray is not None or use.call is None:
+        yield from stray or ()
+        return
+    view, call = context.view, use.call
+    span = view.span(use.node)
+    answer = removal(context)
+    try:
+        test = container_test(view, call)
+    except CannotTest as reason:
+        advice = (
+            "Write a test of the container and of every element, `isinstance(x, list) and all(isinstance(item, T) for "
+            f"item in x)`, by hand: {reason}."
+        )
+        yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    if answer.safety is Safety.MANUAL:
+        later = "" if test.simple else ", which TorchScript cannot compile"
+        advice = f"{answer.reason} Then write `{test.shown(view)}`{later}."
+        yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    safety, review = answer.safety, answer.reason
+    if not test.exact:
+        safety = Safety.UNSAFE
+        review = _ASSUMPTION + (f" Also, {review.removeprefix('Needs review: ')}" if review is not None else "")
+    title = "Use the built-in `isinstance`" if test.simple else "Test the container and its elements"
+    rewrite = _rewrite(view, call, test)
+    yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, review, Fix(title, safety, (rewrite,)))
+
+
+def _rewrite(view: ModuleView, call: ast.Call, test: ContainerTest) -> EditCall | ReplaceExpression:
+    if test.simple:
+        return EditCall(view.span(call), function=Template("isinstance"), callee=view.span(call.func))
+    text = f"({test.text})" if test.operator and not _may_stand_alone(view, call, test) else test.text
+    return ReplaceExpression(view.span(call), Template(text, test.parts))
+
+
+def _may_stand_alone(view: ModuleView, call: ast.Call, test: ContainerTest) -> bool:
+    match view.parent(call):
+        case ast.BoolOp(op=ast.And()):
+            return test.operator == "and"
+        case ast.BoolOp():
+            return test.operator == "or"
+        case ast.IfExp(test=condition):
+            return condition is call
+        case ast.comprehension():
+            return True
+        case _:
+            return takes_any(view, call)
+
+
+def _function(test: str) -> str:
+    return f"import torch\nfrom typing import Dict, List, Optional, Tuple\n\n\ndef f(x):\n    return {test}\n"
+
+
+RULE = Rule(
+    code="TL115",
+    name="torchscript-isinstance",
+    summary="`torch.jit.isinstance` instead of Python's own test",
+    why=(
+        "The function exists because TorchScript refines the type of a value by it. In Python it is a slow `isinstance` "
+        "that looks into containers; strict export and `torch.compile(fullgraph=True)` cannot follow it, non-strict "
+        "export can. It is documented as deprecated since torch 2.11 and gives no warning."
+    ),
+    fix=(
+        "For a plain class the built-in does the same: safe when nothing in the project compiles TorchScript and the code "
+        "is not installable. For List, Dict, Tuple and Optional, nested once, a test of every element is written, which "
+        "needs review because it does not warn about empty containers. Other types are left to you."
+    ),
+    targets=("torch.jit.isinstance",),
+    triggers=("jit", "_jit_internal"),
+    check=_check,
+    deprecated=TorchVersion(2, 11),
+    collectors=(COLLECTOR,),
+    sources=(*SOURCES, "`_isinstance` and `container_checker` in torch/_jit_internal.py of torch 2.13.0"),
+    examples=(
+        Bad(
+            _function("torch.jit.isinstance(x, torch.Tensor)"),
+            _function("isinstance(x, torch.Tensor)"),
+            why="a plain class",
+            run="result = f(torch.ones(1)), f(1)",
+        ),
+        Bad(
+            "import torch\nfrom torch.jit import isinstance as is_a\n\n\ndef f(x):\n"
+            "    return is_a(x, (int, str)) and not is_a(x, bool | None)\n",
+            "import torch\n\n\ndef f(x):\n"
+            "    return isinstance(x, (int, str)) and not (x is None or isinstance(x, bool))\n",
+            why="from-import under another name, several classes, an Optional",
+            run="result = f(1), f(True), f('a'), f(1.0)",
+        ),
+        Bad(
+            _function("torch.jit.isinstance(x, List[int])"),
+            _function("isinstance(x, list) and all(isinstance(item, int) for item in x)"),
+            safety="unsafe",
+            why="a list",
+            run="result = f([1, 2]), f([1, 'a']), f((1,)), f([])",
+        ),
+        Bad(
+            _function("not torch.jit.isinstance(x, Dict[str, torch.Tensor])"),
+            _function(
+                "not (isinstance(x, dict) and all(isinstance(key, str) and isinstance(value, torch.Tensor) for key, value "
+                "in x.items()))"
+            ),
+            safety="unsafe",
+            why="a dictionary, negated",
+            run="result = f({'a': torch.ones(1)}), f({'a': 1}), f({1: torch.ones(1)}), f(3)",
+        ),
+        Bad(
+            _function("torch.jit.isinstance(x, Tuple[int, Optional[str]])"),
+            _function(
+                "isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], int) and (x[1] is None or isinstance(x[1], str))"
+            ),
+            safety="unsafe",
+            why="a tuple with an Optional in it",
+            run="result = f((1, 'a')), f((1, None)), f((1, 2)), f((1,)), f([1, 'a'])",
+        ),
+        Bad(
+            _function("torch.jit.isinstance(x, list[list[int]])"),
+            _function(
+                "isinstance(x, list) and all(isinstance(item, list) and all(isinstance(entry, int) for entry in item) for "
+                "item in x)"
+            ),
+            safety="unsafe",
+            why="a list of lists, with built-in types",
+            run="result = f([[1], [2]]), f([[1], ['a']]), f([1])",
+        ),
+        Bad(_function("torch.jit.isinstance(x, Tuple[int, ...])"), safety="manual", why="a tuple of any length"),
+        Bad(
+            _function("torch.jit.isinstance(x, List[int])") + "\n\ntorch.jit.script(f).save('x.pt')\n",
+            safety="manual",
+            why="the function is still scripted",
+        ),
+        Bad(
+            "from torch.jit import isinstance\n\n\ndef f(x):\n    return isinstance(x, int)\n",
+            safety="manual",
+            why="imported over the built-in",
+        ),
+        Bad("import torch\n\ntest = torch.jit.isinstance\n", safety="manual", why="passed on as a function"),
+        Ok("jit = isinstance(3, int)\n", "the built-in"),
+        Ok("class jit:\n    isinstance = staticmethod(isinstance)\n\n\njit.isinstance(3, int)\n", "an own class"),
+        Ok("import numpy as torch\n\ntorch.jit.isinstance(3, int)\n", "another module named torch"),
+        Ok('"""torch.jit.isinstance(x, List[int]) refines types."""\n', "a docstring"),
+    ),
+)

@@ -1,0 +1,223 @@
+"""`torch.jit.is_tracing()` and its relatives: False under torch.export, so another branch is captured than was traced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.annotated_values import takes_any
+from torchlift.rules.torchscript.deprecation import SOURCES
+from torchlift.rules.torchscript.hint_branches import difference
+from torchlift.rules.torchscript.hint_conditions import asks_export, condition_of, is_truth, settle, world
+from torchlift.rules.torchscript.outside_users import outside_compiler
+from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
+from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+_EXPORTING = "torch.compiler.is_exporting"
+_NEEDS = TorchVersion(2, 7)
+_IS_TRACING = "torch.jit.is_tracing"
+_ONNX = "torch.onnx.is_in_onnx_export"
+_STATE = frozenset({"torch._C._get_tracing_state", "torch._C._is_tracing"})
+# What a traced branch does to a size so that the trace keeps it variable, or gives up on it.
+_CONVERSIONS = frozenset(
+    "int float item tensor as_tensor scalar_tensor _shape_as_tensor LongTensor IntTensor tolist".split()
+)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    onnx = use.target == _ONNX
+    message = _message(use)
+    severity = Severity.INFO if onnx else Severity.WARNING
+    otherwise = "Not called here: under export it has to be combined with `torch.compiler.is_exporting()` (torch>=2.7)."
+    stray = stray_finding(use, context, "TL118", message, otherwise, severity)
+    if stray is not None or use.call is None:
+        yield from stray or ()
+        return
+    view = context.view
+    span = view.span(use.node)
+    test, owner = condition_of(view, use.call)
+    if asks_export(test):
+        return
+    then = "an ONNX export" if onnx else "a trace"
+    what = difference(view, test, owner, world(compiling=True), world(tracing=True), then)
+    severity = Severity.INFO if onnx or what.harmless else Severity.WARNING
+    if _converts_sizes(test, owner):
+        advice = (
+            f"{what.sentence} Export keeps sizes symbolic without the conversion, so its branch is the right one; the "
+            "question can go once nothing traces."
+        )
+        yield Finding("TL118", view.path, span, message, severity, advice.strip())
+        return
+    scripted = first_use(context.project, tracing=False)
+    if what.harmless or use.target != _IS_TRACING or scripted is not None:
+        advice = what.why_harmless
+        if not what.harmless:
+            advice = f"Where an export should do what {then} did, add `or {_EXPORTING}()` to the question (torch>=2.7)."
+            if scripted is not None:
+                advice += (
+                    f" {scripted} scripts, and TorchScript can compile `is_compiling()` only: use that until then."
+                )
+        yield Finding("TL118", view.path, span, message, severity, f"{what.sentence} {advice}".strip())
+        return
+    fix = None
+    review = f"Needs review: right where an export should do what a trace did. {what.sentence}".rstrip()
+    if outside_compiler(context) is not None:
+        review += " Whoever scripts this code cannot compile `is_exporting()`."
+    spelling = view.spell(_EXPORTING, use.node, use)
+    if spelling is not None:
+        outer = f"$call or {spelling.text}()"
+        if not _may_stand_alone(view, use.call):
+            outer = f"({outer})"
+        edit = EditCall(view.span(use.call), outer=outer)
+        fix = Fix("Ask for export too", Safety.UNSAFE, (edit, *spelling.imports), needs=_NEEDS)
+    else:
+        review = review.replace("Needs review: right", f"Add `or {_EXPORTING}()`")
+    yield Finding("TL118", view.path, span, message, severity, review, fix)
+
+
+def _message(use: Use) -> str:
+    if use.target == _ONNX:
+        return f"`{use.target}()` is True inside `torch.onnx.export` only; under `torch.export` alone it is False."
+    if use.target in _STATE:
+        empty = "None" if use.target.endswith("_state") else "False"
+        return f"`{use.target}()` goes with TorchScript's tracer: under `torch.export` it is {empty}, as in eager mode."
+    return (
+        "`torch.jit.is_tracing()` goes with TorchScript's tracer: under `torch.export` it is False, as in eager mode."
+    )
+
+
+def _converts_sizes(test: ast.expr, owner: ast.AST | None) -> bool:
+    """Whether the traced side turns sizes into other things, which only a trace needs."""
+    traced = settle(test, world(tracing=True)).constant
+    if traced is None or not is_truth(owner, test) or not isinstance(owner, (ast.If, ast.IfExp)):
+        return False
+    side = owner.body if traced else owner.orelse
+    nodes: list[ast.AST] = [*side] if isinstance(side, list) else [side]
+    for root in nodes:
+        for node in ast.walk(root):
+            if isinstance(node, ast.Call):
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                if name in _CONVERSIONS:
+                    return True
+    return False
+
+
+def _may_stand_alone(view: ModuleView, call: ast.Call) -> bool:
+    match view.parent(call):
+        case ast.BoolOp(op=op):
+            return isinstance(op, ast.Or)
+        case ast.IfExp(test=condition):
+            return condition is call
+        case ast.comprehension():
+            return True
+        case _:
+            return takes_any(view, call)
+
+
+_NET = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        if {}:
+            return x * 2
+        return x * 3
+"""
+_RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
+
+RULE = Rule(
+    code="TL118",
+    name="torchscript-is-tracing",
+    summary="`torch.jit.is_tracing()` and its relatives, which are False under export",
+    why=(
+        "Code under `if torch.jit.is_tracing():` was captured by `torch.jit.trace`, and by the ONNX exporter built on it. "
+        "Under `torch.export` the question is answered with False, so the branch for eager mode is captured, and nothing "
+        "says so. `torch._C._get_tracing_state()` is None there and `torch.onnx.is_in_onnx_export()` False."
+    ),
+    fix=(
+        "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; that needs "
+        "review, because it may be exactly what export should not do. Not offered while the project scripts, which cannot "
+        "compile `is_exporting()`, and not where the traced branch only turns sizes into tensors or numbers: export keeps "
+        "sizes symbolic. Conditions that ask `is_exporting()` or `is_compiling()` already are left alone."
+    ),
+    targets=(_IS_TRACING, *sorted(_STATE), _ONNX),
+    triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing", "is_in_onnx_export"),
+    check=_check,
+    collectors=(COLLECTOR,),
+    sources=(
+        *SOURCES,
+        "called in eager mode, under export (strict and not), compile and trace: torch 2.13.0 and 2.15.0",
+        "torch.compiler.is_exporting exists since torch 2.7",
+    ),
+    examples=(
+        Bad(
+            _NET.format("torch.jit.is_tracing()"),
+            _NET.format("torch.jit.is_tracing() or torch.compiler.is_exporting()"),
+            safety="unsafe",
+            why="a branch for tracing",
+            run=_RUN,
+        ),
+        Bad(
+            _NET.format("x.dim() == 1 and not is_tracing()").replace(
+                "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
+            ),
+            _NET.format("x.dim() == 1 and not (is_tracing() or torch.compiler.is_exporting())").replace(
+                "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
+            ),
+            safety="unsafe",
+            why="from-import, negated",
+            run=_RUN,
+        ),
+        Bad(
+            "from torch.jit._trace import is_tracing as traced\n\n\ndef in_capture():\n    return traced()\n",
+            "from torch.jit._trace import is_tracing as traced\nimport torch\n\n\ndef in_capture():\n"
+            "    return traced() or torch.compiler.is_exporting()\n",
+            safety="unsafe",
+            why="the private module, a function that passes the answer on",
+            run="result = in_capture()",
+        ),
+        Bad(
+            _NET.format("torch.jit.is_tracing()"),
+            safety="manual",
+            why="a project that supports torch 2.6",
+            min_torch=TorchVersion(2, 6),
+        ),
+        Bad(
+            _NET.format("torch.jit.is_tracing()") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
+            safety="manual",
+            why="the project still scripts",
+        ),
+        Bad(
+            "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
+            safety="manual",
+            why="the traced branch turns a size into a number",
+        ),
+        Bad(
+            "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n",
+            safety="manual",
+            why="the tracer's state",
+        ),
+        Bad(
+            "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
+            safety="manual",
+            why="the tracer's state compared with None",
+        ),
+        Bad(
+            "from torch.onnx import is_in_onnx_export\n\n\ndef f(x):\n    if is_in_onnx_export():\n        return x\n"
+            "    return -x\n",
+            safety="manual",
+            why="a branch for ONNX",
+        ),
+        Ok("import torch\n\ntorch.compiler.is_exporting() or torch.jit.is_tracing()\n", "export is asked for already"),
+        Ok("import torch\n\nx = not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n", "compiling too"),
+        Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
+        Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),
+        Ok("from onnx.utils import is_in_onnx_export\n\nis_in_onnx_export()\n", "another package's function"),
+    ),
+)
