@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -71,6 +72,8 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     fix = finding.fix
     if fix is None:
         return finding
+    if isinstance(use.node, ast.Constant) and use.kind == "annotation":
+        return finding.without_fix("It stands in quotes, where nothing is rewritten.")
     if use.resolution is not None and not use.resolution.certain:
         others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
         return finding.without_fix(f"No fix is offered because the name may also mean {others} here.")

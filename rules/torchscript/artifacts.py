@@ -196,7 +196,15 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
     for use in view.uses(frozenset({"torch.jit.save"})):
         path = _path_argument(use.call, 1) if use.call is not None else None
         if use.call is not None and use.call not in handled and path is not None:
+            handled.add(use.call)
             add("save", use.call, path, None)
+    loaded = {site.key for site, _ in sites if site.role == "load" and site.key}
+    for node in ast.walk(view.tree) if loaded else ():
+        # Whatever is saved where the same function or file loads TorchScript is TorchScript, wherever it came from.
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save":
+            path = _path_argument(node, 0)
+            if node not in handled and path is not None and path_key(view, path, None) in loaded:
+                add("save", node, path, None)
     return tuple(sites) or None
 
 

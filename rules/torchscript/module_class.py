@@ -344,8 +344,9 @@ class ClassReader:
             self.doubt(method, f"`{method.name}` has arguments with defaults, which export fixes")
         positional = [*arguments.posonlyargs, *arguments.args][1 if bound else 0 :]
         if is_forward:
-            self.facts.parameters = len(positional)
-            self.facts.required = len(positional) - len(arguments.defaults)
+            if arguments.vararg is None:
+                self.facts.parameters = len(positional)
+                self.facts.required = len(positional) - len(arguments.defaults)
             for argument in positional:
                 if argument.annotation is not None:
                     resolution = self.view.resolve(argument.annotation)

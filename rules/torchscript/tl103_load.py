@@ -114,7 +114,7 @@ class _Plan:
         if any(not site.traced for _, site in artifact.writers):
             path, site = next((path, site) for path, site in artifact.writers if not site.traced)
             self.refusals.append(
-                f"{artifact.title} is written as TorchScript at {path}:{site.line}, and not from a trace"
+                f"{artifact.title} is written as TorchScript at {path}:{site.line}, by something else than a trace there"
             )
         self._weigh_location()
         if self.given.extra_files is not None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.artifacts import COLLECTOR
+from torchlift.rules.torchscript.covering import maker_of
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.value_life import follow
 from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.save`: {SINCE}. `torch.export.save` writes an `ExportedProgram`, not a TorchScript value."
@@ -19,10 +19,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias):
         return
-    if use.call is not None:
-        for maker in view.uses(frozenset({"torch.jit.trace", "torch.jit.script"})):
-            if maker.call is not None and any(save.call is use.call for save in follow(view, maker.call).saves):
-                return  # TL101 and TL102 speak of it together with the capture
+    maker = maker_of(use.call, context) if use.call is not None else None
+    if maker is not None:
+        if not maker.rewritten:
+            advice = (
+                f"It goes together with the `{maker.name}` on line {maker.line}, which says what stands in the way."
+            )
+            yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
+        return
     advice = (
         "Capture the module with `torch.export.export` first and save that program; every reader has to change to "
         f"`torch.export.load` at the same time. Extra files are text there, not bytes. {EXPORT_DOCS}"
@@ -60,11 +64,13 @@ RULE = Rule(
         Ok("import torch\n\njit = {}\ntorch.save(jit, 'x')\n", "torch.save"),
         Ok("class jit:\n    @staticmethod\n    def save(a, b): ...\n\n\njit.save(1, 2)\n", "an own class named jit"),
         Ok(
-            "import torch\n\nt = torch.jit.trace(1, 2)\ntorch.jit.save(t, 'x')\n",
-            "TL101 reports the trace and its save",
+            "import torch\n\nt = torch.jit.trace(torch.nn.ReLU(), torch.rand(2))\ntorch.jit.save(t, 'x')\n",
+            "TL101 rewrites the trace and its save",
         ),
-        Ok(
-            "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n", "TL102 reports the script and its save"
+        Bad(
+            "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n",
+            safety="manual",
+            why="a scripted value that is not rewritten",
         ),
     ),
 )

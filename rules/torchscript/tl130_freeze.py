@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.c_bindings import bindings
+from torchlift.rules.torchscript.covering import maker_of
 from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.rules.torchscript.use_places import place_of
 from torchlift.versions import TorchVersion
@@ -20,15 +21,6 @@ _SPEED = (
     "`TORCHINDUCTOR_FREEZING=1`"
 )
 _DIGITS = "Freezing folds weights, so results differ in the last digits (2e-7 to 5e-7 were measured)."
-
-
-def covered_by_trace(view: ModuleView, call: ast.Call) -> bool:
-    """Whether `call` freezes a value traced in the same scope, so that it goes together with the capture.
-
-    Its first argument is a `torch.jit.trace(...)` call, a name that can only be one, or another such freeze.
-    """
-    origin = _origin(view, call, call)
-    return origin is not None and _name(view, origin) == "torch.jit.trace"
 
 
 def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
@@ -61,7 +53,10 @@ def _name(view: ModuleView, call: ast.Call) -> str:
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
-    if place is None or (use.call is not None and covered_by_trace(view, use.call)):
+    if place is None:
+        return
+    maker = maker_of(use.call, context) if use.call is not None and place == "call" else None
+    if maker is not None and maker.rewritten:
         return
     if use.target in _WARNS:
         message = f"`{use.target}`: `DeprecationWarning` since torch 2.11, `FutureWarning` since 2.14."
@@ -91,7 +86,7 @@ def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
         )
     else:
         extra = ""
-    if name in {"torch.jit.script", "torch.jit.trace_module"}:
+    if name in {"torch.jit.trace", "torch.jit.script", "torch.jit.trace_module"}:
         return (
             f"Drop it together with the `{name}` before it: `torch.export.export(module.eval(), args)` captures the eval-mode graph; "
             f"{_SPEED}. {_DIGITS}{extra} {EXPORT_DOCS}"

@@ -133,7 +133,8 @@ def _autocast_callers(context: Context) -> list[str]:
     """Other files that use autocast and mention this module: they may run the capture under it."""
     view, project = context.view, context.project
     module = view.module.rpartition(".")[2].encode()
-    return [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
+    found = [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
+    return sorted(found, key=lambda path: (path.rpartition("/")[0] != view.path.rpartition("/")[0], path))
 
 
 def _weigh_surroundings(capture: Capture) -> None:

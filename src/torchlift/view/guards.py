@@ -7,7 +7,9 @@ import re
 
 from torchlift.view.module import ModuleView
 
-_VERSION_WORD = re.compile(r"version|torch_?(?:ge|gt|le|lt|eq|\d)|is_torch_\w*\d", re.IGNORECASE)
+_VERSION_WORD = re.compile(
+    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
+)
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,6 +78,7 @@ class Spelling:
     imports: tuple[AddImport, ...] = ()
 
 
+_NAMES = re.compile(r"[A-Za-z_][\w.]*")
 # Fields that hold operators, contexts and plain values: nothing that anyone asks the parent of.
 _LEAF_FIELDS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "module", "asname"})
 
@@ -347,6 +349,7 @@ class ModuleView:
                 found.append(use)
         found.extend(self._import_uses(targets, translate))
         found.extend(self._attribute_uses(targets))
+        found.extend(self._quoted_uses(targets, words))
         for constant in self.scopes.strings:
             text = str(constant.value)
             target = longest_target(public_name(text), targets)
@@ -427,6 +430,27 @@ class ModuleView:
             target = longest_target(name, targets)
             if target is not None:
                 yield Use(target, name, "import", binding.node, Resolution(name, True, (), binding), binding.scope)
+
+    def _quoted_uses(self, targets: frozenset[str], words: frozenset[str]) -> Iterator[Use]:
+        """Names in annotations that are written in quotes."""
+        roots = {
+            binding.name
+            for binding in self._imports
+            if binding.imported is not None and not words.isdisjoint(binding.imported.split("."))
+        } | {binding.name for binding in self._imports if (binding.imported or "").partition(".")[0] == "torch"}
+        for constant, scope in self.scopes.quoted if roots else ():
+            for name in _NAMES.findall(str(constant.value)):
+                root, _, rest = name.partition(".")
+                if root not in roots or (rest and words.isdisjoint(rest.split("."))):
+                    continue
+                owner = scope.lookup(root)
+                binding = owner.bindings[root][0] if owner is not None else None
+                imported = self.absolute(binding.imported) if binding is not None and binding.imported else None
+                qualified = public_name(f"{imported}.{rest}" if rest else imported) if imported else ""
+                target = longest_target(qualified, targets)
+                if target is not None and self._in_annotation(constant):
+                    resolution = Resolution(qualified, True, (), binding)
+                    yield Use(target, qualified, "annotation", constant, resolution, scope)
 
     def _attribute_uses(self, targets: frozenset[str]) -> Iterator[Use]:
         """Reads of the attribute of a `*.name` target on any value: methods of values whose class nobody knows."""

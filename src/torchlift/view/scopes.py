@@ -6,6 +6,7 @@ Nothing is resolved here. The walk is iterative, so depth of nesting costs memor
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 from weakref import ref
@@ -150,6 +151,8 @@ _SKIPPED_FIELDS = frozenset(
         "is_async",
     ]
 )
+# What an annotation in quotes looks like: names, dots, brackets; one capital letter keeps most other strings out.
+_ANNOTATION = re.compile(r"(?=.*[A-Z])[A-Za-z_][\w.]*(?:\s*[\[\],|]\s*[\w.]*)*")
 _child_fields: dict[type, tuple[str, ...]] = {}
 
 
@@ -166,6 +169,7 @@ class ScopeTree:
         module: the outermost scope.
         chains: dotted names by their root name.
         strings: string constants that mention `torch.` or `PYTORCH_`, for patch targets, environment keys and the like.
+        quoted: string constants that may be annotations in quotes, with the scope they stand in.
         stars: modules named in `from m import *`, as written.
         scope_of: scope opened by a module, class, function, lambda or comprehension node.
     """
@@ -174,6 +178,7 @@ class ScopeTree:
         self.module = Scope("module", tree, None)
         self.chains: dict[str, list[Chain]] = {}
         self.strings: list[ast.Constant] = []
+        self.quoted: list[tuple[ast.Constant, Scope]] = []
         self.stars: list[str] = []
         self.scope_of: dict[ast.AST, Scope] = {tree: self.module}
         self._stack: list[tuple[ast.AST, Scope]] = [(statement, self.module) for statement in reversed(tree.body)]
@@ -254,8 +259,12 @@ class ScopeTree:
 
     def _constant(self, node: ast.Constant, scope: Scope) -> None:
         value = node.value
-        if value.__class__ is str and ("torch." in value or "PYTORCH_" in value) and len(value) < 200:
+        if value.__class__ is not str:
+            return
+        if ("torch." in value or "PYTORCH_" in value) and len(value) < 200:
             self.strings.append(node)
+        if 2 < len(value) < 120 and _ANNOTATION.fullmatch(value):
+            self.quoted.append((node, scope))
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
         for target in node.targets:
