@@ -238,7 +238,7 @@ def test_packages_are_found_in_every_kind_of_import_and_known_ones_are_left_out(
 )
 def test_a_switch_stays_as_long_as_something_runs_torchscript(code: str, runs: bool, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"import torch\n\n{code}\n")
-    assert (runtime_uses.first_runtime_use(Project(tmp_path, ["a.py"])) == "a.py:3") is runs
+    assert (runtime_uses.first_runtime_use(Project(tmp_path, ["a.py"]), "a.py") == "a.py:3") is runs
 
 
 def test_a_switch_in_an_installable_package_needs_review(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ class Site:
         ranks: for `save` of a trace, the rank of each example input (None where unknown), if their number is known.
         moved: for `save`, whether the writer's file moves modules or tensors to other devices.
         extra_files: whether it writes or reads extra files.
+        scripted: for `save`, whether the value surely comes from `torch.jit.script` in the same file.
     """
 
     role: Literal["save", "load", "other"]
@@ -49,6 +50,7 @@ class Site:
     ranks: tuple[int | None, ...] | None = None
     moved: bool = False
     extra_files: bool = False
+    scripted: bool = False
 
 
 def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
@@ -162,7 +164,14 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
     sites: list[tuple[Site, str | None]] = []
     handled: set[ast.Call] = set()
 
-    def add(role: Literal["save", "load", "other"], call: ast.Call, path: ast.expr, life_of: ast.Call | None) -> None:
+    def add(
+        role: Literal["save", "load", "other"],
+        call: ast.Call,
+        path: ast.expr,
+        life_of: ast.Call | None,
+        *,
+        scripted: bool = False,
+    ) -> None:
         traced = life_of is not None
         ranks: tuple[int | None, ...] | None = None
         if life_of is not None and len(life_of.args) > 1:
@@ -174,11 +183,11 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
         if key is None:
             resolution = view.resolve(path)
             deferred = resolution.name if resolution is not None and resolution.certain else None
-        if key is not None or deferred is not None:
+        if key is not None or deferred is not None or role == "load":
             literal = isinstance(path, ast.Constant)
             constant = deferred or _constant_name(view, path, None)
             extra = any(keyword.arg == "_extra_files" for keyword in call.keywords)
-            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved, extra)
+            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved, extra, scripted)
             sites.append((site, deferred))
 
     for use in view.uses(frozenset(_LOADERS)):
@@ -192,7 +201,8 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             for save in follow(view, use.call).saves:
                 if save.call not in handled:
                     handled.add(save.call)
-                    add("save", save.call, save.path, use.call if maker == "torch.jit.trace" else None)
+                    traced = use.call if maker == "torch.jit.trace" else None
+                    add("save", save.call, save.path, traced, scripted=maker == "torch.jit.script")
     for use in view.uses(frozenset({"torch.jit.save"})):
         path = _path_argument(use.call, 1) if use.call is not None else None
         if use.call is not None and use.call not in handled and path is not None:
@@ -249,6 +259,8 @@ class Artifact:
         constants: definitions of the constants that sites use as the path: file, span of the literal, its text.
         strangers: `path:line` of mentions that are not among those places and not in documents.
         documents: mentions in documents.
+        unknown_readers: `path:line` of loads of TorchScript whose path is not known.
+        looked_for: whether the project looks for files by the suffix of this one, so that it has to stay.
         buffer: whether it is a buffer in memory that nothing else gets hold of.
     """
 
@@ -259,6 +271,8 @@ class Artifact:
     constants: tuple[tuple[str, Span, str], ...] = ()
     strangers: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    unknown_readers: tuple[str, ...] = ()
+    looked_for: bool = False
     buffer: bool = False
 
     @property
@@ -285,6 +299,9 @@ class Artifact:
         """Why its sites cannot safely change together, a clause; None if they can."""
         if self.key is None or not (self._is_file or self.buffer):
             return "the path is not a constant, so it is not known who else reads or writes the file"
+        if self.others:
+            path, site = self.others[0]
+            return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
         if not self.readers:
             return (
                 f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
@@ -293,9 +310,10 @@ class Artifact:
             return f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
         if self.strangers:
             return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
-        if self.others:
-            path, site = self.others[0]
-            return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
+        if self.unknown_readers:
+            return (
+                f"{self.unknown_readers[0]} loads TorchScript from a path that is not known, and may mean {self.title}"
+            )
         return None
 
     def new_suffix(self, view: ModuleView, node: ast.expr) -> tuple[tuple[Rewrite, ...], tuple[Elsewhere, ...]]:
@@ -305,7 +323,11 @@ class Artifact:
         """
         places = [*self.writers, *self.readers]
         spelled = {path for path, _, _ in self.constants}
-        if self.obstacle() or not all(site.literal or (site.constant and spelled) for _, site in places):
+        if (
+            self.looked_for
+            or self.obstacle()
+            or not all(site.literal or (site.constant and spelled) for _, site in places)
+        ):
             return (), ()
         literals = list(self.constants)
         if isinstance(node, ast.Constant):
@@ -360,6 +382,32 @@ def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifac
         constants,
         tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
         tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
+        _unknown_readers(project),
+        _looked_for(project, posixpath.splitext(name)[1]),
+    )
+
+
+def _unknown_readers(project: Project) -> tuple[str, ...]:
+    """Loads of TorchScript that may open any file: their path comes from elsewhere."""
+    found = []
+    for path, records in sorted(project.records(COLLECTOR).items()):
+        written = {site.key for site, _ in records if site.role == "save"}
+        for site, deferred in records:
+            key = site.key or _deferred_key(project, deferred, path) or ""
+            if site.role == "load" and not key.startswith("file ") and key not in written:
+                found.append(f"{path}:{site.line}")
+    return tuple(found)
+
+
+def _looked_for(project: Project, suffix: str) -> bool:
+    """Whether anything in the project looks for files by a suffix: a glob, a comparison, a rule of a build."""
+    if not suffix:
+        return False
+    words = (f"*{suffix}", f'"{suffix}"', f"'{suffix}'", f'"{suffix[1:]}"', f"'{suffix[1:]}'")
+    return any(
+        not place.rpartition(":")[0].endswith(_DOCUMENTS)
+        for places in project.places(words).values()
+        for place in places
     )
 
 

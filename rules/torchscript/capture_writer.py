@@ -115,6 +115,7 @@ class Given:
         dropped: arguments that go, by position or keyword.
         module_keyword: the module's expression, where it is passed by the keyword `func`.
         before: statements to put in front: classes that the new module is made of.
+        inputs_first: whether the inputs are written, and so evaluated, before the module.
     """
 
     module: Template | None
@@ -122,6 +123,7 @@ class Given:
     dropped: tuple[int | str, ...] = ()
     module_keyword: ast.expr | None = None
     before: tuple[str, ...] = ()
+    inputs_first: bool = False
 
 
 def write_capture(capture: Capture, given: Given, arguments: ExportArguments) -> None:
@@ -195,8 +197,10 @@ def _arguments(capture: Capture, given: Given, arguments: ExportArguments) -> _C
         if given.inputs is not None:
             dropped.append(given.inputs)
         added.append(("args", arguments.args))
+    if given.inputs_first:
+        added.reverse()
     if arguments.kwargs is not None:
-        added.append(("kwargs", arguments.kwargs))
+        added.insert(0 if given.inputs_first else len(added), ("kwargs", arguments.kwargs))
     added.append(("dynamic_shapes", arguments.shapes))
     if capture.context.settings.min_torch < _NON_STRICT_BY_DEFAULT:
         added.append(("strict", Template("False")))

@@ -77,6 +77,20 @@ def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedM
             module.evaluated = _chain_mode(binding.value)
         for read, _ in view.reads_of(binding):
             _read_use(view, read, capture, inside, module, follows_eval=depth == 0)
+        if depth == 0 and any(_switched_elsewhere(view, read, capture) for read, _ in view.reads_of(binding)):
+            module.evaluated = False
+
+
+def _switched_elsewhere(view: ModuleView, read: ast.Name, capture: ast.stmt) -> bool:
+    """Whether a function, which may run at any time, switches the mode of the module or hands it on."""
+    if view.function_of(read) is view.function_of(capture) and not any(
+        isinstance(ancestor, ast.Lambda) for ancestor in view.ancestors(read)
+    ):
+        return False
+    parent = view.parent(read)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr not in HARMLESS_METHODS
+    return not (isinstance(parent, ast.Call) and parent.func is read)
 
 
 def _variables(view: ModuleView, node: ast.expr) -> list[Binding]:

@@ -7,6 +7,7 @@ would turn all parameters into nameless constants (measured on torch 2.13.0: `st
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from torchlift.finding import Template
@@ -65,7 +66,25 @@ def read_entry(view: ModuleView, node: ast.expr, at: ast.Call, project: Project,
     if isinstance(node, ast.Attribute) and node.attr == "forward":
         facts = read_captured_module(view, node.value, at, project)
         return Entry(Template("$module", (("module", view.span(node.value)),)), facts)
+    _check_module(view, node, project)
     return Entry(None, read_captured_module(view, node, at, project))
+
+
+def _check_module(view: ModuleView, node: ast.expr, project: Project) -> None:
+    """Refuse what is surely no module: `torch.export.export` raises ValueError on it."""
+    wrap = "`torch.export` takes a module, so call it from the `forward` of one that holds every module it uses"
+    resolution = view.resolve(node.func if isinstance(node, ast.Call) else node)
+    name = resolution.name if resolution is not None and resolution.certain else ""
+    if isinstance(node, ast.Call):
+        if name == "functools.partial":
+            raise CannotExport(f"it traces a `functools.partial`; {wrap}")
+        return
+    if name.startswith("torch.") and name.rpartition(".")[2].islower():
+        raise CannotExport(f"it traces the function `{name}`; {wrap}")
+    if isinstance(node, ast.Attribute):
+        defined = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
+        if any(defined.search(project.data(path)) for path in project.files_holding(f"def {node.attr}")):
+            raise CannotExport(f"it traces the method `{node.attr}`; {wrap}")
 
 
 def _function(view: ModuleView, node: ast.expr, project: Project) -> tuple[ModuleView, ast.FunctionDef] | None:

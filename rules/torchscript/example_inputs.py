@@ -47,6 +47,7 @@ class ExampleInputs:
         tensors: one entry per positional argument of `forward`, as far as known.
         repeated: indexes of inputs that are the same object as an earlier one.
         keys: for `keywords`, the names where the dict is written out.
+        multiplied: whether it is a display times a number: the same tensors several times.
     """
 
     node: ast.expr
@@ -54,6 +55,7 @@ class ExampleInputs:
     tensors: list[TensorInput] = field(default_factory=list)
     repeated: list[int] = field(default_factory=list)
     keys: tuple[str, ...] | None = None
+    multiplied: bool = False
 
     @property
     def count(self) -> int:
@@ -83,6 +85,9 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
     inputs = ExampleInputs(node)
     display: ast.expr = node
     value = _value(view, node)
+    for repeated in (node, value):
+        if isinstance(repeated, ast.BinOp) and isinstance(repeated.op, ast.Mult):
+            inputs.multiplied = isinstance(repeated.left, (ast.Tuple, ast.List))
     if isinstance(node, ast.Name) and isinstance(value, (ast.Tuple, ast.List)) and _unchanged(view, node):
         display, inputs.form = value, "tuple" if isinstance(value, ast.Tuple) else "list"
     elif isinstance(node, (ast.Tuple, ast.List)):
@@ -100,12 +105,7 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
     inputs.tensors = [
         TensorInput(element, sizes_of(view, element), _is_tensor(view, element)) for element in display.elts
     ]
-    roots: list[object] = []
-    for index, element in enumerate(display.elts):
-        root = _identity(view, element)
-        if root is not None and root in roots:
-            inputs.repeated.append(index)
-        roots.append(root)
+    inputs.repeated = _repeated(view, display.elts)
     return inputs
 
 
@@ -117,10 +117,23 @@ def read_keyword_inputs(view: ModuleView, node: ast.expr) -> ExampleInputs:
         keys = [key.value for key in display.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
         if len(keys) == len(display.keys):
             inputs.keys = tuple(keys)
+            inputs.repeated = _repeated(view, display.values)
             inputs.tensors = [
                 TensorInput(value, sizes_of(view, value), _is_tensor(view, value)) for value in display.values
             ]
     return inputs
+
+
+def _repeated(view: ModuleView, elements: list[ast.expr]) -> list[int]:
+    """Indexes of elements that may be the same object as an earlier one."""
+    roots: list[object] = []
+    found = []
+    for index, element in enumerate(elements):
+        root = _identity(view, element)
+        if root is not None and root in roots:
+            found.append(index)
+        roots.append(root)
+    return found
 
 
 def _passed_whole(view: ModuleView, node: ast.expr, calls: tuple[ast.Call, ...]) -> bool:

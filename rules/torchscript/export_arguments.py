@@ -36,6 +36,9 @@ _TENSOR_ATTRIBUTES = frozenset(
 )
 
 
+_TWICE = "the example inputs hold the same tensor twice, which export would merge into one input"
+
+
 class CannotExport(Exception):
     """Why no export call can be written; the message is a clause."""
 
@@ -120,7 +123,7 @@ class ArgumentBuilder:
 
     def _variable(self, inputs: ExampleInputs) -> None:
         if inputs.repeated:
-            raise CannotExport("the example inputs hold the same tensor twice, which export would merge into one input")
+            raise CannotExport(_TWICE)
         self.parts.append(("inputs", self.view.span(inputs.node)))
         holes = [f"$inputs[{index}]" for index in range(inputs.count)]
         whole = "$inputs" if inputs.form == "tuple" else "tuple($inputs)"
@@ -134,6 +137,8 @@ class ArgumentBuilder:
 
     def _unknown(self, inputs: ExampleInputs) -> None:
         """One tensor, a dict, or several inputs in a tuple or list: `torch.jit.trace` tells them apart when it runs."""
+        if inputs.multiplied:
+            raise CannotExport(_TWICE)
         text = self.view.text(inputs.node)
         name = self._fresh("example_inputs")
         if isinstance(inputs.node, (ast.Tuple, ast.List)):
@@ -152,6 +157,8 @@ class ArgumentBuilder:
         )
 
     def _keywords(self, inputs: ExampleInputs) -> None:
+        if inputs.repeated:
+            raise CannotExport(_TWICE)
         self.parts.append(("inputs", self.view.span(inputs.node)))
         self.result.kwargs = Template("$inputs", tuple(self.parts))
         if inputs.keys is not None and all(self._rank(tensor) is not None for tensor in inputs.tensors):

@@ -38,6 +38,11 @@ _VALUES = frozenset(
 )
 
 
+# Methods and functions that give their result other dimensions than their argument has.
+_RESHAPING = frozenset(
+    """sum mean amax amin norm transpose permute unsqueeze squeeze reshape view flatten t matmul mm bmm outer ger
+    max_pool2d avg_pool2d adaptive_avg_pool2d stack""".split()
+)
 _CALLS = {
     "item": "which takes a number out of a tensor: a trace has it baked in, and export fails where the number matters",
     "tolist": "which takes numbers out of a tensor: a trace has them baked in, and export fails",
@@ -91,6 +96,7 @@ class ForwardBody:
         self.fresh: set[str] = set()
         self.modules: set[str] = set()
         self.shapes: set[str] = set()
+        self.reshaped: set[str] = set()
 
     def block(self, statements: list[ast.stmt]) -> None:
         """Read statements in order."""
@@ -113,6 +119,17 @@ class ForwardBody:
                     self.expression(element)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assignment(target, value)
+            case ast.AugAssign(target=ast.Attribute() | ast.Subscript() as target):
+                owner.doubt(
+                    node,
+                    f"`forward` changes `{ast.unparse(target)}`, and export freezes such state unless it is a buffer that "
+                    "is changed in place",
+                )
+            case ast.With(items=items):
+                shown = ", ".join(f"`{ast.unparse(item.context_expr)}`" for item in items)
+                owner.doubt(
+                    node, f"`forward` works under {shown}, which a trace leaves out of its graph and export may keep"
+                )
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 if target.id not in self.fresh:
                     owner.doubt(node, "`forward` changes a tensor in place that others may see")
@@ -150,6 +167,7 @@ class ForwardBody:
         for name in names:
             assert isinstance(name, ast.Name)
             (self.shapes.add if shape else self.shapes.discard)(name.id)
+            (self.reshaped.add if self._ties(value) else self.reshaped.discard)(name.id)
             (self.fresh.add if fresh and len(names) == 1 else self.fresh.discard)(name.id)
             self.inputs.discard(name.id)
 
@@ -194,7 +212,7 @@ class ForwardBody:
     def _gives_tensor(self, node: ast.expr) -> bool:
         if isinstance(node, ast.UnaryOp):
             return self._gives_tensor(node.operand)
-        if isinstance(node, (ast.Name, ast.Call, ast.BinOp)):
+        if isinstance(node, (ast.Name, ast.Call, ast.BinOp, ast.Subscript)):
             return not self._is_shape(node)
         return False
 
@@ -264,6 +282,10 @@ class ForwardBody:
                     and ast.dump(node.left) != ast.dump(node.right)
                 ):
                     owner.doubt(node, "`forward` combines two inputs, whose sizes export ties together")
+                elif self._ties(node.left) or self._ties(node.right):
+                    owner.doubt(
+                        node, "`forward` combines tensors of different shapes, whose sizes export may tie together"
+                    )
             case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
                 self.expression(node.operand)
             case ast.Tuple() | ast.List():
@@ -279,16 +301,39 @@ class ForwardBody:
             case ast.IfExp(test=test) if self._is_fixed(test):
                 self.expression(node.body)
                 self.expression(node.orelse)
+            case ast.IfExp(test=test):
+                owner.doubt(node, branch_doubt(test))
             case _:
                 owner.doubt(node, "`forward` holds an expression that was not read")
 
     def _is_input(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id in self.inputs
 
+    def _ties(self, node: ast.expr) -> bool:
+        """Whether a value has sizes of its own, which broadcasting against it may tie to those of the example."""
+        match node:
+            case ast.Name():
+                return node.id in self.reshaped
+            case ast.Attribute(attr="T" | "mT"):
+                return True
+            case ast.Attribute():
+                attribute = self_attribute(node)
+                return attribute in self.owner.plain and attribute not in self.owner.fixed
+            case ast.Subscript(value=value):
+                return not self._is_shape(value)
+            case ast.UnaryOp():
+                return self._ties(node.operand)
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _RESHAPING:
+                plain = all(keyword.arg == "keepdim" for keyword in node.keywords)
+                on_torch = self.view.resolve(node.func) is not None
+                return len(node.args) > (1 if on_torch else 0) or not plain
+            case _:
+                return False
+
     def _index(self, node: ast.expr) -> None:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
-        if isinstance(parts[0], ast.Slice) and (parts[0].lower or parts[0].upper or parts[0].step):
-            self.owner.doubt(node, "`forward` cuts the first dimension, whose size export ties to the cut")
+        if any(isinstance(part, ast.Slice) and (part.lower or part.upper or part.step) for part in parts):
+            self.owner.doubt(node, "`forward` cuts a dimension, whose size export ties to the cut")
         for part in parts:
             bounds = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
             for bound in bounds:
@@ -348,8 +393,8 @@ class ForwardBody:
             return
         if isinstance(function, ast.Attribute) and function.attr in PURE_METHODS and resolution is None:
             self.expression(function.value)
-            if function.attr == "contiguous" and self._is_input(function.value):
-                owner.doubt(node, "`forward` calls `contiguous()` on its input, which export leaves out")
+            if function.attr == "contiguous":
+                owner.doubt(node, "`forward` calls `contiguous()`, which export settles by the strides of the example")
             if function.attr in {"view", "reshape"}:
                 self._reshape(node, node.args)
             return

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.uses_everywhere import uses_everywhere
 from torchlift.view import Binding, ModuleView
 
 # What `torch.jit.ScriptFunction` offers and a Python function does not.
@@ -44,24 +45,10 @@ class FunctionUses:
 def read_uses(view: ModuleView, binding: Binding, project: Project) -> FunctionUses:
     """Everything the project does with the function that `binding` binds in `view`."""
     uses = FunctionUses()
-    for read, _ in view.reads_of(binding):
-        _read_use(uses, view, read)
-    if binding.scope.kind != "module":
-        return uses
-    if not view.module:
-        uses.doubts.append(f"the uses of `{binding.name}` in other files were not looked for")
-        return uses
-    elsewhere = project.uses_elsewhere(view, binding.name)
-    if elsewhere is None:
-        uses.doubts.append(f"more files mention `{binding.name}` than were looked at")
-        return uses
-    for other, use in elsewhere:
-        if isinstance(use.node, ast.alias) or use.kind in {"import", "string", "annotation"}:
-            imported = use.resolution.binding if use.resolution is not None else None
-            if imported is not None and imported.scope.kind == "module" and project.may_be_imported(other, imported):
-                uses.doubts.append(f"{other.path} offers `{binding.name}` to further files, which were not looked at")
-            continue
-        _read_use(uses, other, use.node)
+    found, unknown = uses_everywhere(view, binding, project)
+    for home, node in found:
+        _read_use(uses, home, node)
+    uses.doubts += unknown
     return uses
 
 

@@ -23,17 +23,30 @@ _COMPILING = frozenset(
 )
 
 
-def scripting_flag(view: ModuleView) -> Flag:
-    """`is_scripting()` as every world but TorchScript sees it: False."""
+_STATE = "torch._C._get_tracing_state"
+
+
+def absent(view: ModuleView, names: frozenset[str]) -> Flag:
+    """The functions of these qualified names as they answer where their compiler does not run: False, and for the tracer's
+    state None, which is as good as False for a condition."""
 
     def value(node: ast.expr) -> bool | None:
-        if isinstance(node, ast.Call) and not node.args and not node.keywords:
-            resolution = view.resolve(node.func)
-            if resolution is not None and resolution.certain and resolution.name == "torch.jit.is_scripting":
-                return False
-        return None
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_none(node.comparators[0]):
+            if _asked(view, node.left) == _STATE in names and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+                return isinstance(node.ops[0], ast.Is)
+            return None
+        return False if _asked(view, node) in names else None
 
     return value
+
+
+def _asked(view: ModuleView, node: ast.expr) -> str | None:
+    """Qualified name of the function that a call without arguments surely calls."""
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        resolution = view.resolve(node.func)
+        if resolution is not None and resolution.certain:
+            return resolution.name
+    return None
 
 
 def world(*, scripting: bool = False, tracing: bool = False, compiling: bool = False) -> Flag:
@@ -93,7 +106,7 @@ class Settled:
         constant: its truth; None if other parts decide.
         drops: operands of `and` and `or` that no longer matter; empty if `constant` is known.
         quiet: whether nothing that would not be evaluated any more has an effect.
-        same_value: whether dropping the operands keeps the value of the condition and not only its truth.
+        same_value: whether the condition keeps its value and not only its truth.
     """
 
     constant: bool | None
@@ -119,7 +132,8 @@ def settle(test: ast.expr, flag: Flag) -> Settled:
     for index, part in enumerate(parts):
         if part.constant is absorbing:
             before = [value for value, other in zip(test.values[:index], parts, strict=False) if other.constant is None]
-            return Settled(absorbing, quiet=quiet and all(map(_has_no_effect, before)))
+            same_value = all(other.same_value for other in parts[: index + 1]) and all(map(_is_bool, before))
+            return Settled(absorbing, quiet=quiet and all(map(_has_no_effect, before)), same_value=same_value)
     if all(part.constant is not None for part in parts):
         return Settled(not absorbing, quiet=quiet)
     neutral = tuple(value for value, part in zip(test.values, parts, strict=True) if part.constant is not None)

@@ -1,4 +1,4 @@
-"""Takes `torch.jit.is_scripting()` out of a condition, now that it is False wherever the code runs."""
+"""Takes a question about a compiler out of a condition, now that the answer is known wherever the code runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, DropOperand, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.rules.torchscript.annotated_values import takes_any
-from torchlift.rules.torchscript.hint_conditions import is_truth, scripting_flag, settle
+from torchlift.rules.torchscript.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
 
 
@@ -15,18 +15,21 @@ class CannotFold(Exception):
     """A condition that keeps its question; the message is a clause that says why."""
 
 
-def without_scripting(view: ModuleView, test: ast.expr, owner: ast.AST | None) -> tuple[Rewrite, ...]:
+def without_question(
+    view: ModuleView, test: ast.expr, owner: ast.AST | None, flag: Flag
+) -> tuple[Rewrite, ...]:
     """Rewrites after which the condition no longer asks, and everything else is as it was.
 
     Args:
         view: the file.
         test: the whole condition.
         owner: what it is the condition of.
+        flag: the answers.
 
     Raises:
         CannotFold: there are none.
     """
-    settled = settle(test, scripting_flag(view))
+    settled = settle(test, flag)
     if not settled.quiet:
         raise CannotFold("the condition evaluates something else before, which may have an effect")
     if settled.constant is None:
@@ -36,6 +39,8 @@ def without_scripting(view: ModuleView, test: ast.expr, owner: ast.AST | None) -
             raise CannotFold("the value of the condition would be that of its other part, which may be no bool")
         return tuple(DropOperand(view.span(operand)) for operand in settled.drops)
     if not is_truth(owner, test):
+        if not settled.same_value:
+            raise CannotFold("the value of the condition may be that of its first part, which may be no bool")
         return (ReplaceExpression(view.span(test), Template(str(settled.constant))),)
     if isinstance(owner, ast.If):
         return _unwrapped(view, owner, settled.constant)

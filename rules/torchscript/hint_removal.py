@@ -17,7 +17,7 @@ class Removal:
     Attributes:
         safety: of removing the hint: `MANUAL` while something in the project still compiles.
         reason: a sentence about what stands against it; None if nothing does.
-        place: `path:line` of what still compiles, if anything.
+        place: what still compiles, as `path:line` and the number of other places, if anything.
     """
 
     safety: Safety
@@ -43,9 +43,9 @@ def removal(context: Context, *, tracing: bool = False) -> Removal:
 
 
 def _removal(context: Context, tracing: bool) -> Removal:
-    project = context.project
-    scripts = first_use(project, tracing=False)
-    place = scripts or (first_use(project, tracing=True) if tracing else first_compilation(project))
+    project, near = context.project, context.view.path
+    scripts = first_use(project, near, tracing=False)
+    place = scripts or (first_use(project, near, tracing=True) if tracing else first_compilation(project, near))
     if place is not None:
         what = (
             "scripts"
@@ -55,7 +55,7 @@ def _removal(context: Context, tracing: bool) -> Removal:
             else "traces, which compiles functions and methods marked for it"
         )
         return Removal(Safety.MANUAL, f"It has to stay as long as {place} {what}; migrate that first.", place)
-    watch = first_watch(project)
+    watch = first_watch(project, near)
     if watch is not None:
         return Removal(
             Safety.UNSAFE, f"Needs review: {watch} patches a hint like this, names one, or reads the mark it leaves."

@@ -30,6 +30,10 @@ def facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tupl
     found = _class_of(view, call.func, project)
     if found is None:
         if resolution is not None and resolution.name.startswith("torch.jit."):
+            if resolution.name == "torch.jit.trace":
+                return ClassFacts(
+                    doubts=[Doubt("a part of it is traced, which only newer releases export (2.13 does)")]
+                )
             return ClassFacts(
                 doubts=[Doubt(f"`{resolution.name}` makes part of it, which export rejects", Safety.MANUAL)]
             )

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
 from torchlift.project import Project
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.foreign_packages import foreign_packages
+from torchlift.rules.torchscript.installable import packaging_of
+from torchlift.rules.torchscript.nearest_place import Place, nearest
 from torchlift.rules.torchscript.scripting_uses import first_expectation
-
-_PACKAGED = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
-_MAYBE_PACKAGED = frozenset({"pyproject.toml", "setup.cfg"})
-_SURELY_PACKAGED = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
-
-# Folders at the top of a repository that are not installed with it.
-_NOT_INSTALLED = frozenset(
-    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test tests tools tutorials".split()
-)
 
 # Packages with a call that scripts the modules it is given.
 _SCRIPTING_PACKAGES = frozenset(
@@ -47,42 +36,23 @@ def _outside_compiler(project: Project, path: str, tracing: bool, expecting: boo
     use = "trace or script" if tracing else "script"
     expected = not expecting or first_expectation(project) is not None
     if expected:
-        packaging = _packaging(project.root, path)
+        packaging = packaging_of(project.root, path)
         if packaging is not None:
             return f"{packaging} makes this code installable, and whoever uses it may {use} it"
         versioned = _versioned(project, path)
         if versioned is not None:
             return f"{versioned} gives the package a version, and whoever uses it may {use} it"
     for word in ("jit.script", *(("jit.trace",) if tracing else ())):
-        places = project.mentions(word, skip=project.files)
-        if places:
-            return f"{places[0]} mentions `{word}`"
+        place = nearest(map(_place, project.mentions(word, skip=project.files)), path)
+        if place is not None:
+            return f"{place} mentions `{word}`"
     packages = sorted(_SCRIPTING_PACKAGES.intersection(foreign_packages(project))) if expected else []
     return f"the project uses `{packages[0]}`, which can script the modules it is given" if packages else None
 
 
-def _packaging(root: Path, path: str) -> str | None:
-    """The file that makes the code at `path` installable."""
-    if path.partition("/")[0] in _NOT_INSTALLED:
-        return None
-    for folder in _folders(path):
-        place = root / folder if folder else root
-        try:
-            names = sorted(item.name for item in place.iterdir())
-        except OSError:
-            continue
-        for name in names:
-            shown = f"{folder}/{name}" if folder else name
-            if name in _SURELY_PACKAGED or name.endswith((".dist-info", ".egg-info")):
-                return shown
-            if name in _MAYBE_PACKAGED:
-                try:
-                    text = (place / name).read_text(encoding="utf-8", errors="replace")
-                except OSError:
-                    continue
-                if _PACKAGED.search(text):
-                    return shown
-    return None
+def _place(mention: str) -> Place:
+    path, _, line = mention.rpartition(":")
+    return path, int(line)
 
 
 def _versioned(project: Project, path: str) -> str | None:
@@ -98,12 +68,3 @@ def _versioned(project: Project, path: str) -> str | None:
         return init if b"__version__" in project.data(init) else None
     except OSError:
         return None
-
-
-def _folders(path: str) -> Iterator[str]:
-    """Folders around a file, from the inside out; the root is empty."""
-    folder = path.rpartition("/")[0]
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]
-    yield ""

@@ -6,7 +6,8 @@ import ast
 
 from torchlift.project import Collector, Project
 from torchlift.rules.torchscript.c_bindings import bindings
-from torchlift.rules.torchscript.scripting_uses import first_use
+from torchlift.rules.torchscript.nearest_place import nearest
+from torchlift.rules.torchscript.scripting_uses import uses
 from torchlift.view import ModuleView
 
 _LOADING = frozenset(
@@ -47,11 +48,6 @@ COLLECTOR = Collector(
 )
 
 
-def first_runtime_use(project: Project) -> str | None:
-    """`path:line` of the first place in the project that scripts, traces or loads TorchScript code."""
-    place = first_use(project, tracing=True)
-    if place is not None:
-        return place
-    for path, line in sorted(project.records(COLLECTOR).items()):
-        return f"{path}:{line}"
-    return None
+def first_runtime_use(project: Project, near: str) -> str | None:
+    """The place in the project, nearest to the file `near`, that scripts, traces or loads TorchScript code."""
+    return nearest((*uses(project, tracing=True), *project.records(COLLECTOR).items()), near)

@@ -9,6 +9,7 @@ from torchlift.project import Project
 from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute
 from torchlift.rules.torchscript.scripted_function import read_function
 from torchlift.rules.torchscript.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
+from torchlift.rules.torchscript.uses_everywhere import uses_everywhere
 from torchlift.rules.torchscript.value_life import follow
 from torchlift.view import Binding, ModuleView
 
@@ -203,21 +204,10 @@ def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: Sc
     if binding is None:
         facts.doubts.append(f"the uses of `{node.name}` were not found")
         return
-    for read, _ in view.reads_of(binding):
-        _read_use(view, node.name, read, project, facts)
-    if binding.scope.kind != "module":
-        return
-    elsewhere = project.uses_elsewhere(view, node.name) if view.module else None
-    if elsewhere is None:
-        facts.doubts.append(f"more files mention `{node.name}` than were looked at")
-        return
-    for other, use in elsewhere:
-        if isinstance(use.node, ast.alias) or use.kind in {"import", "string", "annotation"}:
-            imported = use.resolution.binding if use.resolution is not None else None
-            if imported is not None and imported.scope.kind == "module" and project.may_be_imported(other, imported):
-                facts.doubts.append(f"{other.path} offers `{node.name}` to further files, which were not looked at")
-            continue
-        _read_use(other, node.name, use.node, project, facts)
+    found, unknown = uses_everywhere(view, binding, project)
+    for home, read in found:
+        _read_use(home, node.name, read, project, facts)
+    facts.doubts += unknown
 
 
 def _read_use(view: ModuleView, name: str, read: ast.expr, project: Project, facts: ScriptClass) -> None:

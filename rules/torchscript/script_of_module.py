@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torchlift.finding import (
     DeleteStatement,
@@ -23,26 +22,25 @@ from torchlift.rules.torchscript.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captured_module import read_captured_module
 from torchlift.rules.torchscript.deprecation import EXPORT_DOCS
-from torchlift.rules.torchscript.enclosing_test import enclosing_test
+from torchlift.rules.torchscript.enclosing_test import enclosing_test, is_test_file
 from torchlift.rules.torchscript.example_inputs import ExampleInputs
 from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.export_draft import Draft, draft_export
 from torchlift.rules.torchscript.foreign_readers import foreign_readers
+from torchlift.rules.torchscript.kept_entry import kept_entry
 from torchlift.rules.torchscript.module_base import is_module_class
+from torchlift.rules.torchscript.one_line import one_line
 from torchlift.rules.torchscript.reasons import sentence
-from torchlift.rules.torchscript.scripted_module import Draft, ScriptedModule, draft_export, read_scripted_module
+from torchlift.rules.torchscript.script_module_class import SCRIPT_ONLY
+from torchlift.rules.torchscript.scripted_kind import MODULE_ATTRIBUTES
+from torchlift.rules.torchscript.scripted_module import ScriptedModule, read_scripted_module
 from torchlift.rules.torchscript.value_life import Obstacle, ValueLife, follow
-from torchlift.rules.torchscript.visible_inputs import visible_inputs
+from torchlift.rules.torchscript.visible_inputs import visible_calls, visible_inputs
 from torchlift.view import ModuleView, Use
 
-# What a scripted module offers and a plain one does not.
-_SCRIPT_ONLY = frozenset(
-    """save save_to_buffer _save_for_lite_interpreter _save_to_buffer_for_lite_interpreter graph inlined_graph code
-    code_with_constants graph_for get_debug_state define original_name _c forward_magic_method""".split()
-)
 _COPIES = frozenset({"to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_"})
 _TRAINS = frozenset({"train", "parameters", "named_parameters", "zero_grad", "requires_grad_"})
 _HINTS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.jit.Attribute"})
-_FUNCTION_NAMES = frozenset({"f", "fn", "func", "function", "method", "callable"})
 _IGNORED = frozenset({"optimize", "example_inputs"})
 
 
@@ -89,7 +87,10 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
     node = call.args[0]
     module = read_scripted_module(view, node, context.project)
     life = follow(view, _origin(view, call), context.project)
-    about = ModuleCall(use, context, call, node, module, life, draft_export(module))
+    if module.kind == "unknown" and _attributes_used(life) & MODULE_ATTRIBUTES:
+        module = replace(module, kind="module")
+    draft = draft_export(module, visible_calls(view, call, life))
+    about = ModuleCall(use, context, call, node, module, life, draft)
     if life.saves:
         return _saved(about)
     refusal = _unreadable(call)
@@ -99,8 +100,8 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
         return ModuleVerdict(_for_test(about, test))
     if life.form == "discarded":
         return ModuleVerdict(
-            f"The result is thrown away, so the call only checks that `{module.text}` can be scripted: delete it, or check "
-            f"its successor: `{about.draft.code}`."
+            f"The result is thrown away, so the call only checks that `{module.text}` can be scripted: delete it"
+            f"{_successor(about, 'check')}."
         )
     inspected, escaping = _sorted_obstacles(about)
     if inspected:
@@ -110,6 +111,8 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
     conditional = _conditional(about)
     if conditional is not None:
         return ModuleVerdict(conditional)
+    if isinstance(life.statement, ast.Assign) and isinstance(life.statement.targets[0], ast.Subscript):
+        return ModuleVerdict(kept_entry(view, life.statement.targets[0], about.node))
     if escaping:
         return ModuleVerdict(f"Not rewritten: the scripted value {sentence(escaping)} {_handed_on(about)}")
     if life.frozen:
@@ -147,7 +150,8 @@ def _dropped(about: ModuleCall) -> ModuleVerdict:
     if not isinstance(about.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
         return ModuleVerdict(f"The scripted value is only used in Python: drop the call. {_speed(about)}")
     used = _attributes_used(life)
-    subject = "it" if _is_function(about) else "its `forward`"
+    kind = about.module.kind
+    subject = "its `forward`" if kind == "module" else "it"
     reasons = [f"{subject} is ordinary Python from now on: it sees attributes that are changed later, and ints and floats "
                "that it is given are no longer converted"]  # fmt: skip
     reasons += _again(about, used)
@@ -160,33 +164,32 @@ def _dropped(about: ModuleCall) -> ModuleVerdict:
         rewrite = DeleteStatement(view.span(life.statement))
     trained = bool(used & {"train", "parameters", "named_parameters"})
     what = "trained and called" if trained else "called"
-    thing = "function" if _is_function(about) else "module"
-    fix = Fix(f"Use the {thing} itself", Safety.UNSAFE, (rewrite,))
-    review = f"Needs review: the value is only {what}, so the {thing} can take its place: {sentence(reasons)}"
+    thing = "what is scripted" if kind == "unknown" else f"the {kind}"
+    fix = Fix(
+        f"Use `{about.module.text}` itself" if kind == "unknown" else f"Use the {kind} itself",
+        Safety.UNSAFE,
+        (rewrite,),
+    )
+    review = f"Needs review: the value is only {what}, so {thing} can take its place: {sentence(reasons)}"
     return ModuleVerdict(f"{review} {_speed(about)}", fix)
-
-
-def _is_function(about: ModuleCall) -> bool:
-    """Whether it is a function or method that is scripted and no module, as far as names tell."""
-    node = about.node
-    if about.module.owner is not None or not isinstance(node, (ast.Attribute, ast.Name)):
-        return False
-    if isinstance(node, ast.Name):
-        return node.id in _FUNCTION_NAMES
-    pattern = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
-    project = about.context.project
-    return any(pattern.search(project.data(path)) for path in project.files_holding(f"def {node.attr}"))
 
 
 def _speed(about: ModuleCall) -> str:
     text = about.module.text
-    shown = text if text.isidentifier() else "module"
-    if _is_function(about):
-        return f"For speed use `torch.compile({text})`."
-    return (
-        f"For speed call `{shown}.compile()`, or use `torch.compile({shown})`, which puts `_orig_mod.` in front of the keys "
-        "of its state_dict."
-    )
+    if about.draft.plain:
+        return f"It takes {about.draft.plain} and stays plain Python, which `torch.compile` makes no faster."
+    match about.module.kind:
+        case "function":
+            return f"For speed use `torch.compile({text})`."
+        case "unknown":
+            return (
+                f"For speed use `torch.compile({text})`; if it is a module, `{text}.compile()` leaves the keys of its "
+                "state_dict as they are."
+            )
+    compiled = f"`torch.compile({text})`, which puts `_orig_mod.` in front of the keys of its state_dict"
+    if not isinstance(about.node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return f"For speed use {compiled}."
+    return f"For speed call `{text}.compile()`, or use {compiled}."
 
 
 def _attributes_used(life: ValueLife) -> set[str]:
@@ -225,9 +228,10 @@ def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
 def _hints(about: ModuleCall) -> Iterator[str]:
     """Clauses about code of the class that runs otherwise when it is not scripted."""
     if about.module.owner is None:
-        if _is_function(about):
-            return
-        yield f"the class of `{about.module.text}` is not visible, so its `forward` was not searched for `is_scripting()`"
+        if about.module.kind == "module":
+            yield f"the class of `{about.module.text}` is not visible, so its `forward` was not searched for `is_scripting()`"
+        elif about.module.kind == "unknown":
+            yield f"the code of `{about.module.text}` is not visible, so it was not searched for `is_scripting()`"
         return
     owner, definition = about.module.owner
     last = definition.end_lineno or definition.lineno
@@ -243,7 +247,11 @@ def _kept(about: ModuleCall) -> Iterator[str]:
     assert life.attribute is not None
     owner = next((a for a in about.view.ancestors(life.attribute) if isinstance(a, ast.ClassDef)), None)
     name = life.attribute.attr
-    if owner is not None and not _is_function(about) and is_module_class(about.view, owner, about.context.project):
+    if (
+        owner is not None
+        and about.module.kind != "function"
+        and is_module_class(about.view, owner, about.context.project)
+    ):
         yield (
             f"`self.{name}` is a scripted part of `{owner.name}`, and left as it is `torch.export.export` of the whole fails "
             "with a TypeError that names neither"
@@ -265,7 +273,7 @@ def _sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
     for obstacle in life.obstacles:
         place = life.place(obstacle.node)
         attribute = _attribute_at(life, obstacle)
-        if attribute is not None and attribute.attr in _SCRIPT_ONLY:
+        if attribute is not None and attribute.attr in SCRIPT_ONLY:
             inspected.append(f"is asked for `.{attribute.attr}` ({place})")
         elif attribute is not None or obstacle.node is life.attribute:
             continue  # the module has it too
@@ -283,16 +291,18 @@ def _conditional(about: ModuleCall) -> str | None:
     if isinstance(parent, ast.IfExp) and life.outer in (parent.body, parent.orelse):
         other = parent.orelse if life.outer is parent.body else parent.body
         return (
-            f"Scripting is an option here. Keep the other arm, `{_short(view, other)}`, and drop the option "
-            f"`{_short(view, parent.test)}`, or put `torch.compile({about.module.text})` in this one."
+            f"Scripting is an option here. Keep the other arm, `{one_line(view, other)}`, and drop the option "
+            f"`{one_line(view, parent.test)}`, or put `torch.compile({about.module.text})` in this one."
         )
     around = view.parent(life.statement)
     target = life.name or life.attribute
     same = target is not None and view.text(target) == view.text(about.node)
     if isinstance(around, ast.If) and same and around.body == [life.statement] and not around.orelse:
+        text = about.module.text
+        faster = f"call `{text}.compile()`" if about.module.kind == "module" else f"use `torch.compile({text})`"
         return (
-            f"Scripting is an option here, and `{about.module.text}` works without. Drop this branch with the option "
-            f"`{_short(view, around.test)}`, or call `{about.module.text}.compile()` in it."
+            f"Scripting is an option here, and `{text}` works without. Drop this branch with the option "
+            f"`{one_line(view, around.test)}`{'' if about.draft.plain else f', or {faster} in it'}."
         )
     if isinstance(around, ast.Try) and life.statement in around.body and around.handlers:
         return (
@@ -388,53 +398,92 @@ def _eval_first(about: ModuleCall) -> bool:
 
 
 def _saved_by_hand(about: ModuleCall, reason: str, artifacts: list[Artifact]) -> str:
-    path = _short(about.view, about.life.saves[0].path)
+    path = one_line(about.view, about.life.saves[0].path)
+    successor = "make it from that again" if about.draft.plain else "become `torch.export.load(path).module()` with it"
     readers = [
-        f"`torch.jit.load` at {place}:{site.line} has to become `torch.export.load(path).module()` with it"
+        f"`torch.jit.load` at {place}:{site.line} has to {successor}"
         for artifact in artifacts
         for place, site in artifact.readers[:2]
     ]
-    foreign = [f"{r.title} at {r.place}: {r.advice}" for r in foreign_readers(about.context.project)[:2]]
+    foreign = _foreign(about, artifacts) if not about.draft.plain else []
     return " ".join(
         [
-            f"Not rewritten: {reason}. To leave a file behind: `torch.export.save({about.draft.code}, {path})`.",
-            about.draft.remarks,
+            f"Not rewritten: {reason}. {_file_left(about, path)}",
             *([sentence(readers)] if readers else []),
-            *([f"Read elsewhere: {sentence(foreign)}"] if foreign else []),
+            *([f"Code that may read the file: {sentence(foreign)}"] if foreign else []),
             EXPORT_DOCS,
         ]
     )
+
+
+def _foreign(about: ModuleCall, artifacts: list[Artifact]) -> list[str]:
+    """Readers in other languages; nothing but this program knows a buffer, a path made up here, or a test's file."""
+    local = all(artifact.buffer or (artifact.key or "").startswith("local ") for artifact in artifacts)
+    if local or is_test_file(about.view.path):
+        return []
+    return [f"{r.title} at {r.place}: {r.advice}" for r in foreign_readers(about.context.project)[:2]]
+
+
+def _file_left(about: ModuleCall, path: str) -> str:
+    """How to leave a file behind."""
+    draft = about.draft
+    if draft.plain:
+        return (
+            f"It takes {draft.plain}, and `torch.export` captures tensors: keep it as Python code, and save what it is made "
+            "from (`torch.save` of its vocabulary or `state_dict()`) in the place of the program."
+        )
+    entry = {
+        "module": "",
+        "function": " A function has to stand in the `forward` of a module first.",
+        "unknown": " If it is a function, it has to stand in the `forward` of a module first.",
+    }[about.module.kind]
+    return f"To leave a file behind: `torch.export.save({draft.code}, {path})`.{entry} {draft.remarks}"
 
 
 # Texts
 
 
 def _both_ways(about: ModuleCall) -> str:
-    if _is_function(about):
+    draft = about.draft
+    if about.module.kind == "function" or draft.plain:
         return _speed(about)
-    return f"{_speed(about)} To leave Python: `{about.draft.code}`. {about.draft.remarks} {EXPORT_DOCS}"
+    leave = "To leave Python" if about.module.kind == "module" else "To leave Python, if it is a module"
+    return f"{_speed(about)} {leave}: `{draft.code}`. {draft.remarks} {EXPORT_DOCS}"
 
 
 def _handed_on(about: ModuleCall) -> str:
-    text = about.module.text
-    if _is_function(about):
+    text, draft = about.module.text, about.draft
+    if draft.plain:
+        return f"Hand on `{text}` itself: it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture."
+    if about.module.kind == "function":
         return f"Hand on `{text}` itself, or `torch.compile({text})` for speed."
+    condition = "Where it" if about.module.kind == "module" else "If it is a module and"
     return (
-        f"Hand on `{text}` itself where it is only called there; `torch.compile({text})` makes it fast. Where it is written "
-        f"to a file, export it instead: `{about.draft.code}`. {about.draft.remarks}"
+        f"Hand on `{text}` itself where it is only called there; `torch.compile({text})` makes it fast. {condition} is "
+        f"written to a file, export it instead: `{draft.code}`. {draft.remarks}"
     )
 
 
 def _for_test(about: ModuleCall, test: str) -> str:
     return (
-        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete the test, or test its successor: "
-        f"`{about.draft.code}`, whose `.module()` is called like the module."
+        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete the test"
+        f"{_successor(about, 'test')}."
     )
 
 
-def _short(view: ModuleView, node: ast.expr) -> str:
-    text = view.text(node)
-    return text if len(text) <= 50 and "\n" not in text else f"{ast.unparse(node)[:47]}..."
+def _successor(about: ModuleCall, verb: str) -> str:
+    """The end of a sentence that advises to delete a check: what else can be checked."""
+    text, draft = about.module.text, about.draft
+    if draft.plain:
+        return f": it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture"
+    compiled = f"`torch.compile({text}, fullgraph=True)`"
+    exported = f"`{draft.code}`, whose `.module()` is called like the module"
+    match about.module.kind:
+        case "function":
+            return f", or {verb} its successor: {compiled}"
+        case "unknown":
+            return f", or {verb} its successor: {compiled}, or, if it is a module, {exported}"
+    return f", or {verb} its successor: {exported}"
 
 
 def finding_of(verdict: ModuleVerdict, code: str, message: str, use: Use, view: ModuleView) -> Finding:

@@ -18,7 +18,9 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compiled_context import context_doubts, symbolic_trace
 from torchlift.rules.torchscript.enclosing_test import enclosing_test
 from torchlift.rules.torchscript.function_uses import FunctionUses, read_uses
+from torchlift.rules.torchscript.kept_entry import kept_entry
 from torchlift.rules.torchscript.module_base import is_module_class
+from torchlift.rules.torchscript.one_line import one_line
 from torchlift.rules.torchscript.reasons import sentence
 from torchlift.rules.torchscript.scripted_classes import first_compiler, first_trace
 from torchlift.rules.torchscript.scripted_function import read_function
@@ -63,7 +65,7 @@ def decorated_function(
         if index != position and not _is_static(item, index, position)
     ]
     if others:
-        assumptions.append(f"what `@{_short(view, others[0])}` makes of the plain function was not checked")
+        assumptions.append(f"what `@{one_line(view, others[0])}` makes of the plain function was not checked")
     return _verdict("Remove the decorator", rewrites, assumptions, uses, context)
 
 
@@ -79,14 +81,14 @@ def scripted_value(
     if function.decorator_list:
         return Verdict(
             f"Not rewritten: `{function.name}` is decorated, and scripting compiles what stands under the decorators. Use "
-            f"`{_short(view, value)}` itself once you have checked that they make no difference."
+            f"`{one_line(view, value)}` itself once you have checked that they make no difference."
         )
     facts = read_function(home, function, context.project)
     uses = FunctionUses()
     rewrites: tuple[Rewrite, ...] = (
         ReplaceExpression(view.span(call), Template("$value", (("value", view.span(value)),))),
     )
-    title = f"Use `{_short(view, value)}` itself"
+    title = f"Use `{one_line(view, value)}` itself"
     match statement:
         case ast.Assign(targets=[ast.Name() as target]):
             owner = view.scope_at(target).lookup(target.id)
@@ -95,7 +97,7 @@ def scripted_value(
             if again is None or (owner is not None and owner.kind == "class"):
                 return Verdict(
                     "Not rewritten: a scripted function kept on a class is called without `self`, a plain one would get "
-                    f"it. `{target.id} = staticmethod({_short(view, value)})` is called the same way."
+                    f"it. `{target.id} = staticmethod({one_line(view, value)})` is called the same way."
                 )
             uses = read_uses(view, again, context.project)
             if isinstance(value, ast.Name) and value.id == target.id:
@@ -106,8 +108,10 @@ def scripted_value(
             uses.refusals.append(f"it is asked for `.{attr}`")
         case ast.Assign(targets=[ast.Attribute(attr=attr)]):
             uses.doubts.append(f"it is kept as `.{attr}`, whose uses were not followed")
+        case ast.Assign(targets=[ast.Subscript() as target]):
+            return Verdict(kept_entry(view, target, value))
         case ast.Return():
-            shown = _short(view, value)
+            shown = one_line(view, value)
             return Verdict(
                 f"Not rewritten: it is returned, and what the callers do with it was not followed. Return `{shown}` itself "
                 f"where it is only called, or `torch.compile({shown})`."
@@ -119,7 +123,7 @@ def scripted_value(
         case ast.Expr():
             return Verdict(
                 f"The result is thrown away, so the call only checks that `{function.name}` can be scripted: delete it, or "
-                f"check that `torch.compile({_short(view, value)}, fullgraph=True)` runs."
+                f"check that `torch.compile({one_line(view, value)}, fullgraph=True)` runs."
             )
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
@@ -142,7 +146,7 @@ def scripted_class(
             f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
             "itself is the Python class, scripted or not."
         )
-    expected = first_expectation(context.project)
+    expected = first_expectation(context.project, view.path)
     review = None
     if expected is not None:
         review = (
@@ -165,7 +169,7 @@ def _verdict(
         return Verdict(f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}")
     if not assumptions:
         # Only the functions that pass everything else are worth a look through the whole project.
-        assumptions = list(context_doubts(context.project))
+        assumptions = list(context_doubts(context.project, context.view.path))
     if assumptions:
         return Verdict(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
     return Verdict(None, Fix(title, Safety.SAFE, rewrites))
@@ -202,8 +206,3 @@ def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) 
 
 def _is_static(item: ast.expr, index: int, position: int) -> bool:
     return index < position and isinstance(item, ast.Name) and item.id == "staticmethod"
-
-
-def _short(view: ModuleView, node: ast.expr) -> str:
-    text = view.text(node)
-    return text if len(text) <= 60 and "\n" not in text else ast.unparse(node)[:60]

@@ -30,6 +30,7 @@ from torchlift.rules.torchscript.scripted_operations import (
     SIZES,
     SWITCHES,
 )
+from torchlift.rules.torchscript.type_comments import TENSOR, comment_types
 from torchlift.view import ModuleView
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -101,7 +102,11 @@ class ExpressionReader:
         self.own = own or {}
         self.me = parameters[0].arg if own is not None and parameters else None
         parameters = parameters[1 if own is not None else 0 :]
-        self.kinds = {argument.arg: parameter_kind(view, argument.annotation) for argument in parameters}
+        comments = comment_types(view, node) or {}
+        self.kinds = {
+            argument.arg: parameter_kind(view, argument.annotation, comments.get(argument.arg))
+            for argument in parameters
+        }
         self.kinds |= {argument.arg: "unknown" for argument in node.args.kwonlyargs}
 
     # Notes
@@ -483,11 +488,14 @@ class ExpressionReader:
         return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def parameter_kind(view: ModuleView, annotation: ast.expr | None) -> str:
-    """Kind of a parameter with this annotation."""
-    if annotation is None or is_tensor_annotation(view, annotation):
+def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
+    """Kind of a parameter with this annotation, or without one with this type in a comment."""
+    if annotation is None and comment not in {None, TENSOR}:
+        plain = comment or ""
+    elif annotation is None or is_tensor_annotation(view, annotation):
         return "tensor"
-    plain = annotation.id if isinstance(annotation, ast.Name) else ""
+    else:
+        plain = annotation.id if isinstance(annotation, ast.Name) else ""
     return plain if plain in {"int", "float", "bool", "str"} else "unknown"
 
 

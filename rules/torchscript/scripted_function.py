@@ -6,7 +6,6 @@ What was not read, or is known to differ, becomes a doubt that names it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 
 from torchlift.project import Project
@@ -20,10 +19,10 @@ from torchlift.rules.torchscript.scripted_expressions import (
     is_tensor_annotation,
     shown,
 )
+from torchlift.rules.torchscript.type_comments import TENSOR, comment_types
 from torchlift.view import ModuleView
 
 _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_TYPE_COMMENT = re.compile(r"#\s*type:(?!\s*ignore)")
 
 
 def read_function(
@@ -47,9 +46,14 @@ def tensor_parameters(view: ModuleView, node: FunctionNode, *, method: bool = Fa
     doubts = []
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         doubts.append(f"`{node.name}` takes more than positional parameters")
+    comments = comment_types(view, node)
+    if comments is None:
+        doubts.append(f"`{node.name}` has types in comments that were not read")
     for argument in [*arguments.posonlyargs, *arguments.args][1 if method else 0 :]:
+        written = (comments or {}).get(argument.arg, TENSOR)
         if argument.annotation is not None and not is_tensor_annotation(view, argument.annotation):
             written = view.text(argument.annotation)
+        if written != TENSOR:
             doubts.append(f"`{argument.arg}` of `{node.name}` is annotated `{written}`: {_conversion(written)}")
     if arguments.defaults and not doubts:
         doubts.append(f"`{node.name}` has defaults, so not all of its parameters are tensors")
@@ -81,8 +85,6 @@ def _read(
         facts.doubts.append(f"`{node.name}` is asynchronous")
         return facts
     facts.doubts += tensor_parameters(view, node, method=own is not None)
-    if _TYPE_COMMENT.search(view.text(node)):
-        facts.doubts.append(f"`{node.name}` has its types in comments, which were not read")
     reader.block(node.body)
     facts.doubts += _unused(node)
     results = set(reader.results)

@@ -1,4 +1,4 @@
-"""What is known of a module that is scripted: its class, and the export call that would capture it."""
+"""What is known of a module or function that is scripted: its class, and how messages write it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import ast
 from dataclasses import dataclass
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.one_line import one_line
+from torchlift.rules.torchscript.scripted_kind import Kind, kind_of, stored_on_self
 from torchlift.rules.torchscript.trusted_operations import SELF_RETURNING
 from torchlift.view import Binding, ModuleView
-
-_AUTO = "torch.export.Dim.AUTO"
-_NUMBERS = frozenset({"int", "float", "bool", "str"})
 
 
 @dataclass(frozen=True)
 class ScriptedModule:
-    """A module expression given to `torch.jit.script`.
+    """An expression given to `torch.jit.script`.
 
     Attributes:
-        text: how it is written, shortened if it is long.
+        text: how it is written, on one line; arguments of calls are left out if it is long.
+        kind: whether it is a module or a function.
         owner: the file and definition of its class, if it is visible.
     """
 
     text: str
+    kind: Kind
     owner: tuple[ModuleView, ast.ClassDef] | None
 
     @property
@@ -35,10 +36,8 @@ class ScriptedModule:
 
 def read_scripted_module(view: ModuleView, node: ast.expr, project: Project) -> ScriptedModule:
     """What the expression `node` stands for."""
-    text = view.text(node)
-    return ScriptedModule(
-        text if len(text) <= 50 and "\n" not in text else "module", _class_behind(view, node, project, 0)
-    )
+    owner = _class_behind(view, node, project, 0)
+    return ScriptedModule(one_line(view, node), "module" if owner else kind_of(view, node, project), owner)
 
 
 def _class_behind(
@@ -51,14 +50,7 @@ def _class_behind(
             return _class_behind(view, node.func.value, project, depth + 1)
         return _class_named(view, node.func, project)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        owner = _enclosing_class(view, node)
-        stores = [
-            statement.value
-            for statement in (ast.walk(owner) if owner is not None else ())
-            if isinstance(statement, ast.Assign)
-            and any(isinstance(t, ast.Attribute) and ast.unparse(t) == ast.unparse(node) for t in statement.targets)
-        ]
-        values = [value for value in stores if not _mentions(value, node)]
+        values = stored_on_self(view, node)
         return _class_behind(view, values[0], project, depth + 1) if len(values) == 1 else None
     binding = view.definition(node)
     if binding is None:
@@ -74,12 +66,6 @@ def _class_behind(
     return None
 
 
-def _mentions(value: ast.expr, node: ast.expr) -> bool:
-    return any(
-        isinstance(child, ast.Attribute) and ast.unparse(child) == ast.unparse(node) for child in ast.walk(value)
-    )
-
-
 def _enclosing_class(view: ModuleView, node: ast.AST) -> ast.ClassDef | None:
     return next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
 
@@ -93,69 +79,3 @@ def _class_named(view: ModuleView, node: ast.expr, project: Project) -> tuple[Mo
     if found is None or not isinstance(found[1].node, ast.ClassDef):
         return None
     return found[0], found[1].node
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An export call for a module whose inputs are not visible.
-
-    Attributes:
-        code: the call, with the names of forward's parameters standing for example inputs.
-        remarks: what to know about its inputs, sentences.
-    """
-
-    code: str
-    remarks: str
-
-
-def draft_export(module: ScriptedModule) -> Draft:
-    """The export call that would capture `module`, as far as its class tells."""
-    forward = module.forward
-    parameters = [*forward.args.posonlyargs, *forward.args.args][1:] if forward is not None else []
-    required = len(parameters) - (len(forward.args.defaults) if forward is not None else 0)
-    names, shapes, fixed, optional, containers = [], [], [], [], []
-    for index, parameter in enumerate(parameters):
-        annotation = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
-        if "Optional" in annotation or "None" in annotation or (index >= required and not annotation):
-            optional.append(parameter.arg)
-            if index >= required:
-                continue
-        elif index >= required:
-            fixed.append(parameter.arg)
-            continue
-        names.append(parameter.arg)
-        if annotation in _NUMBERS:
-            fixed.append(parameter.arg)
-            shapes.append("None")
-        elif any(word in annotation for word in ("List", "list", "Dict", "dict", "Tuple", "tuple")):
-            shapes.append("...")
-            containers.append(parameter.arg)
-        else:
-            shapes.append(f"[{_AUTO}] * {parameter.arg}.dim()")
-    if not names:
-        names, shapes = ["x"], [f"[{_AUTO}] * x.dim()"]
-    text = module.text if module.text.endswith(".eval()") else f"{module.text}.eval()"
-    code = f"torch.export.export({text}, {_tuple(names)}, dynamic_shapes={_tuple(shapes)})"
-    some = "an example tensor" if len(names) == 1 and not containers else "example inputs"
-    remarks = [f"Take {some} {_listed(names)} of batch size 2 or more: a size of 1 becomes fixed."]
-    if containers:
-        remarks.append(
-            f"`...` stands for one such list for every tensor in {_listed(containers)}, in the same structure."
-        )
-    if fixed:
-        remarks.append(f"{_listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed to the value it is exported with.")
-    if optional:
-        verb = "is" if len(optional) == 1 else "are"
-        remarks.append(
-            f"{_listed(optional)} {verb} either given or left out for good: a program exported without it ignores it later."
-        )
-    return Draft(code, " ".join(remarks))
-
-
-def _tuple(elements: list[str]) -> str:
-    return f"({elements[0]},)" if len(elements) == 1 else f"({', '.join(elements)})"
-
-
-def _listed(names: list[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

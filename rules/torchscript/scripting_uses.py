@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchlift.project import Collector, Project
+from torchlift.rules.torchscript.nearest_place import Place, nearest
 from torchlift.view import ModuleView, Use
 
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
@@ -18,7 +19,7 @@ _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule
 SCRIPTING = _FUNCTIONS | _CLASSES
 TRACING = frozenset(f"torch.jit.{name}" for name in ("trace", "trace_module", "_get_trace_graph")) | {
     "torch.onnx.export",
-    "torch.utils.tensorboard.SummaryWriter",
+    "*.add_graph",  # of a TensorBoard `SummaryWriter`
 }
 CONDITIONAL = frozenset({"torch.jit.script_if_tracing", "torch.jit._script_if_tracing"})
 
@@ -169,7 +170,7 @@ def _named_members(view: ModuleView) -> Iterator[_Member]:
 
 COLLECTOR = Collector(
     "torchscript.scripting",
-    ("jit", "_jit_internal", "onnx", "SummaryWriter", *sorted(_FOREIGN), *_MARK_WORDS),
+    ("jit", "_jit_internal", "onnx", "add_graph", *sorted(_FOREIGN), *_MARK_WORDS),
     _collect,
 )
 
@@ -180,34 +181,35 @@ def _records(project: Project) -> Iterator[tuple[str, ScriptingRecord]]:
         yield path, record
 
 
-def first_use(project: Project, *, tracing: bool) -> str | None:
-    """`path:line` of the first place in the project that scripts (or, with `tracing`, scripts or traces)."""
+def uses(project: Project, *, tracing: bool) -> Iterator[Place]:
+    """Every place in the project that scripts (or, with `tracing`, scripts or traces)."""
     for path, record in _records(project):
-        lines = [*record.scripts, *(record.traces if tracing else ())]
-        if lines:
-            return f"{path}:{min(lines)}"
-    return None
+        for line in (*record.scripts, *(record.traces if tracing else ())):
+            yield path, line
 
 
-def first_compilation(project: Project) -> str | None:
-    """`path:line` of the first place in the project that leads to a compilation of Python source.
+def first_use(project: Project, near: str, *, tracing: bool) -> str | None:
+    """The place in the project that scripts (or, with `tracing`, scripts or traces) nearest to the file `near`."""
+    return nearest(uses(project, tracing=tracing), near)
+
+
+def first_compilation(project: Project, near: str) -> str | None:
+    """The place in the project, nearest to the file `near`, that leads to a compilation of Python source.
 
     Tracing does where a method is marked with `torch.jit.export` or a function with `script_if_tracing`: both are
     compiled then, with everything they call.
     """
-    place = first_use(project, tracing=False)
+    place = first_use(project, near, tracing=False)
     if place is None and any(record.exports or record.conditional for _, record in _records(project)):
-        place = first_use(project, tracing=True)
+        place = first_use(project, near, tracing=True)
     return place
 
 
-def first_expectation(project: Project) -> str | None:
-    """`path:line` of the first place in the project that expects to be compiled to TorchScript."""
-    for path, record in _records(project):
-        lines = [*record.expects, *record.exports]
-        if lines:
-            return f"{path}:{min(lines)}"
-    return None
+def first_expectation(project: Project, near: str = "") -> str | None:
+    """The place in the project, nearest to the file `near`, that expects to be compiled to TorchScript."""
+    return nearest(
+        ((path, line) for path, record in _records(project) for line in (*record.expects, *record.exports)), near
+    )
 
 
 def has_exported_methods(project: Project) -> bool:
@@ -215,9 +217,6 @@ def has_exported_methods(project: Project) -> bool:
     return any(record.exports for _, record in _records(project))
 
 
-def first_watch(project: Project) -> str | None:
-    """`path:line` of the first place that replaces a hint, names it in a string, or reads a mark that hints leave."""
-    for path, record in _records(project):
-        if record.watches:
-            return f"{path}:{min(record.watches)}"
-    return None
+def first_watch(project: Project, near: str) -> str | None:
+    """The place nearest to `near` that replaces a hint, names it in a string, or reads a mark that hints leave."""
+    return nearest(((path, line) for path, record in _records(project) for line in record.watches), near)

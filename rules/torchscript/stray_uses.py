@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Context
-from torchlift.rules.torchscript.use_places import Place, place_of
+from torchlift.rules.torchscript.use_places import Place, is_offered, is_read, place_of
 from torchlift.view import Use
 
 _ADVICE = {
@@ -59,9 +59,12 @@ def _of_import(use: Use, context: Context) -> str | None:
     binding = use.resolution.binding if use.resolution is not None else None
     if binding is None:
         return None
-    if binding.scope.kind == "module" and context.project.may_be_imported(view, binding):
+    read = is_read(view, binding)
+    if is_offered(use, view, context.project):
+        if read:
+            return "Others can import it from here too, so it stays when its uses in this file go: drop it when nobody does."
         return "This file passes the name on: drop it once the files that import it from here no longer need it."
     from_torch = (view.absolute(binding.imported or "") or "").startswith("torch.")
-    if from_torch and not view.reads_of(binding):
+    if from_torch and not read:
         return "It is imported and not used here: drop the import."
     return None

@@ -111,8 +111,8 @@ class _Plan:
         obstacle = artifact.obstacle()
         if obstacle is not None:
             self.assumptions.append(obstacle)
-        if any(not site.traced for _, site in artifact.writers):
-            path, site = next((path, site) for path, site in artifact.writers if not site.traced)
+        if any(not (site.traced or site.scripted) for _, site in artifact.writers):
+            path, site = next((path, site) for path, site in artifact.writers if not (site.traced or site.scripted))
             self.refusals.append(
                 f"{artifact.title} is written as TorchScript at {path}:{site.line}, by something else than a trace there"
             )

@@ -82,7 +82,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
             _BASE,
             f"Not rewritten: a plain module does not serve every use: {sentence(facts.refusals)} {_ADVICE}",
         )
-    doubts = [*facts.doubts, *_traced(facts, node, context)] or context_doubts(context.project)
+    doubts = [*facts.doubts, *_traced(facts, node, context)] or list(context_doubts(context.project, view.path))
     rewrites: list[Rewrite] = [ReplaceExpression(view.span(use.node), Template(spelling.text)), *spelling.imports]
     rewrites += [DropDecorator(view.span(decorator)) for decorator in facts.methods]
     rewrites += [ReplaceExpression(view.span(base), Template(spelling.text)) for base in facts.inits]

@@ -13,9 +13,10 @@ from torchlift.rules.torchscript.captured_module import read_captured_module
 from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.example_inputs import read_example_inputs
 from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.one_line import one_line
 from torchlift.rules.torchscript.use_places import place_of
 from torchlift.rules.torchscript.value_life import ValueLife, follow
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.trace_module`: {SINCE}. `torch.export.export` captures `forward`, one program at a time."
 # Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
@@ -44,7 +45,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         )
         yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
-    module = _short(view, call.args[0])
+    module = one_line(view, call.args[0])
     methods = [name for name, _ in inputs]
     if methods != ["forward"]:
         advice = f"Not rewritten: {_why(methods)} {_many(module, methods)} {EXPORT_DOCS}"
@@ -153,11 +154,6 @@ def _many(module: str, methods: list[str]) -> str:
         f"`torch.export.pt2_archive._package.package_pt2(path, exported_programs={{{names}}})` (a private module), read with "
         f'`load_pt2(path).exported_programs["{other}"].module()`.'
     )
-
-
-def _short(view: ModuleView, node: ast.expr) -> str:
-    text = view.text(node)
-    return text if len(text) <= 40 and "\n" not in text else "net"
 
 
 _ADVICE = {

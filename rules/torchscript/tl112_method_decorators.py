@@ -60,29 +60,75 @@ def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | 
     """What export makes of the marked method, where that is not what TorchScript made of it."""
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ""
-    if name == "ignore" and _is_called(view, definition) and (line := _effect(definition)) is not None:
+    if name == "ignore" and _is_captured(view, definition) and (line := _effect(definition)) is not None:
         return (
             f"Scripted code ran its body in Python at every call; `torch.export` runs it once, while capturing, on tensors "
             f"without values (line {line})."
         )
     if name == "export" and definition.name != "forward" and place is not None:
+        called = definition.name
+        if _takes_no_tensor(view, definition):
+            return f"`{called}` neither takes nor returns a tensor, so it needs no program: call it in Python, as it is."
+        if isinstance(view.parent(definition), ast.ClassDef):
+            called = f"self.net.{called}"
         return (
             f"`torch.export` captures `forward` only: give `{definition.name}` a program of its own, through a small module "
-            f"whose `forward` calls `self.net.{definition.name}`."
+            f"whose `forward` calls `{called}`."
         )
     return ""
 
 
-def _is_called(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a method of the same class calls it, or for a function any code of the file."""
-    around = view.parent(definition)
-    for node in ast.walk(around if isinstance(around, ast.ClassDef) else view.tree):
-        if isinstance(node, ast.Call):
-            function = node.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if name == definition.name and view.function_of(node) is not definition:
-                return True
-    return False
+def _is_captured(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether `forward` of the same class reaches a method by calls on `self`, or for a function any code of the file."""
+    owner = view.parent(definition)
+    if not isinstance(owner, ast.ClassDef):
+        calls = (node for node in ast.walk(view.tree) if isinstance(node, ast.Call))
+        return any(
+            _called_name(node) == definition.name and view.function_of(node) is not definition for node in calls
+        )
+    methods = {item.name: item for item in owner.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    pending, seen = ["forward"], {"forward"}
+    while pending:
+        method = methods.get(pending.pop())
+        for node in ast.walk(method) if method is not None else ():
+            if isinstance(node, ast.Attribute) and node.attr in methods and node.attr not in seen:
+                seen.add(node.attr)
+                pending.append(node.attr)
+    return definition.name in seen
+
+
+def _called_name(node: ast.Call) -> str:
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+# Types that hold no tensor by themselves; TorchScript takes whatever has no annotation for a tensor.
+_WITHOUT_TENSOR = frozenset(
+    "int float bool str bytes complex None List Dict Tuple Optional Union Set Sequence Mapping list dict tuple set".split()
+)
+
+
+def _takes_no_tensor(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the signature says that only plain Python values go in and come out."""
+    arguments = definition.args
+    taken = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    if isinstance(view.parent(definition), ast.ClassDef):
+        taken = taken[1:]
+    kinds = [definition.returns, *(argument.annotation for argument in taken)]
+    if arguments.vararg is not None or arguments.kwarg is not None:
+        return False
+    return all(kind is not None and _holds_no_tensor(kind) for kind in kinds)
+
+
+def _holds_no_tensor(kind: ast.expr) -> bool:
+    for node in ast.walk(kind):
+        if isinstance(node, ast.Constant) and node.value not in (None, ...):
+            return False  # an annotation in quotes
+        if isinstance(node, ast.Name) and node.id not in _WITHOUT_TENSOR | {"typing"}:
+            return False
+        if isinstance(node, ast.Attribute) and node.attr not in _WITHOUT_TENSOR:
+            return False
+    return True
 
 
 def _effect(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
@@ -95,9 +141,7 @@ def _effect(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
 
 def _has_effect(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        return name in _EFFECTS
+        return _called_name(node) in _EFFECTS
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return isinstance(node.ctx, ast.Store)
     return isinstance(node, (ast.Global, ast.Nonlocal))
@@ -186,6 +230,12 @@ RULE = Rule(
             + "\n\ntorch.jit.script(Net()).save('net.pt')\n",
             safety="manual",
             why="the class is still scripted",
+        ),
+        Bad(
+            "import torch\n\n\n@torch.jit.export\ndef pad(x: torch.Tensor, by: int) -> torch.Tensor:\n"
+            "    return torch.nn.functional.pad(x, (0, by))\n\n\ntorch.jit.script(pad).save('x.pt')\n",
+            safety="manual",
+            why="a function at module level",
         ),
         Bad(
             "from unittest import mock\n\nmock.patch('torch.jit.ignore')\n",

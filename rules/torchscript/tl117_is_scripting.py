@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_branches import Difference, difference
-from torchlift.rules.torchscript.hint_conditions import asks_export, condition_of, world
-from torchlift.rules.torchscript.hint_folding import CannotFold, without_scripting
+from torchlift.rules.torchscript.hint_conditions import absent, asks_export, condition_of, world
+from torchlift.rules.torchscript.hint_folding import CannotFold, without_question
+from torchlift.rules.torchscript.hint_questions import asking_too
 from torchlift.rules.torchscript.hint_removal import removal
 from torchlift.rules.torchscript.scripting_uses import COLLECTOR
 from torchlift.rules.torchscript.stray_uses import stray_finding
@@ -18,6 +20,7 @@ from torchlift.view import Use
 
 _MESSAGE = "`torch.jit.is_scripting()` goes with TorchScript: under `torch.export` it is False, as in eager mode."
 _IS_EXPORTING = TorchVersion(2, 7)
+_ASKED = frozenset({"torch.jit.is_scripting"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -36,11 +39,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     refusal = answer.reason
     if answer.safety is not Safety.MANUAL:
         try:
-            rewrites = without_scripting(view, test, owner)
+            rewrites = without_question(view, test, owner, absent(view, _ASKED))
         except CannotFold as reason:
             refusal = f"Not rewritten because {reason}."
     if not rewrites:
-        advice = " ".join(filter(None, (what.sentence, _remedy(context, what, asks_export(test)), refusal)))
+        advice = " ".join(filter(None, (what.sentence, _remedy(context, use.call, what, asks_export(test)), refusal)))
         yield Finding("TL117", view.path, span, _MESSAGE, severity, advice)
         return
     safe = answer.safety is Safety.SAFE and what.harmless
@@ -54,16 +57,18 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL117", view.path, span, _MESSAGE, severity, review, fix)
 
 
-def _remedy(context: Context, what: Difference, asks: bool) -> str:
+def _remedy(context: Context, call: ast.Call, what: Difference, asks: bool) -> str:
     if what.harmless:
         return what.why_harmless
     if asks:
         return "The condition already asks whether it is compiled, which holds under export."
+    compiling = asking_too(context.view, call, "torch.compiler.is_compiling")
     if context.settings.min_torch < _IS_EXPORTING:
-        return "If results differ and TorchScript's is wanted, add `or torch.compiler.is_compiling()` to the question."
+        return f"If results differ and TorchScript's is wanted, write `{compiling}`."
+    exporting = asking_too(context.view, call, "torch.compiler.is_exporting")
     return (
-        "If results differ and TorchScript's is wanted, add `or torch.compiler.is_exporting()` to the question (torch>=2.7; in "
-        "code that is still scripted `is_compiling()`, which TorchScript can compile)."
+        f"If results differ and TorchScript's is wanted, write `{exporting}` (torch>=2.7; in code that is still scripted "
+        "`torch.compiler.is_compiling()`, which TorchScript can compile)."
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.annotated_values import takes_any
 from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_branches import difference
-from torchlift.rules.torchscript.hint_conditions import asks_export, condition_of, is_truth, settle, world
+from torchlift.rules.torchscript.hint_branches import Difference, difference
+from torchlift.rules.torchscript.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
+from torchlift.rules.torchscript.hint_folding import CannotFold, without_question
+from torchlift.rules.torchscript.hint_questions import asking_too
+from torchlift.rules.torchscript.hint_removal import removal
 from torchlift.rules.torchscript.outside_users import outside_compiler
 from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.stray_uses import stray_finding
@@ -40,43 +43,113 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     span = view.span(use.node)
     test, owner = condition_of(view, use.call)
-    if asks_export(test):
-        return
     then = "an ONNX export" if onnx else "a trace"
     what = difference(view, test, owner, world(compiling=True), world(tracing=True), then)
-    severity = Severity.INFO if onnx or what.harmless else Severity.WARNING
-    if _converts_sizes(test, owner):
+    if onnx:
+        if not asks_export(test):
+            yield Finding("TL118", view.path, span, message, Severity.INFO, _of_onnx(view, use.call, what))
+    elif asks_export(test):
+        yield _settled(use, context, use.call, message, what)
+    elif _converts_sizes(test, owner):
         advice = (
             f"{what.sentence} Export keeps sizes symbolic without the conversion, so its branch is the right one; the "
             "question can go once nothing traces."
         )
-        yield Finding("TL118", view.path, span, message, severity, advice.strip())
-        return
-    scripted = first_use(context.project, tracing=False)
-    if what.harmless or use.target != _IS_TRACING or scripted is not None:
-        advice = what.why_harmless
-        if not what.harmless:
-            advice = f"Where an export should do what {then} did, add `or {_EXPORTING}()` to the question (torch>=2.7)."
-            if scripted is not None:
-                advice += (
-                    f" {scripted} scripts, and TorchScript can compile `is_compiling()` only: use that until then."
-                )
-        yield Finding("TL118", view.path, span, message, severity, f"{what.sentence} {advice}".strip())
-        return
-    fix = None
+        yield Finding("TL118", view.path, span, message, Severity.WARNING, advice.strip())
+    elif what.harmless:
+        yield _harmless(use, context, use.call, message, what)
+    else:
+        yield _deciding(use, context, use.call, message, what)
+
+
+def _of_onnx(view: ModuleView, call: ast.Call, what: Difference) -> str:
+    if what.harmless:
+        return f"{what.sentence} {what.why_harmless} Nothing to do.".strip()
+    asked = asking_too(view, call, _EXPORTING)
+    return f"{what.sentence} Where an export should do what an ONNX export did, write `{asked}` (torch>=2.7).".strip()
+
+
+def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+    """The finding for a condition that asks for export already: nothing is lost, and one day its older half can go."""
+    view = context.view
+    span = view.span(use.node)
+    test, owner = condition_of(view, call)
+    answer = removal(context, tracing=True)
+    rewrites, refusal = _without(view, use, call) if answer.safety is Safety.SAFE else ((), None)
+    if rewrites:
+        fix = Fix("Take the question out", Safety.SAFE, rewrites)
+        return Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
+    new, old = (settle(test, world(**flags)).constant for flags in ({"compiling": True}, {"tracing": True}))
+    told = f" It tells an export from a trace: {what.sentence}" if is_truth(owner, test) and new != old else ""
+    half = f"`{' '.join(view.text(call).split())}`"
+    if answer.place is not None:
+        later = f"{half} can go once nothing traces or scripts, as {answer.place} still does."
+    elif answer.reason is not None:
+        later = f"{half} can go once nothing traces or scripts: {answer.reason.removeprefix('Needs review: ')}"
+    else:
+        later = f"Nothing traces any more, so {half} can go; not rewritten because {refusal}."
+    advice = f"The condition already asks for export too.{told} {later}"
+    return Finding("TL118", view.path, span, message, Severity.INFO, advice)
+
+
+def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+    """The finding for a condition that does not decide about results."""
+    view = context.view
+    span = view.span(use.node)
+    answer = removal(context, tracing=True)
+    rewrites, refusal = _without(view, use, call) if answer.safety is not Safety.MANUAL else ((), None)
+    if rewrites:
+        fix = Fix("Take the question out", answer.safety, rewrites)
+        return Finding("TL118", view.path, span, message, Severity.INFO, answer.reason, fix)
+    later = answer.reason or ""
+    if refusal is not None:
+        later = f"Nothing in the project traces any more, so the question can go; not rewritten because {refusal}."
+    advice = f"{what.sentence} {what.why_harmless} Nothing to do for export. {later}".strip()
+    return Finding("TL118", view.path, span, message, Severity.INFO, advice)
+
+
+def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+    """The finding for a condition that an export may have to answer as a trace did."""
+    view = context.view
+    span = view.span(use.node)
+    scripted = first_use(context.project, view.path, tracing=False)
+    if use.target != _IS_TRACING or scripted is not None:
+        asked = asking_too(view, call, _EXPORTING)
+        advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
+        if scripted is not None:
+            advice += (
+                f" {scripted} scripts, and TorchScript can compile `torch.compiler.is_compiling()` only: use that until then."
+            )
+        return Finding("TL118", view.path, span, message, Severity.WARNING, f"{what.sentence} {advice}".strip())
+    spelling = view.spell(_EXPORTING, use.node, use)
+    if spelling is None:
+        asked = asking_too(view, call, _EXPORTING)
+        advice = f"Where an export should do what a trace did, write `{asked}`. {what.sentence}".rstrip()
+        return Finding("TL118", view.path, span, message, Severity.WARNING, advice)
     review = f"Needs review: right where an export should do what a trace did. {what.sentence}".rstrip()
+    if removal(context, tracing=True).safety is Safety.SAFE:
+        replaced = ReplaceExpression(view.span(call), Template(f"{spelling.text}()"))
+        fix = Fix("Ask for export instead", Safety.UNSAFE, (replaced, *spelling.imports), needs=_NEEDS)
+        return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)
     if outside_compiler(context) is not None:
         review += " Whoever scripts this code cannot compile `is_exporting()`."
-    spelling = view.spell(_EXPORTING, use.node, use)
-    if spelling is not None:
-        outer = f"$call or {spelling.text}()"
-        if not _may_stand_alone(view, use.call):
-            outer = f"({outer})"
-        edit = EditCall(view.span(use.call), outer=outer)
-        fix = Fix("Ask for export too", Safety.UNSAFE, (edit, *spelling.imports), needs=_NEEDS)
-    else:
-        review = review.replace("Needs review: right", f"Add `or {_EXPORTING}()`")
-    yield Finding("TL118", view.path, span, message, severity, review, fix)
+    outer = f"$call or {spelling.text}()"
+    if not _may_stand_alone(view, call):
+        outer = f"({outer})"
+    rewrites = (EditCall(view.span(call), outer=outer), *spelling.imports)
+    fix = Fix("Ask for export too", Safety.UNSAFE, rewrites, needs=_NEEDS, still_reported=True)
+    return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)
+
+
+def _without(view: ModuleView, use: Use, call: ast.Call) -> tuple[tuple[Rewrite, ...], str | None]:
+    """What takes the question out where nothing traces any more, or a clause that says why that cannot be written."""
+    test, owner = condition_of(view, call)
+    if use.target in _STATE and not is_truth(owner, test):
+        return (), "the tracer's state is more than a yes or no here"
+    try:
+        return without_question(view, test, owner, absent(view, frozenset({_IS_TRACING, *_STATE}))), None
+    except CannotFold as reason:
+        return (), str(reason)
 
 
 def _message(use: Use) -> str:
@@ -129,6 +202,7 @@ class Net(torch.nn.Module):
             return x * 2
         return x * 3
 """
+_TRACED = "\n\ncapture = torch.jit.trace\n"
 _RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
 
 RULE = Rule(
@@ -141,10 +215,12 @@ RULE = Rule(
         "says so. `torch._C._get_tracing_state()` is None there and `torch.onnx.is_in_onnx_export()` False."
     ),
     fix=(
-        "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; that needs "
-        "review, because it may be exactly what export should not do. Not offered while the project scripts, which cannot "
-        "compile `is_exporting()`, and not where the traced branch only turns sizes into tensors or numbers: export keeps "
-        "sizes symbolic. Conditions that ask `is_exporting()` or `is_compiling()` already are left alone."
+        "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; where nothing "
+        "in the project traces any more it takes the place of the question. That needs review, because it may be exactly "
+        "what export should not do. Not offered while the project scripts, which cannot compile `is_exporting()`, and not "
+        "where the traced branch only turns sizes into tensors or numbers: export keeps sizes symbolic. Where the branches "
+        "only check or report, and where the condition asks for export already, the question is taken out: safe when "
+        "nothing in the project traces or scripts and nothing says that others do; until then it is reported and stays."
     ),
     targets=(_IS_TRACING, *sorted(_STATE), _ONNX),
     triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing", "is_in_onnx_export"),
@@ -158,20 +234,36 @@ RULE = Rule(
     examples=(
         Bad(
             _NET.format("torch.jit.is_tracing()"),
-            _NET.format("torch.jit.is_tracing() or torch.compiler.is_exporting()"),
+            _NET.format("torch.compiler.is_exporting()"),
             safety="unsafe",
-            why="a branch for tracing",
+            why="a branch for tracing, in a project that traces nothing any more",
+            run="result = Net()(torch.ones(2))",
+        ),
+        Bad(
+            _NET.format("torch.jit.is_tracing()") + _TRACED,
+            _NET.format("torch.jit.is_tracing() or torch.compiler.is_exporting()") + _TRACED,
+            safety="unsafe",
+            why="a branch for tracing, in a project that still traces",
             run=_RUN,
         ),
         Bad(
             _NET.format("x.dim() == 1 and not is_tracing()").replace(
                 "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
-            ),
+            )
+            + _TRACED,
             _NET.format("x.dim() == 1 and not (is_tracing() or torch.compiler.is_exporting())").replace(
                 "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
-            ),
+            )
+            + _TRACED,
             safety="unsafe",
             why="from-import, negated",
+            run=_RUN,
+        ),
+        Bad(
+            _NET.format("torch.jit.is_tracing() == (x.dim() == 1)") + _TRACED,
+            _NET.format("(torch.jit.is_tracing() or torch.compiler.is_exporting()) == (x.dim() == 1)") + _TRACED,
+            safety="unsafe",
+            why="the answer is compared",
             run=_RUN,
         ),
         Bad(
@@ -181,6 +273,33 @@ RULE = Rule(
             safety="unsafe",
             why="the private module, a function that passes the answer on",
             run="result = in_capture()",
+            files=(("README.md", "Compile it with `torch.jit.trace(net, x)`.\n"),),
+        ),
+        Bad(
+            "import torch\n\n\ndef check(x):\n    assert not torch.jit.is_tracing(), 'no traces'\n"
+            "    if not torch.jit.is_tracing() and not torch.jit.is_tracing():\n        assert x.dim() == 1\n    return x\n",
+            "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
+            why="checks in eager mode, in a project that traces nothing",
+            run="result = check(torch.ones(2))",
+        ),
+        Bad(
+            "import torch\n\n\ndef check(x):\n    if torch._C._get_tracing_state() is None:\n        assert x.dim() == 1\n"
+            "    return x\n",
+            "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
+            why="the tracer's state compared with None around a check",
+            run="result = check(torch.ones(2))",
+        ),
+        Bad(
+            "import torch\n\n\ndef captured():\n    return torch.jit.is_tracing() or torch.compiler.is_exporting()\n",
+            "import torch\n\n\ndef captured():\n    return torch.compiler.is_exporting()\n",
+            why="export is asked for already, and nothing traces",
+            run="result = captured()",
+        ),
+        Bad(
+            "import torch\n\n\ndef fast(x):\n    return not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n"
+            "\n\ncapture = torch.jit.trace\n",
+            safety="manual",
+            why="export is asked for already, and something traces",
         ),
         Bad(
             _NET.format("torch.jit.is_tracing()"),
@@ -199,9 +318,10 @@ RULE = Rule(
             why="the traced branch turns a size into a number",
         ),
         Bad(
-            "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n",
+            "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n"
+            "\n\ncapture = torch.jit.trace\n",
             safety="manual",
-            why="the tracer's state",
+            why="the tracer's state around a check, in a project that still traces",
         ),
         Bad(
             "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
@@ -214,8 +334,7 @@ RULE = Rule(
             safety="manual",
             why="a branch for ONNX",
         ),
-        Ok("import torch\n\ntorch.compiler.is_exporting() or torch.jit.is_tracing()\n", "export is asked for already"),
-        Ok("import torch\n\nx = not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n", "compiling too"),
+        Ok("import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n", "questions that stay"),
         Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
         Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),
         Ok("from onnx.utils import is_in_onnx_export\n\nis_in_onnx_export()\n", "another package's function"),

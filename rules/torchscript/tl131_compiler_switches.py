@@ -124,9 +124,9 @@ def _blocker(name: str, context: Context) -> str | None:
     if name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE:
         return None
     if name == "torch.jit.strict_fusion":
-        place = scripting_uses.first_compilation(context.project)
+        place = scripting_uses.first_compilation(context.project, context.view.path)
     else:
-        place = runtime_uses.first_runtime_use(context.project)
+        place = runtime_uses.first_runtime_use(context.project, context.view.path)
     return f"It has to stay as long as {place} runs TorchScript; migrate that first." if place else None
 
 
@@ -134,7 +134,7 @@ def _doubt(name: str, context: Context) -> str | None:
     """What has to hold beyond this project for the switch to be without effect."""
     if name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE:
         return None
-    expected = scripting_uses.first_expectation(context.project)
+    expected = scripting_uses.first_expectation(context.project, context.view.path)
     if expected is not None:
         return f"{expected} expects to be compiled, so users of this project may script it and need the setting"
     outside = outside_compiler(context, tracing=name != "torch.jit.strict_fusion")

@@ -81,7 +81,7 @@ def _of_warning(use: Use, name: str, place: Place, context: Context) -> Finding:
     span = view.span(use.node)
     maker = "trace" if name == _WARNINGS[0] else "script"
     message = f"`{name}` is a warning of `torch.jit.{maker}` only."
-    blocker = first_use(context.project, tracing=True)
+    blocker = first_use(context.project, view.path, tracing=True)
     if blocker is not None:
         advice = f"It has to stay as long as {blocker} traces or scripts; migrate that first."
         return Finding("TL137", view.path, span, message, Severity.INFO, advice)

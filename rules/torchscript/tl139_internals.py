@@ -104,6 +104,9 @@ _C_ADVICE = dict.fromkeys(bindings("schema"), _SCHEMA) | {
 }
 _SCHEMA_NAMES = frozenset(bindings("schema"))
 _OTHER_BINDINGS = frozenset(bindings("other")) | _SCHEMA_NAMES
+_BY_NAME = frozenset(
+    "__import__ delattr find_spec getattr import_module importorskip locate object patch resolve_name setattr".split()
+)
 # These names are TorchScript's whatever release they are of; not all of them are in torch 2.13.
 _PREFIX = "torch._C._jit_"
 
@@ -159,6 +162,11 @@ def _advice(use: Use, place: Place) -> str:
         advice = _C_ADVICE.get(use.target, _CACHES)
     if place == "string":
         return f"The name stands in a string: take it out together with the use it means. {advice}"
+    if place == "store":
+        return (
+            "It is set here for the whole process, for code that looks for it there: drop the assignment together with that "
+            "code, and at the latest when `torch.jit` is gone, because then it fails."
+        )
     if place == "import":
         return f"Stop passing the name on. {advice}"
     return advice
@@ -181,9 +189,10 @@ def _of_module(use: Use, place: Place, context: Context) -> Iterator[Finding]:
             f"Change it together with the direct uses of `torch.jit.{name}`; a patch or look-up that is left fails."
         )
     elif place == "string":
-        severity = Severity.INFO
-        message = "`torch.jit` is named in a string here."
-        advice = "A logger, an import by name, or a filter for it can go with the last use of TorchScript."
+        if not _looks_up(node, view):
+            return
+        message = "`torch.jit` is looked up by its name here."
+        advice = "Take the look-up or patch out together with the uses of TorchScript that it is for."
     elif place == "import":
         advice = "Stop passing the module on, and let the files that need it import it until they are migrated."
     elif isinstance(parent, ast.Call):
@@ -193,6 +202,24 @@ def _of_module(use: Use, place: Place, context: Context) -> Iterator[Finding]:
     else:
         advice = "Which members are used through it is not known here: name them directly, and migrate each by its own advice."
     yield Finding("TL139", view.path, span, message, severity, advice)
+
+
+def _looks_up(node: ast.AST, view: ModuleView) -> bool:
+    """Whether a string is given to something that imports, patches or makes what it names; elsewhere it may be any word."""
+    child = node
+    for ancestor in view.ancestors(node):
+        match ancestor:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                return child is not ancestor.func and name in _BY_NAME
+            case ast.Dict():
+                keys = [key for key, value in zip(ancestor.keys, ancestor.values, strict=True) if value is child]
+                return any(isinstance(key, ast.Constant) and key.value == "_target_" for key in keys)
+            case ast.keyword(arg="_target_") | ast.Subscript(value=ast.Attribute(attr="modules")):
+                return True
+            case ast.stmt():
+                return False
+        child = ancestor
+    return False
 
 
 def _named_member(call: ast.Call, node: ast.expr | ast.alias) -> str | None:
@@ -316,6 +343,17 @@ RULE = Rule(
         Ok("from numba import jit\n\n\n@jit\ndef f(x):\n    return x\n", "numba's jit"),
         Ok("import jax\n\nf = jax.jit(lambda x: x)\n", "jax's jit"),
         Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
+        Bad(
+            "import torch.jit.annotations\n\ntorch.jit.annotations.compiler_flag = None\n",
+            safety="manual",
+            why="an attribute set for another package",
+        ),
+        Bad(
+            "import importlib\n\njit = importlib.import_module('torch.jit')\n",
+            safety="manual",
+            why="the module imported by its name",
+        ),
+        Ok("backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n", "a name of the project's own"),
         Ok("import torch\n\nraise ValueError('torch.jit. Use export.')\n", "a sentence that begins with the name"),
     ),
 )

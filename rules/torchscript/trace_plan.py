@@ -34,6 +34,8 @@ class _Arguments:
     inputs_key: int | str
     keywords: bool
     dropped: tuple[int | str, ...]
+    dropped_values: tuple[ast.expr, ...]
+    inputs_first: bool = False
 
 
 def plan_trace(use: Use, context: Context, life: ValueLife) -> Capture:
@@ -64,8 +66,15 @@ def _plan(capture: Capture) -> None:
         [(life.home(called), called) for called in life.calls],
         saved=bool(life.saves or life.obstacles),
     )
+    for dropped in given.dropped_values:
+        if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in ast.walk(dropped)):
+            capture.assumptions.append(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated")
     by_keyword = given.module if given.module_key == "func" else None
-    write_capture(capture, Given(entry.module, given.inputs_key, given.dropped, by_keyword, entry.before), arguments)
+    write_capture(
+        capture,
+        Given(entry.module, given.inputs_key, given.dropped, by_keyword, entry.before, given.inputs_first),
+        arguments,
+    )
 
 
 # What the call says
@@ -83,16 +92,23 @@ def _arguments(call: ast.Call) -> _Arguments:
     if module is None:
         raise CannotExport("it is given no module")
     dropped: list[int | str] = [*range(2, len(call.args)), *(name for name in keywords if name in _TRACER_ONLY)]
+    values = (*call.args[2:], *(value for name, value in keywords.items() if name in _TRACER_ONLY))
+    order = list(keywords)
+    inputs_first = "func" in order and order.index("func") > min(
+        order.index(name) for name in order if name in {"func", "example_inputs", "example_kwarg_inputs"}
+    )
     if "example_kwarg_inputs" in keywords:
         named = keywords["example_kwarg_inputs"]
         if len(call.args) > 1 or "example_inputs" in keywords:
             raise CannotExport("it is given positional and keyword inputs")
-        return _Arguments(module, module_key, named, "example_kwarg_inputs", True, tuple(dropped))
+        return _Arguments(module, module_key, named, "example_kwarg_inputs", True, tuple(dropped), values, inputs_first)
     if len(call.args) > 1:
-        return _Arguments(module, module_key, call.args[1], 1, False, tuple(dropped))
+        return _Arguments(module, module_key, call.args[1], 1, False, tuple(dropped), values)
     if "example_inputs" not in keywords:
         raise CannotExport("it has no example inputs")
-    return _Arguments(module, module_key, keywords["example_inputs"], "example_inputs", False, tuple(dropped))
+    return _Arguments(
+        module, module_key, keywords["example_inputs"], "example_inputs", False, tuple(dropped), values, inputs_first
+    )
 
 
 def _inputs(view: ModuleView, given: _Arguments, life: ValueLife) -> ExampleInputs:
@@ -168,6 +184,22 @@ def _weigh_surroundings(capture: Capture) -> None:
                     )
 
 
+def _handler_around(view: ModuleView, call: ast.Call) -> str | None:
+    """What catches the errors of a call in the same function, if anything does."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, ast.Try) and ancestor.handlers and any(child is item for item in ancestor.body):
+            return "a `try`"
+        if isinstance(ancestor, (ast.With, ast.AsyncWith)):
+            names = {ast.unparse(item.context_expr).partition("(")[0].rpartition(".")[2] for item in ancestor.items}
+            if names & {"raises", "assertRaises", "assertRaisesRegex", "suppress"}:
+                return "a block that expects errors"
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return None
+        child = ancestor
+    return None
+
+
 def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None:
     life = capture.life
     place = life.place(call)
@@ -183,6 +215,11 @@ def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None
         elif given != set(inputs.keys):
             capture.refusals.append(f"the call ({place}) gives other keywords than the example, which export rejects")
         return
+    handler = _handler_around(life.home(call), call)
+    if handler is not None:
+        capture.assumptions.append(
+            f"the call ({place}) stands in {handler}: a wrong input raises AssertionError or ValueError from now on"
+        )
     if call.keywords:
         capture.refusals.append(f"the traced value is called with keywords ({place}), which export rejects")
     elif inputs.form == "unknown" or starred:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from torchlift.project import Project
 from torchlift.rules.rule import Context
-from torchlift.view import ModuleView, Use
+from torchlift.view import Binding, ModuleView, Use
 
 Place = Literal[
     "call", "decorator", "base", "annotation", "test", "except", "raises", "raise", "store", "string", "import", "value"
@@ -22,12 +22,12 @@ _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 def place_of(use: Use, context: Context) -> Place | None:
     """Where `use` stands; None where it is not worth a finding of its own.
 
-    That is an import whose name is used in the file (those uses are reported) or by nobody, prose that begins with the
-    name, and a question whether the name is there.
+    That is an import that only this file or nobody uses (those uses are reported), prose that begins with the name, and a
+    question whether the name is there.
     """
     view = context.view
     if isinstance(use.node, ast.alias):
-        return "import" if _is_reexport(use, view, context.project) else None
+        return "import" if is_offered(use, view, context.project) else None
     if use.kind == "string":
         return _place_of_string(use, view)
     if use.kind in {"store", "delete"}:
@@ -103,9 +103,19 @@ def _place_of_string(use: Use, view: ModuleView) -> Place | None:
     return "string"
 
 
-def _is_reexport(use: Use, view: ModuleView, project: Project) -> bool:
-    """Whether an import only passes the name on to other files."""
+def is_offered(use: Use, view: ModuleView, project: Project) -> bool:
+    """Whether other files may import from here what an import brought.
+
+    That is so whether or not the name is used here as well: such an import stays when its uses are rewritten, so it is
+    reported beside them from the start.
+    """
     binding = use.resolution.binding if use.resolution is not None else None
-    if binding is None or binding.scope.kind != "module" or view.reads_of(binding):
-        return False
-    return project.may_be_imported(view, binding)
+    return binding is not None and binding.scope.kind == "module" and project.may_be_imported(view, binding)
+
+
+def is_read(view: ModuleView, binding: Binding) -> bool:
+    """Whether a file uses an imported name, be it in an annotation in quotes."""
+    if view.reads_of(binding):
+        return True
+    word = re.compile(rf"(?<![\w.]){re.escape(binding.name)}\b")
+    return any(word.search(str(constant.value)) for constant, _ in view.scopes.quoted)

@@ -24,7 +24,7 @@ _SAME_ON_MODULE = frozenset(
 )
 _MOVES = frozenset({"to", "cpu", "cuda", "half", "float", "double", "bfloat16"})
 _FREEZERS = frozenset({"torch.jit.freeze", "torch.jit.optimize_for_inference", "torch.jit.run_frozen_optimizations"})
-_HARMLESS = frozenset({"print", "type", "id", "repr", "str", "callable", "bool"})
+_HARMLESS = frozenset({"print", "id", "callable", "bool"})
 _DEPTH = 6
 _SHOWN_OTHERWISE = {
     "graph": "is asked for `.graph`: an `ExportedProgram` has a `.graph` too, of torch.fx and not of TorchScript",
@@ -118,9 +118,7 @@ class Follower:
                 self._flow(view, parent, alone=False, depth=depth)
             case ast.Return():
                 self._returned(view, parent, alone=alone, depth=depth)
-            case (
-                ast.Expr() | ast.Compare() | ast.FormattedValue() | ast.If() | ast.IfExp() | ast.While() | ast.Assert()
-            ):
+            case ast.Expr() | ast.Compare() | ast.If() | ast.IfExp() | ast.While() | ast.Assert():
                 return  # asked whether it is there, or shown
             case ast.UnaryOp(op=ast.Not()):
                 return
@@ -224,6 +222,8 @@ class Follower:
                 self._flow(view, stranger, alone=False, depth=depth)
         if any(isinstance(node, ast.Constant) and node.value == target.attr for node in ast.walk(view.tree)):
             self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
+        if "__dict__" in view.source.text or "vars(" in view.source.text:
+            self._obstacle(view, target, "may be reached through `__dict__`")
         others = self.project.files_with_attribute(target.attr, (view.path,)) if self.project is not None else []
         if others:
             self._obstacle(view, target, f"may be reached as `.{target.attr}` by {others[0]}")
@@ -327,6 +327,8 @@ class Follower:
             self._obstacle(view, node, "is saved with arguments that were not understood", Safety.MANUAL)
         elif name in _SAME_ON_MODULE:
             life.as_module = True
+            if any(keyword.arg in {"assign", None} for keyword in call.keywords) or len(call.args) > 2:
+                self._obstacle(view, node, "gets new parameters in the place of its own, which the program keeps")
         elif name == "state_dict":
             self._obstacle(view, node, "gives its state_dict, which lacks non-persistent buffers after export")
         elif name in _MOVES:
@@ -375,7 +377,7 @@ class Follower:
         plain = call.func.id if isinstance(call.func, ast.Name) and resolution is None else ""
         if plain in _HARMLESS:
             return
-        if plain in {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "vars", "dir"}:
+        if plain in {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "vars", "dir", "type", "str", "repr"}:
             self._obstacle(
                 view, node, f"is asked about with `{plain}`, which answers differently after export", Safety.MANUAL
             )
@@ -452,7 +454,10 @@ class Follower:
             return None
         if isinstance(binding.node, ast.FunctionDef):
             return home, binding.node, 0
-        if isinstance(binding.node, ast.ClassDef) and not binding.node.bases and not binding.node.decorator_list:
+        plain = isinstance(binding.node, ast.ClassDef) and not (
+            binding.node.bases or binding.node.decorator_list or binding.node.keywords
+        )
+        if plain and isinstance(binding.node, ast.ClassDef) and _method(binding.node, "__new__") is None:
             init = _method(binding.node, "__init__")
             return (home, init, 1) if init is not None else None
         return None

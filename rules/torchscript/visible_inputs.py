@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs
+from torchlift.rules.torchscript.value_life import ValueLife
 from torchlift.view import ModuleView
 
 # Captures that take the module first and its inputs second.
@@ -23,6 +24,40 @@ def visible_inputs(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> E
         if inputs.understood and not inputs.repeated and all(_known_at(view, e, call) for e in _parts(inputs)):
             return inputs
     return None
+
+
+def visible_calls(view: ModuleView, call: ast.Call, life: ValueLife) -> list[tuple[ModuleView, ast.Call]]:
+    """Calls of the scripted value, and of the module itself around the `torch.jit.script` call, the nearest first."""
+    scripted = [(life.home(found), found) for found in life.calls]
+    at_once = view.parent(life.outer)
+    if isinstance(at_once, ast.Call) and at_once.func is life.outer and at_once not in life.calls:
+        scripted.append((view, at_once))
+    plain = sorted(_calls_of(view, call), key=lambda found: abs(found.lineno - call.lineno))
+    return [*scripted, *((view, found) for found in plain if found not in life.calls)]
+
+
+def _calls_of(view: ModuleView, call: ast.Call) -> Iterator[ast.Call]:
+    """Calls of what is scripted, under the same name."""
+    node = call.args[0]
+    binding = view.definition(node)
+    if binding is not None and binding.imported is None:
+        nodes: list[ast.expr] = [read for read, _ in view.reads_of(binding)]
+    elif isinstance(node, (ast.Name, ast.Attribute)):
+        around: ast.AST | None = view.function_of(call)
+        if ast.unparse(node).startswith("self."):
+            around = next((a for a in view.ancestors(call) if isinstance(a, ast.ClassDef)), around)
+        same = ast.dump(node)
+        nodes = [
+            child
+            for child in ast.walk(around or view.tree)
+            if isinstance(child, type(node)) and ast.dump(child) == same
+        ]
+    else:
+        return
+    for found in nodes:
+        parent = view.parent(found)
+        if isinstance(parent, ast.Call) and parent.func is found:
+            yield parent
 
 
 def _parts(inputs: ExampleInputs) -> Iterator[ast.expr]:

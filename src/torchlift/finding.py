@@ -198,6 +198,7 @@ class Fix:
         rewrites: syntax changes, all of them applied or none.
         needs: lowest torch release the new code runs on, if any.
         elsewhere: rewrites in other files that belong to it.
+        still_reported: whether the place is reported again afterwards, without a fix, for what can only be done later.
     """
 
     title: str
@@ -205,6 +206,7 @@ class Fix:
     rewrites: tuple[Rewrite, ...]
     needs: TorchVersion | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
+    still_reported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,8 +359,8 @@ class Project:
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
         """Whether other code may read a module-level name of `view`.
 
-        True in a package's `__init__`, for names in `__all__`, and when another file of the project mentions the module
-        together with the name or a star import.
+        True in a package's `__init__`, for names in `__all__`, and when another file of the project imports the name from a
+        module called like this one, reads it as an attribute of one, or may do so through a star import.
         """
         if view.is_package:
             return True
@@ -371,12 +371,15 @@ class Project:
                 isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
             ):
                 return True
+        module = view.module.rpartition(".")[2]
         name = binding.name.encode()
-        for path in self.files_holding(view.module.rpartition(".")[2]):
+        for path in self.files_holding(module):
             if path != view.path:
                 data = self.data(path)
                 if b"import" in data and (name in data or b"import *" in data):
-                    return True
+                    other = self.view(path)
+                    if other is None or _reads_member(other, module, binding.name):
+                        return True
         return False
 
     # Facts that cross files
@@ -407,3 +410,29 @@ class Project:
                 record = collector.collect(view) if view is not None else None
                 if record is not None:
                     yield path, record
+
+
+def _reads_member(view: ModuleView, module: str, name: str) -> bool:
+    """Whether a file may take `name` from a module whose last name is `module`, wherever that module stands."""
+    member = re.compile(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(name)}\b")
+    if member.search(view.source.text) or any(star.rpartition(".")[2] == module for star in view.scopes.stars):
+        return True
+    imported: dict[str, set[str]] = {}
+    for scope in view.scopes.scope_of.values():
+        for local, bound in scope.bindings.items():
+            imported.setdefault(local, set()).update(binding.imported for binding in bound if binding.imported)
+    whole = f".{module}.{name}"
+    if any(f".{target}".endswith(whole) for targets in imported.values() for target in targets):
+        return True
+    return any(
+        chain.attributes[:1] == (name,) or (not chain.attributes and not _is_called(view, chain.root))
+        for root, targets in imported.items()
+        if any(f".{target}".endswith(f".{module}") for target in targets)
+        for chain in view.scopes.chains.get(root, ())
+    )
+
+
+def _is_called(view: ModuleView, node: ast.Name) -> bool:
+    """Whether a name is called, which a module cannot be."""
+    parent = view.parent(node)
+    return isinstance(parent, ast.Call) and parent.func is node

@@ -1,0 +1,58 @@
+"""Whether code is installable: others then run it in ways that the project does not show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_SURE = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
+_SURE_ENDS = (".dist-info", ".egg-info")
+_MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
+_SECTION = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
+
+# Folders at the top of a repository that are not installed with it.
+_NOT_INSTALLED = frozenset(
+    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test tests tools tutorials".split()
+)
+
+
+def packaging_of(root: Path, path: str) -> str | None:
+    """The file that makes the code at `path` installable, both relative to `root`; None if there is none.
+
+    It stands in a folder around the code. Tests, examples and their like are installed by a file of their own only.
+    """
+    for folder in _folders(path):
+        if not folder and "/" in path and path.partition("/")[0] in _NOT_INSTALLED:
+            return None
+        found = _packaging_in(root / folder)
+        if found is not None:
+            return f"{folder}/{found}" if folder else found
+    return None
+
+
+def _packaging_in(folder: Path) -> str | None:
+    try:
+        names = sorted(item.name for item in folder.iterdir())
+    except OSError:
+        return None
+    for name in names:
+        if name in _SURE or name.endswith(_SURE_ENDS) or (name in _MAYBE and _declares(folder / name)):
+            return name
+    return None
+
+
+def _declares(file: Path) -> bool:
+    try:
+        return _SECTION.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+    except OSError:
+        return False
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Folders around a file, from the inside out; the root is empty."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""

@@ -1,0 +1,55 @@
+"""Which of several places a finding names: the nearest to its own file, so that the reader knows it or finds it soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Place = tuple[str, int]
+"""A file, relative to the project root, and a line in it."""
+
+_ASIDE = frozenset(
+    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test testing tests tools "
+    "tutorials".split()
+)
+
+
+def nearest(places: Iterable[Place], near: str) -> str | None:
+    """`path:line` of the place to name, and how many others there are; None if there is none.
+
+    First choice is the file itself, then what shares the most folders with it; library code comes before tests, examples
+    and scripts at the top of the project.
+
+    Args:
+        places: where it happens, each once.
+        near: the file in which the answer is shown.
+    """
+    known = sorted(set(places))
+    if not known:
+        return None
+    path, line = min(known, key=lambda place: (_distance(place[0], near), place))
+    others = len(known) - 1
+    if not others:
+        return f"{path}:{line}"
+    return f"{path}:{line} (and {others} more place{'s' if others > 1 else ''})"
+
+
+def _distance(path: str, near: str) -> tuple[bool, int, bool, int, int]:
+    *folders, file = path.split("/")
+    *own, own_file = near.split("/")
+    common = 0
+    while common < min(len(folders), len(own)) and folders[common] == own[common]:
+        common += 1
+    # `tests/core/test_utils.py` is about `kornia/core/utils.py`: the same names in another tree.
+    alike = len({*folders, file.removeprefix("test_")} & {*own, own_file})
+    return path != near, -common, _is_aside(path), -alike, len(folders) + len(own) - 2 * common
+
+
+def _is_aside(path: str) -> bool:
+    """Whether a file is no library code: a test, an example, a script at the top of the project."""
+    *folders, file = path.split("/")
+    return (
+        not folders
+        or not _ASIDE.isdisjoint(folders)
+        or file.startswith(("test_", "conftest."))
+        or file.endswith("_test.py")
+    )
