@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TorchPrograms, same
+from layers_to_compare import DEFAULT, LAYERS
 
 from torchlift.rules.torchscript.trusted_operations import (
     PURE_FUNCTIONS,
@@ -14,42 +15,6 @@ from torchlift.rules.torchscript.trusted_operations import (
     STATEFUL_LAYERS,
     STATELESS_LAYERS,
 )
-
-# How to make each layer, and the shape of its input without the batch dimension.
-_VECTOR, _SEQUENCE, _IMAGE, _VOLUME = "(6,)", "(4, 8)", "(4, 8, 8)", "(4, 8, 8, 8)"
-_LAYERS = {
-    "Linear": ("(6, 3)", _VECTOR),
-    "Conv1d": ("(4, 2, 3)", _SEQUENCE),
-    "Conv2d": ("(4, 2, 3)", _IMAGE),
-    "Conv3d": ("(4, 2, 3)", _VOLUME),
-    "ConvTranspose1d": ("(4, 2, 3)", _SEQUENCE),
-    "ConvTranspose2d": ("(4, 2, 3)", _IMAGE),
-    "ConvTranspose3d": ("(4, 2, 3)", _VOLUME),
-    "LayerNorm": ("(6,)", _VECTOR),
-    "GroupNorm": ("(2, 4)", _IMAGE),
-    "MaxPool1d": ("(2,)", _SEQUENCE),
-    "MaxPool2d": ("(2,)", _IMAGE),
-    "MaxPool3d": ("(2,)", _VOLUME),
-    "AvgPool1d": ("(2,)", _SEQUENCE),
-    "AvgPool2d": ("(2,)", _IMAGE),
-    "AvgPool3d": ("(2,)", _VOLUME),
-    "AdaptiveAvgPool1d": ("(2,)", _SEQUENCE),
-    "AdaptiveAvgPool2d": ("((2, 2),)", _IMAGE),
-    "AdaptiveMaxPool2d": ("((2, 2),)", _IMAGE),
-    "Flatten": ("()", _IMAGE),
-    "Softmax": ("(dim=1,)", _VECTOR),
-    "LogSoftmax": ("(dim=1,)", _VECTOR),
-    "ZeroPad2d": ("(1,)", _IMAGE),
-    "ReflectionPad2d": ("(1,)", _IMAGE),
-    "PixelShuffle": ("(2,)", _IMAGE),
-    "BatchNorm1d": ("(6,)", _VECTOR),
-    "BatchNorm2d": ("(4,)", _IMAGE),
-    "BatchNorm3d": ("(4,)", _VOLUME),
-    "Dropout1d": ("()", _SEQUENCE),
-    "Dropout2d": ("()", _IMAGE),
-    "Dropout3d": ("()", _VOLUME),
-}
-_DEFAULT = ("()", _VECTOR)
 
 # An expression of x, shape (batch, 4, 6), for every function and method; `w` and `b` are parameters.
 _FUNCTIONS = {
@@ -154,7 +119,7 @@ def test_every_trusted_layer_captures_alike(chunk: int, tmp_path: Path, torch_pr
         if layer == "Embedding":
             lines.append("compare('Embedding', torch.nn.Embedding(9, 3), (5,), make=lambda s: torch.randint(0, 9, s))")
             continue
-        arguments, shape = _LAYERS.get(layer, _DEFAULT)
+        arguments, shape = LAYERS.get(layer, DEFAULT)
         lines.append(f"compare({layer!r}, torch.nn.{layer}{arguments}, {shape})")
     outcome = _run(tmp_path, torch_programs, lines)
     assert {name for name, _, _ in outcome} == set(layers)

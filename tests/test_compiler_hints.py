@@ -514,8 +514,7 @@ def test_two_rules_rewrite_one_condition_together(tmp_path: Path) -> None:
         "        x = x + 1\n    return torch.jit.annotate(torch.Tensor, x)\n"
     )
     assert rewritten(tmp_path, code) == (
-        "import torch\n\n\ndef f(x):\n    if not (torch.jit.is_tracing() or torch.compiler.is_exporting()):\n"
-        "        x = x + 1\n    return x\n"
+        "import torch\n\n\ndef f(x):\n    if not torch.compiler.is_exporting():\n        x = x + 1\n    return x\n"
     )
 
 
@@ -537,7 +536,7 @@ def test_the_branches_are_told_apart_in_the_advice(tmp_path: Path) -> None:
     )
     (finding,) = found(tmp_path, {"a.py": code}, "TL117")
     assert "Export skips line 6 (`return x + 1`), where TorchScript returned." in (finding.help or "")
-    assert "`or torch.compiler.is_exporting()`" in (finding.help or "")
+    assert "`torch.jit.is_scripting() or torch.compiler.is_exporting()`" in (finding.help or "")
     older = found(tmp_path, {"a.py": code}, "TL117", min_torch=TorchVersion(2, 6))
     assert "is_exporting" not in (older[0].help or "")
 
@@ -630,3 +629,198 @@ def test_a_pair_is_not_unwrapped_where_it_is_taken_apart(tmp_path: Path) -> None
         "        return x * value\n"
     )
     assert rewritten(tmp_path, code) == code
+
+
+def test_torchscript_cannot_compile_what_counts_as_never_compiled(
+    tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
+    code = """
+import torch
+
+
+def starred(x, *more):
+    return x
+
+
+def keywords(x, **options):
+    return x
+
+
+def plain(x, by: int = 1):
+    return x * by
+
+
+def passing(x):
+    if torch.jit.is_scripting():
+        return x
+    return plain(x, **{"by": 2})
+
+
+def calling(function):
+    def call(x):
+        return function(x)
+
+    return call
+
+
+def compiles(function):
+    try:
+        torch.jit.script(function)
+    except torch.jit.frontend.NotSupportedError:
+        return False
+    return True
+
+
+result = [compiles(f) for g in (plain, starred, keywords, passing) for f in (g, calling(g))]
+"""
+    answers = torch_programs.run(tmp_path, {}, code)
+    assert answers == ["list", [["bool", True]] * 2 + [["bool", False]] * 6]
+
+
+SCRIPTED = "import torch\n\n\ndef f(x):\n    return torch.jit.script(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("near", "named"),
+    [
+        ("pkg/ops/own.py", "pkg/ops/own.py:5"),
+        ("pkg/ops/ask.py", "pkg/ops/own.py:5"),
+        ("pkg/nn/ask.py", "pkg/export.py:5"),
+        ("pkg/tests/test_nn.py", "pkg/tests/test_export.py:5"),
+        ("examples/one/ask.py", "pkg/export.py:5"),
+    ],
+)
+def test_the_nearest_place_that_scripts_is_named(near: str, named: str, tmp_path: Path) -> None:
+    places = ("aside.py", "examples/two/run.py", "pkg/export.py", "pkg/ops/own.py", "pkg/tests/test_export.py")
+    asking = "import torch\n\n\n@torch.jit.unused\ndef g(x):\n    return x\n"
+    files = dict.fromkeys(places, SCRIPTED)
+    files[near] = files.get(near, "") + asking
+    (finding,) = found(tmp_path, files, "TL112")
+    assert f"as long as {named} (and 4 more places) scripts" in (finding.help or "")
+
+
+@pytest.mark.parametrize(
+    ("condition", "written"),
+    [
+        ("torch.jit.is_tracing()", "torch.jit.is_tracing() or E()"),
+        ("not torch.jit.is_tracing()", "not (torch.jit.is_tracing() or E())"),
+        ("x is None and torch.jit.is_tracing()", "(torch.jit.is_tracing() or E())"),
+        ("x is None or torch.jit.is_tracing()", "torch.jit.is_tracing() or E()"),
+        ("x and not torch.jit.is_tracing()", "not (torch.jit.is_tracing() or E())"),
+        ("torch._C._get_tracing_state() is None", "torch._C._get_tracing_state() is None and not E()"),
+        ("torch._C._get_tracing_state() is not None", "torch._C._get_tracing_state() is not None or E()"),
+        ("not torch._C._get_tracing_state()", "not (torch._C._get_tracing_state() or E())"),
+    ],
+)
+def test_the_question_about_export_is_shown_with_its_brackets(condition: str, written: str, tmp_path: Path) -> None:
+    code = f"import torch\n\n\ndef f(x):\n    return 1 if {condition} else 2\n\n\nmake = torch.jit.script\n"
+    (finding,) = found(tmp_path, {"a.py": code}, "TL118")
+    assert f"write `{written.replace('E()', 'torch.compiler.is_exporting()')}`" in (finding.help or "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x = T", "x = T or E"),
+        ("x = not T", "x = not (T or E)"),
+        ("x = a and T", "x = a and (T or E)"),
+        ("x = a or T", "x = a or T or E"),
+        ("x = a == T", "x = a == (T or E)"),
+        ("x = T is False", "x = (T or E) is False"),
+        ("x = not T and a", "x = not (T or E) and a"),
+        ("x = [a for a in b if T]", "x = [a for a in b if T or E]"),
+        ("x = 1 if T else 2", "x = 1 if T or E else 2"),
+        ("x = a if b else T", "x = a if b else (T or E)"),
+        ("x = (lambda: T)()", "x = (lambda: (T or E))()"),
+        ("x = T, a", "x = (T or E), a"),
+        ("x = a[T]", "x = a[(T or E)]"),
+    ],
+)
+def test_the_question_about_export_is_written_with_its_brackets(old: str, new: str, tmp_path: Path) -> None:
+    head, tail = "import torch\n\n\ndef f(a, b):\n    ", "\n    return x\n\n\ncapture = torch.jit.trace\n"
+    code, expected = (
+        head + text.replace("T", "torch.jit.is_tracing()").replace("E", "torch.compiler.is_exporting()") + tail
+        for text in (old, new)
+    )
+    result = analyse_files(tmp_path, {"a.py": code}, codes=frozenset({"TL118"}), unsafe=True)
+    assert not result.failures
+    assert (new_bytes(result, "a.py") or b"").decode() == expected
+    (tmp_path / "a.py").write_text(expected)
+    again = analyse_files(tmp_path, {"a.py": expected}, codes=frozenset({"TL118"}), unsafe=True)
+    assert new_bytes(again, "a.py") is None
+    assert [(f.code, f.safety) for f in all_findings(again)] == [("TL118", Safety.MANUAL)]
+
+
+def test_a_value_that_is_no_bool_stays_what_it_was(tmp_path: Path) -> None:
+    code = "import torch\n\n\nclass A:\n    def __init__(self, x):\n        self.x = x and torch.jit.is_scripting()\n"
+    assert rewritten(tmp_path, code) == code
+
+
+def test_an_exported_method_is_advised_by_what_it_takes(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom typing import List\n\n\nclass Net(torch.nn.Module):\n"
+        "    @torch.jit.export\n    def names(self) -> List[str]:\n        return []\n\n"
+        "    @torch.jit.export\n    def encode(self, x):\n        return x\n\n\n"
+        "@torch.jit.export\ndef pad(x: torch.Tensor) -> torch.Tensor:\n    return x\n\n\nmake = torch.jit.script\n"
+    )
+    names, encode, pad = (finding.help or "" for finding in found(tmp_path, {"a.py": code}, "TL112"))
+    assert "needs no program" in names
+    assert "`self.net.encode`" in encode
+    assert "calls `pad`" in pad
+
+
+def test_an_ignored_method_runs_under_export_only_if_forward_reaches_it(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.step(x)\n\n"
+        "    def step(self, x):\n        self.log(x)\n        return x\n\n"
+        "    def reset(self):\n        self.freeze(True)\n\n"
+        "    @torch.jit.ignore\n    def log(self, x):\n        print(x)\n\n"
+        "    @torch.jit.ignore\n    def freeze(self, on: bool):\n        self.frozen = on\n\n\nmake = torch.jit.script\n"
+    )
+    log, freeze = (finding.help or "" for finding in found(tmp_path, {"a.py": code}, "TL112"))
+    assert "runs it once" in log
+    assert "runs it once" not in freeze
+
+
+@pytest.mark.parametrize("code", ["TL110", "TL113", "TL131", "TL136", "TL139"])
+def test_an_import_of_a_package_survives_the_rewriting_of_its_last_use(code: str, tmp_path: Path) -> None:
+    lines = {
+        "TL110": ("Final", "x: Final[int] = 3"),
+        "TL113": ("annotate", "x = annotate(int, 3)"),
+        "TL131": ("set_fusion_strategy", "set_fusion_strategy([('STATIC', 2)])"),
+        "TL136": ("ScriptModule", "x = ScriptModule"),
+        "TL139": ("annotations", "x: annotations.List[int] = []"),
+    }
+    name, line = lines[code]
+    text = f"from torch.jit import {name}\n\n{line}\n"
+    result = analyse_files(tmp_path, {"pkg/__init__.py": text}, unsafe=True)
+    assert not [failure.reason for failure in result.failures]
+    assert code in {finding.code for finding in all_findings(result)}
+
+
+def test_an_import_that_is_read_in_quotes_is_not_called_unused(tmp_path: Path) -> None:
+    code = "from typing import TypeIs\n\nfrom torch.jit import ScriptModule\n\n\ndef is_script(x) -> 'TypeIs[ScriptModule]': ...\n"
+    (finding,) = found(tmp_path, {"a.py": code, "b.py": "import a\n"}, "TL136")
+    assert "Annotate" in (finding.help or "")
+
+
+def test_a_name_is_passed_on_only_to_a_module_that_takes_it(tmp_path: Path) -> None:
+    marks = "from torch.jit import unused\n\n\n@unused\ndef f():\n    pass\n"
+    takers = {
+        "from marks import unused\n": True,
+        "import marks\n\nmarks.unused(print)\n": True,
+        "import marks as m\n\nm.unused(print)\n": True,
+        "import marks as m\n\nfor name in ('unused',):\n    getattr(m, name)\n": True,
+        "from marks import *\n": True,
+        "from marks import f\nfrom torch.jit import unused as own\n": False,
+        "import marks\n\nmarks.f()\nunused = 3\n": False,
+    }
+    for number, (taker, passed) in enumerate(takers.items()):
+        result = analyse_files(tmp_path / str(number), {"marks.py": marks, "b.py": taker}, unsafe=True)
+        kept = b"import unused" in (new_bytes(result, "marks.py") or b"")
+        assert kept is passed, taker
+
+
+def test_an_import_stays_for_an_annotation_in_quotes(tmp_path: Path) -> None:
+    code = "from torch.jit import Attribute, annotate\n\nx = annotate(int, 3)\n\n\ndef f(a: 'list[Annotate]', b: 'annotate | List'): ...\n"
+    assert "import Attribute, annotate\n\nx = 3\n" in rewritten(tmp_path, code)

@@ -247,3 +247,16 @@ def test_a_file_that_becomes_fixable_only_later_is_guarded_too(repository: Path)
     assert "torch.export.export" in (repository / "export.py").read_text()
     assert (repository / "losses.py").read_text() == dirty + "x = 1\n"
     assert done.returncode == 1 and b"losses.py: has uncommitted changes" in done.stderr
+
+
+def test_an_example_with_a_batch_of_one_is_captured_with_the_batch_asked_for(repository: Path) -> None:
+    trace = "import torch\n\nnet = torch.nn.ReLU()\ntraced = torch.jit.trace(net, torch.rand(1, 3))\n"
+    (repository / "a.py").write_text(trace)
+    git(repository, "commit", "-qam", "trace")
+    kept = run(repository, "migrate", "--check", "a.py")
+    assert b"stays fixed at its size: pass --batch-example 2" in kept.stdout
+    assert b"torch.rand(1, 3).repeat(3, 1)" in run(repository, "migrate", "--diff", "--batch-example", "3", "a.py").stdout
+    (repository / "torchlift.toml").write_text("batch-example = 2\n")
+    assert b"torch.rand(1, 3).repeat(2, 1)" in run(repository, "migrate", "--diff", "a.py").stdout
+    wrong = run(repository, "migrate", "--batch-example", "1")
+    assert wrong.returncode == 2 and b"--batch-example" in wrong.stderr

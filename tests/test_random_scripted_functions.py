@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TorchPrograms
-from test_scripted_operations import _OPERATORS, _VARIANTS, _expressions
+from expressions_to_compare import OPERATORS, VARIANTS, expressions
 
 from torchlift.project import Project
 from torchlift.rules.torchscript.scripted_function import read_function
@@ -32,7 +32,7 @@ class Generator:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        known = [*_expressions().values(), *_OPERATORS, *_VARIANTS]
+        known = [*expressions().values(), *OPERATORS, *VARIANTS]
         self.known = [expression for expression in known if not expression.startswith("(")]
 
     def function(self) -> str:

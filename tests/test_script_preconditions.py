@@ -29,7 +29,11 @@ UNSAFE = {
     "a list of tensors": function("return xs[0] + xs[1]", "xs: list[torch.Tensor]"),
     "a dict": function("return d['x']", "d: dict[str, torch.Tensor]"),
     "types in a comment": function("# type: (Tensor, int) -> Tensor\nreturn x * y"),
-    "types in comments of the parameters": function("return x * y", "x,  # type: Tensor\n      y  # type: int\n     "),
+    "types in comments of the parameters": function(
+        "# type: (...) -> Tensor\nreturn x * y", "x,  # type: Tensor\n      y  # type: int\n     "),
+    "types in comments for some of the parameters": function("# type: (Tensor) -> Tensor\nreturn x * y"),
+    "a comment of types below the first line": function("x = x + 1\n# type: (Tensor, Tensor) -> Tensor\nreturn x * y"),
+    "types in a comment and an annotation": function("# type: (Tensor, Tensor) -> Tensor\nreturn x * y", "x, y: int"),
     "an annotation that is not torch's": HEAD + "Tensor = object\n\n\n@torch.jit.script\ndef f(x: Tensor):\n    return x\n",
     "keyword-only parameters": function("return x * y", "x, *, y"),
     # operations that differ
@@ -139,6 +143,11 @@ ACROSS = {
         "pkg/a.py": function(PLAIN), "pkg/__init__.py": "from .a import f\n", "b.py": "from pkg import f\n\nf.graph\n"},
     "offered with a star": {"pkg/a.py": function(PLAIN), "pkg/__init__.py": "from .a import *\n"},
     "code that is installed": {"a.py": function(PLAIN), "setup.py": "import setuptools\n\nsetuptools.setup()\n"},
+    "code that is installed from a folder of examples": {
+        "examples/a.py": function(PLAIN), "examples/setup.py": "import setuptools\n\nsetuptools.setup()\n"},
+    "a graph for TensorBoard": {
+        "a.py": function("if x.dim() == 2:\n    return x * y\nreturn y"),
+        "b.py": "from torch.utils.tensorboard import SummaryWriter\n\nSummaryWriter().add_graph(net, x)\n"},
     "autocast in another file": {
         "a.py": function(PLAIN), "b.py": "import torch\n\nctx = torch.cuda.amp.autocast()\n"},
     "a helper that is patched": {
@@ -154,6 +163,11 @@ def test_uses_in_other_files_count(files: dict[str, str], tmp_path: Path) -> Non
 
 
 SAFE = {
+    "types in a comment": (
+        function(f"# type: (Tensor, Tensor) -> Tensor\n{PLAIN}"), "result = observe(f, torch.ones(4, 3), torch.ones(3))"),
+    "types in comments of the parameters": (
+        function(f"# type: (...) -> Tensor\n{PLAIN}", "x,  # type: Tensor\n      y  # type: Tensor\n     "),
+        "result = observe(f, torch.ones(4, 3), torch.ones(3))"),
     "a module that calls it": (
         function(PLAIN, after="\n\nclass Act(torch.nn.Module):\n    def forward(self, x):\n        return f(x, x)\n"),
         "result = observe(Act(), torch.ones(4, 3))"),
@@ -190,6 +204,20 @@ SAFE = {
         function(PLAIN),
         "x = torch.ones(3, requires_grad=True)\nfor _ in range(3):\n    f(x, x).sum().backward()\nresult = x.grad"),
 }  # fmt: skip
+
+
+BESIDE = {
+    "a log for TensorBoard": {
+        "b.py": "from torch.utils.tensorboard import SummaryWriter\n\nSummaryWriter().add_scalar('loss', 1.0)\n"},
+    "a package beside the examples": {"setup.py": "import setuptools\n\nsetuptools.setup()\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("files", BESIDE.values(), ids=BESIDE)
+def test_what_neither_traces_nor_runs_the_code_holds_nothing_back(files: dict[str, str], tmp_path: Path) -> None:
+    code = function("if x.dim() == 2:\n    return x * y\nreturn y")
+    result = analyse_files(tmp_path, {"examples/a.py": code, **files}, codes=frozenset({"TL102"}))
+    assert b"torch.jit.script" not in (new_bytes(result, "examples/a.py") or code.encode())
 
 
 @pytest.mark.parametrize(("code", "run"), SAFE.values(), ids=SAFE)
@@ -253,6 +281,83 @@ def test_the_draft_names_the_inputs_of_forward(tmp_path: Path) -> None:
     assert finding.help is not None
     assert "torch.export.export(net.eval(), (ids, k), dynamic_shapes=" in finding.help
     assert "`k` is fixed" in finding.help and "`mask`" in finding.help
+
+
+IMPORTED = "import io\n\nimport layers\nimport torch\nfrom layers import Conv, pool\n\n\n"
+ADVICE = {
+    "an imported function or module": (
+        "def test_pool(x, index):\n    scripted = torch.jit.script(pool)\n    assert scripted(x, index) is not None\n",
+        ["torch.compile(pool, fullgraph=True)", "if it is a module, `torch.export.export(pool, (x, index),"], [".eval()"]),
+    "a function under another name": (
+        "def double(x):\n    return x * 2\n\n\ndef test_double(x):\n    op = double\n    torch.jit.script(op)(x)\n",
+        ["torch.compile(op, fullgraph=True)"], [".eval()", "export.export"]),
+    "a function of a module": (
+        "def test_op(x):\n    op = layers.functional.pool\n    torch.jit.script(op)(x)\n", ["torch.compile(op"], [".eval()"]),
+    "a static method of a class": (
+        "def test_score(x):\n    torch.jit.script(Conv.score)(x)\n", ["torch.compile(Conv.score"], [".eval()", "export."]),
+    "a constructed module": (
+        "def test_conv(x, index):\n    conv = Conv(3)\n    assert conv(x, index).dim() == 2\n"
+        "    torch.jit.script(conv)(x, index)\n",
+        ["torch.export.export(conv.eval(), (x, index), dynamic_shapes=("], ["torch.compile"]),
+    "any number of arguments": (
+        "class Any(torch.nn.Module):\n    def forward(self, *args):\n        return args[0]\n\n\n"
+        "def test_any(x, index):\n    torch.jit.script(Any())(x, index)\n",
+        ["torch.export.export(Any().eval(), (x, index), dynamic_shapes=("], []),
+    "arguments that are no tensors": (
+        "def test_conv(x):\n    torch.jit.script(Conv(3))(x, 2, size=None, mask=x)\n",
+        ['torch.export.export(Conv(3).eval(), (x, 2), {"size": None, "mask": x.clone()}, dynamic_shapes=([torch.export.Dim.AUTO]'
+         " * x.dim(), None, None, [torch.export.Dim.AUTO] * x.clone().dim()))"], []),
+    "a long expression": (
+        "def test_conv(x):\n    torch.jit.script(Conv(channels=[3, 4, 5, 6], activation='relu', norm='layer').to(x.device))(x)\n",
+        ["torch.export.export(Conv(...).to(...).eval(), (x,)"], ["module.eval()"]),
+    "strings": (
+        "def test_words():\n    words = torch.jit.script(Conv(3))\n    assert words(['a', 'b']) == [1, 2]\n",
+        ["takes strings and stays plain Python"], ["torch.export.export("]),
+    "a function beside the plain one": (
+        "def double(x):\n    return x * 2\n\n\nways = {}\nways['plain'] = double\nways['script'] = torch.jit.script(double)\n",
+        ["`ways['script']` stands beside the plain `double` of line 13", "torch.compile(double)"], []),
+    "a module beside the plain one": (
+        "net = Conv(3)\nways = {}\nways['plain'] = net\nways['script'] = torch.jit.script(net)\n",
+        ["`ways['script']` stands beside the plain `net` of line 10"], []),
+    "a program that is named like a test": (
+        "def test_export(x):\n    net = torch.jit.script(Conv(3))\n    net.graph\n    net.save(x)\n", ["is asked for `.graph`"], ["Delete"]),
+    "a buffer in memory": (
+        "def test_save():\n    torch.jit.save(torch.jit.script(Conv(3)), io.BytesIO())\n", ["torch.export.save"], ["C++"]),
+    "a path of the function around": (
+        "def export(folder):\n    torch.jit.script(Conv(3)).save(folder + '/net.pt')\n", ["torch.export.save"], ["C++"]),
+    "a file": (
+        "torch.jit.script(Conv(3)).save('net.pt')\n", ["torch.export.save", "C++ (`torch::jit::load`) at main.cpp:1"], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "said", "unsaid"), ADVICE.values(), ids=ADVICE)
+def test_the_advice_fits_what_is_scripted(code: str, said: list[str], unsaid: list[str], tmp_path: Path) -> None:
+    (tmp_path / "main.cpp").write_text('auto net = torch::jit::load("any.pt");\n')
+    (finding,) = found(tmp_path, {"a.py": IMPORTED + code})
+    assert finding.help is not None and finding.safety is Safety.MANUAL
+    assert [text for text in said if text not in finding.help] == []
+    assert [text for text in unsaid if text in finding.help] == []
+
+
+@pytest.mark.parametrize(
+    "forward",
+    ["def forward(self, line: str):", "def forward(self, lines: list[str], n: int):", "def forward(self, x: 'List[List[int]]'):",
+     "def forward(self, x):\n        if torch.jit.isinstance(x, str):\n            return 0"],
+)  # fmt: skip
+def test_a_module_of_strings_or_numbers_stays_plain_python(forward: str, tmp_path: Path) -> None:
+    code = f"import torch\n\n\nclass Words(torch.nn.Module):\n    {forward}\n        return 1\n\n\n"
+    (finding,) = found(tmp_path, {"a.py": f"{code}torch.jit.script(Words()).save('words.pt')\n"})
+    assert finding.help is not None and "keep it as Python code" in finding.help
+    assert "torch.export.save" not in finding.help and "torch.export.load" not in finding.help
+
+
+def test_a_parameter_that_is_a_string_beside_tensors_is_fixed(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor, mode: str):\n"
+        "        return x\n\n\ntorch.jit.script(Net()).save('n.pt')\n"
+    )
+    (finding,) = found(tmp_path, {"a.py": code})
+    assert finding.help is not None and "`mode` is fixed" in finding.help
 
 
 SCRIPT_MODULE = (

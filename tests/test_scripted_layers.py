@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TorchPrograms
-from test_captured_module import _DEFAULT, _LAYERS
+from layers_to_compare import DEFAULT, LAYERS
 
 from torchlift.rules.torchscript.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
 
@@ -65,7 +65,7 @@ def test_every_trusted_layer_does_the_same_scripted_and_plain(
         if layer == "Embedding":
             calls.append("compare('Embedding', torch.nn.Embedding(9, 3), torch.randint(0, 9, (4, 5)))")
             continue
-        arguments, shape = _LAYERS.get(layer, _DEFAULT)
+        arguments, shape = LAYERS.get(layer, DEFAULT)
         calls.append(f"compare({layer!r}, torch.nn.{layer}{arguments}, torch.rand((4, *{shape})) * 4 - 2)")
     code = "from layers import *\n" + "\n".join(calls) + "\nresult = json.dumps(result)\n"
     outcome = json.loads(torch_programs.run(tmp_path, {"layers.py": _COMPARE}, code)[1])

@@ -34,11 +34,12 @@ def unused_imports(
     """Removals of `from torch... import name` names, and of modules, that nothing would use after `rewrites`.
 
     A name stays if other code may import it from here: in a package's `__init__`, in `__all__`, or when another file of
-    the project mentions both this module and the name.
+    the project mentions both this module and the name. It stays, too, for an annotation in quotes, where nothing is rewritten.
     """
     rewrites = list(rewrites)
     edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
     gone = list(_removed(view, rewrites))
+    quoted = {word for constant, _ in view.scopes.quoted for word in _WORD.findall(str(constant.value))}
     written = {word for text in _new_texts(rewrites) for word in _WORD.findall(text)}
     removals: list[EditImport | DeleteStatement] = []
     for scope in view.scopes.scope_of.values():
@@ -51,7 +52,7 @@ def unused_imports(
                 reads = [view.span(read) for read, _ in view.reads_of(binding)]
                 if (
                     reads
-                    and binding.name not in written
+                    and binding.name not in written | quoted
                     and (span, binding.node.name) not in edited
                     and all(any(area.contains(read) for area in gone) for read in reads)
                     and not project.may_be_imported(view, binding)

@@ -35,10 +35,18 @@ class Draft:
 
 @dataclass(frozen=True)
 class _Input:
-    """One input: how it is shown, what it is (`tensor`, `number`, `container`, `text`, `numbers`), and its keyword, if it has one."""
+    """One input.
+
+    Attributes:
+        shown: how the draft writes it.
+        what: `tensor`, `number`, `container`, `text` or `numbers`.
+        name: the parameter it is for; empty if that is not known.
+        keyword: its keyword, if it has one.
+    """
 
     shown: str
     what: str
+    name: str = ""
     keyword: str | None = None
 
 
@@ -52,18 +60,20 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
     forward = module.forward
     parameters = [*forward.args.posonlyargs, *forward.args.args][1:] if forward is not None else []
     required = len(parameters) - (len(forward.args.defaults) if forward is not None else 0)
-    call = next((item for item in calls if _plain(item[1], len(parameters) if forward is not None else None)), None)
+    fixed_number = forward is not None and forward.args.vararg is None
+    call = next((item for item in calls if _plain(item[1], len(parameters) if fixed_number else None)), None)
     if call is not None:
         inputs = list(_of_call(*call, parameters, forward))
     else:
-        inputs = [_Input(p.arg, _of_parameter(p, forward)) for p in parameters[:required]]
+        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg) for p in parameters[:required]]
     given = {item.keyword for item in inputs if item.keyword} | {
         p.arg for p in parameters[: sum(item.keyword is None for item in inputs)]
     }
     left = [p for p in parameters if p.arg not in given]
     optional = [p.arg for p in left if _is_optional(p) or p.annotation is None]
     optional += [p.arg for p in parameters if call is None and p.arg in given and _is_optional(p)]
-    fixed = [item.shown for item in inputs if item.what in {"number", "text", "numbers"} and item.shown.isidentifier()]
+    plain_inputs = [item for item in inputs if item.what in {"number", "text", "numbers"}]
+    fixed = [item.name or item.shown for item in plain_inputs if item.name or item.shown.isidentifier()]
     fixed += [p.arg for p in left if p.arg not in optional]
     if not inputs:
         inputs = [_Input("x", "tensor")]
@@ -80,7 +90,7 @@ def _plain(call: ast.Call, most: int | None) -> bool:
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
         return False
     count = len(call.args) + len(call.keywords)
-    return count > 0 and (most is None or count <= most)
+    return count > 0 and (most is None or len(call.args) <= most)
 
 
 def _of_call(
@@ -97,7 +107,7 @@ def _of_call(
         what = seen if seen != "tensor" else declared
         shown = _shown(view, value, keyword or (parameter.arg if parameter is not None else "x"), used)
         used.add(shown)
-        yield _Input(shown, what, keyword)
+        yield _Input(shown, what, parameter.arg if parameter is not None else keyword or "", keyword)
 
 
 def _shown(view: ModuleView, value: ast.expr, name: str, used: set[str]) -> str:

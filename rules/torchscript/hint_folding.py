@@ -15,9 +15,7 @@ class CannotFold(Exception):
     """A condition that keeps its question; the message is a clause that says why."""
 
 
-def without_question(
-    view: ModuleView, test: ast.expr, owner: ast.AST | None, flag: Flag
-) -> tuple[Rewrite, ...]:
+def without_question(view: ModuleView, test: ast.expr, owner: ast.AST | None, flag: Flag) -> tuple[Rewrite, ...]:
     """Rewrites after which the condition no longer asks, and everything else is as it was.
 
     Args:

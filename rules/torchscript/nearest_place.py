@@ -16,7 +16,7 @@ _ASIDE = frozenset(
 def nearest(places: Iterable[Place], near: str) -> str | None:
     """`path:line` of the place to name, and how many others there are; None if there is none.
 
-    First choice is the file itself, then what shares the most folders with it; library code comes before tests, examples
+    First choice is the file itself, then its folder, then what shares the most folders with it; library code comes before tests, examples
     and scripts at the top of the project.
 
     Args:
@@ -33,15 +33,16 @@ def nearest(places: Iterable[Place], near: str) -> str | None:
     return f"{path}:{line} (and {others} more place{'s' if others > 1 else ''})"
 
 
-def _distance(path: str, near: str) -> tuple[bool, int, bool, int, int]:
+def _distance(path: str, near: str) -> tuple[bool, bool, int, bool, int, int]:
     *folders, file = path.split("/")
     *own, own_file = near.split("/")
-    common = 0
-    while common < min(len(folders), len(own)) and folders[common] == own[common]:
-        common += 1
+    shared = 0
+    while shared < min(len(folders), len(own)) and folders[shared] == own[shared]:
+        shared += 1
+    common = sum(folder not in _ASIDE for folder in own[:shared])  # two examples have nothing in common but that
     # `tests/core/test_utils.py` is about `kornia/core/utils.py`: the same names in another tree.
     alike = len({*folders, file.removeprefix("test_")} & {*own, own_file})
-    return path != near, -common, _is_aside(path), -alike, len(folders) + len(own) - 2 * common
+    return path != near, folders != own, -common, _is_aside(path), -alike, len(folders) + len(own) - 2 * shared
 
 
 def _is_aside(path: str) -> bool:

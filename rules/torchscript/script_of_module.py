@@ -277,6 +277,8 @@ def _sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
             inspected.append(f"is asked for `.{attribute.attr}` ({place})")
         elif attribute is not None or obstacle.node is life.attribute:
             continue  # the module has it too
+        elif "is asked about with `setattr`" in obstacle.reason:
+            escaping.append(f"is put on another object with `setattr` ({place})")
         elif "is asked about with" in obstacle.reason:
             inspected.append(f"{obstacle.reason.partition(',')[0]} ({place})")
         else:
@@ -418,7 +420,13 @@ def _saved_by_hand(about: ModuleCall, reason: str, artifacts: list[Artifact]) ->
 
 def _foreign(about: ModuleCall, artifacts: list[Artifact]) -> list[str]:
     """Readers in other languages; nothing but this program knows a buffer, a path made up here, or a test's file."""
-    local = all(artifact.buffer or (artifact.key or "").startswith("local ") for artifact in artifacts)
+    view = about.view
+    local = all(artifact.buffer or (artifact.key or "").startswith("local ") for artifact in artifacts) or all(
+        isinstance(save.path, ast.Call)
+        and (name := view.resolve(save.path.func)) is not None
+        and name.name == "io.BytesIO"
+        for save in about.life.saves
+    )
     if local or is_test_file(about.view.path):
         return []
     return [f"{r.title} at {r.place}: {r.advice}" for r in foreign_readers(about.context.project)[:2]]
@@ -478,6 +486,8 @@ def _successor(about: ModuleCall, verb: str) -> str:
         return f": it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture"
     compiled = f"`torch.compile({text}, fullgraph=True)`"
     exported = f"`{draft.code}`, whose `.module()` is called like the module"
+    if "..." in draft.code.partition("dynamic_shapes=")[2]:
+        exported += " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
     match about.module.kind:
         case "function":
             return f", or {verb} its successor: {compiled}"

@@ -77,7 +77,7 @@ def scripted_value(
     value = call.args[0]
     statement = view.parent(call)
     if (test := enclosing_test(view, call)) is not None:
-        return _for_test(test, function.name)
+        return _for_test(test, one_line(view, value))
     if function.decorator_list:
         return Verdict(
             f"Not rewritten: `{function.name}` is decorated, and scripting compiles what stands under the decorators. Use "

@@ -30,7 +30,7 @@ from torchlift.rules.torchscript.scripted_operations import (
     SIZES,
     SWITCHES,
 )
-from torchlift.rules.torchscript.type_comments import TENSOR, comment_types
+from torchlift.rules.torchscript.type_comments import comment_types
 from torchlift.view import ModuleView
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -489,9 +489,9 @@ class ExpressionReader:
 
 
 def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
-    """Kind of a parameter with this annotation, or without one with this type in a comment."""
-    if annotation is None and comment not in {None, TENSOR}:
-        plain = comment or ""
+    """Kind of a parameter with this annotation, or with this type other than a tensor in a comment."""
+    if annotation is None and comment is not None:
+        plain = comment
     elif annotation is None or is_tensor_annotation(view, annotation):
         return "tensor"
     else:

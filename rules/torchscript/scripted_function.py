@@ -19,7 +19,7 @@ from torchlift.rules.torchscript.scripted_expressions import (
     is_tensor_annotation,
     shown,
 )
-from torchlift.rules.torchscript.type_comments import TENSOR, comment_types
+from torchlift.rules.torchscript.type_comments import comment_types
 from torchlift.view import ModuleView
 
 _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -50,10 +50,11 @@ def tensor_parameters(view: ModuleView, node: FunctionNode, *, method: bool = Fa
     if comments is None:
         doubts.append(f"`{node.name}` has types in comments that were not read")
     for argument in [*arguments.posonlyargs, *arguments.args][1 if method else 0 :]:
-        written = (comments or {}).get(argument.arg, TENSOR)
-        if argument.annotation is not None and not is_tensor_annotation(view, argument.annotation):
-            written = view.text(argument.annotation)
-        if written != TENSOR:
+        written = (comments or {}).get(argument.arg)
+        if argument.annotation is not None:
+            known = is_tensor_annotation(view, argument.annotation)
+            written = None if known else view.text(argument.annotation)
+        if written is not None:
             doubts.append(f"`{argument.arg}` of `{node.name}` is annotated `{written}`: {_conversion(written)}")
     if arguments.defaults and not doubts:
         doubts.append(f"`{node.name}` has defaults, so not all of its parameters are tensors")

@@ -68,7 +68,9 @@ def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | 
     if name == "export" and definition.name != "forward" and place is not None:
         called = definition.name
         if _takes_no_tensor(view, definition):
-            return f"`{called}` neither takes nor returns a tensor, so it needs no program: call it in Python, as it is."
+            return (
+                f"`{called}` neither takes nor returns a tensor, so it needs no program: call it in Python, as it is."
+            )
         if isinstance(view.parent(definition), ast.ClassDef):
             called = f"self.net.{called}"
         return (
@@ -83,9 +85,7 @@ def _is_captured(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFuncti
     owner = view.parent(definition)
     if not isinstance(owner, ast.ClassDef):
         calls = (node for node in ast.walk(view.tree) if isinstance(node, ast.Call))
-        return any(
-            _called_name(node) == definition.name and view.function_of(node) is not definition for node in calls
-        )
+        return any(_called_name(node) == definition.name and view.function_of(node) is not definition for node in calls)
     methods = {item.name: item for item in owner.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}
     pending, seen = ["forward"], {"forward"}
     while pending:

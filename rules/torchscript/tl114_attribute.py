@@ -79,10 +79,24 @@ def _annotation(context: Context, use: Use, call: ast.Call, answer: Removal) -> 
         template = Template("$kind", (("kind", view.span(kind)),))
         rewrite = ReplaceExpression(view.span(call), template, bare=True)
         fix = Fix("Annotate with the type itself", answer.safety, (rewrite,))
-    advice = (
-        answer.reason if fix is not None or answer.place is not None else "Write the type itself as the annotation."
-    )
+    shown = " ".join(view.text(kind).split()) if kind is not None else None
+    target = _annotated(view, call)
+    written = f"`{target}{shown}`" if shown is not None else "the type itself as the annotation"
+    advice = answer.reason
+    if fix is None:
+        advice = f"Write {written}." if answer.place is None else f"{answer.reason} Then write {written}."
     yield Finding("TL114", view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
+
+
+def _annotated(view: ModuleView, call: ast.Call) -> str:
+    """What the annotation is for, as far as one line shows it: `self.x: `, `x: `, nothing for a part of a type."""
+    match view.parent(call):
+        case ast.AnnAssign(target=target):
+            return f"{' '.join(view.text(target).split())}: "
+        case ast.arg(arg=name):
+            return f"{name}: "
+        case _:
+            return ""
 
 
 def _is_annotation(view: ModuleView, call: ast.Call) -> bool:

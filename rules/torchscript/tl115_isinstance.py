@@ -10,7 +10,8 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.annotated_values import takes_any
 from torchlift.rules.torchscript.container_tests import CannotTest, ContainerTest, container_test
 from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import removal
+from torchlift.rules.torchscript.hint_removal import Removal, removal
+from torchlift.rules.torchscript.never_compiled import never_compiled
 from torchlift.rules.torchscript.scripting_uses import COLLECTOR
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
@@ -31,7 +32,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     view, call = context.view, use.call
     span = view.span(use.node)
-    answer = removal(context)
+    answer = Removal(Safety.SAFE) if never_compiled(view, call) else removal(context)
     try:
         test = container_test(view, call)
     except CannotTest as reason:
@@ -91,7 +92,7 @@ RULE = Rule(
     ),
     fix=(
         "For a plain class the built-in does the same: safe when nothing in the project compiles TorchScript and the code "
-        "is not installable. For List, Dict, Tuple and Optional, nested once, a test of every element is written, which "
+        "is not installable, and in functions that TorchScript cannot compile (`*args`, `**options`). For List, Dict, Tuple and Optional, nested once, a test of every element is written, which "
         "needs review because it does not warn about empty containers. Other types are left to you."
     ),
     targets=("torch.jit.isinstance",),
@@ -150,6 +151,14 @@ RULE = Rule(
             safety="unsafe",
             why="a list of lists, with built-in types",
             run="result = f([[1], [2]]), f([[1], ['a']]), f([1])",
+        ),
+        Bad(
+            "import torch\n\n\ndef load(x, read, **options):\n    if torch.jit.isinstance(x, (str, bytes)):\n"
+            "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
+            "import torch\n\n\ndef load(x, read, **options):\n    if isinstance(x, (str, bytes)):\n"
+            "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
+            why="a function that TorchScript cannot compile, in a project that scripts others",
+            run="result = load('a', len), load(3, len)",
         ),
         Bad(_function("torch.jit.isinstance(x, Tuple[int, ...])"), safety="manual", why="a tuple of any length"),
         Bad(

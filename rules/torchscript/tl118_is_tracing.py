@@ -117,9 +117,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Di
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
         if scripted is not None:
-            advice += (
-                f" {scripted} scripts, and TorchScript can compile `torch.compiler.is_compiling()` only: use that until then."
-            )
+            advice += f" {scripted} scripts, and TorchScript can compile `torch.compiler.is_compiling()` only: use that until then."
         return Finding("TL118", view.path, span, message, Severity.WARNING, f"{what.sentence} {advice}".strip())
     spelling = view.spell(_EXPORTING, use.node, use)
     if spelling is None:
@@ -136,7 +134,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Di
     outer = f"$call or {spelling.text}()"
     if not _may_stand_alone(view, call):
         outer = f"({outer})"
-    rewrites = (EditCall(view.span(call), outer=outer), *spelling.imports)
+    rewrites: tuple[Rewrite, ...] = (EditCall(view.span(call), outer=outer), *spelling.imports)
     fix = Fix("Ask for export too", Safety.UNSAFE, rewrites, needs=_NEEDS, still_reported=True)
     return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)
 
@@ -334,7 +332,10 @@ RULE = Rule(
             safety="manual",
             why="a branch for ONNX",
         ),
-        Ok("import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n", "questions that stay"),
+        Ok(
+            "import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n",
+            "questions that stay",
+        ),
         Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
         Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),
         Ok("from onnx.utils import is_in_onnx_export\n\nis_in_onnx_export()\n", "another package's function"),

@@ -84,10 +84,15 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         message, advice = _ENVIRONMENT[use.target]
         yield Finding("TL131", view.path, span, f"{message}.", Severity.INFO, advice)
         return
-    message = _message(use.target)
+    message = _message(use.target, context)
     blocker = _blocker(use.target, context)
     if blocker is not None:
         yield Finding("TL131", view.path, span, message, Severity.WARNING, blocker)
+        return
+    tried = _tried(use, view)
+    if tried is not None:
+        advice = f"Nothing else is in the `try` on line {tried.lineno}: remove the whole statement, handlers included."
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
         return
     rewrite = _rewrite(use, place, view)
     if rewrite is None:
@@ -100,9 +105,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))
 
 
-def _message(name: str) -> str:
-    if name in _WITHOUT_EFFECT:
+def _message(name: str, context: Context) -> str:
+    if _is_without_effect(name, context):
         return f"`{name}` does nothing but warn: TorchScript has no nvFuser any more (seen on torch 2.13)."
+    if name in _WITHOUT_EFFECT:
+        return f"`{name}` does nothing but warn on torch 2.13: TorchScript has no nvFuser any more."
     if name in _FUSION_STRATEGY:
         return (
             "`torch.jit.set_fusion_strategy` only tunes TorchScript code, and warns since torch 2.11 "
@@ -121,18 +128,30 @@ def _message(name: str) -> str:
 
 def _blocker(name: str, context: Context) -> str | None:
     """Why the switch has to stay for now; None if nothing in the project listens to it."""
-    if name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE:
+    if _is_without_effect(name, context):
         return None
     if name == "torch.jit.strict_fusion":
         place = scripting_uses.first_compilation(context.project, context.view.path)
     else:
         place = runtime_uses.first_runtime_use(context.project, context.view.path)
-    return f"It has to stay as long as {place} runs TorchScript; migrate that first." if place else None
+    if place is None:
+        return None
+    if name in _WITHOUT_EFFECT:
+        return (
+            f"The project supports torch {context.settings.min_torch} as well, where it may still act on TorchScript code, "
+            f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
+        )
+    return f"It has to stay as long as {place} runs TorchScript; migrate that first."
+
+
+def _is_without_effect(name: str, context: Context) -> bool:
+    """Whether every release that the project supports ignores the setting."""
+    return name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE
 
 
 def _doubt(name: str, context: Context) -> str | None:
     """What has to hold beyond this project for the switch to be without effect."""
-    if name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE:
+    if _is_without_effect(name, context):
         return None
     expected = scripting_uses.first_expectation(context.project, context.view.path)
     if expected is not None:
@@ -141,6 +160,22 @@ def _doubt(name: str, context: Context) -> str | None:
     if outside is not None:
         return f"{outside} and need the setting"
     return None if name == "torch.jit.strict_fusion" else assumption(context.project)
+
+
+def _tried(use: Use, view: ModuleView) -> ast.Try | None:
+    """The `try` whose body holds nothing but settings like this one, so that it would guard an empty body without them."""
+    statement = view.parent(use.call) if use.call is not None else None
+    around = view.parent(statement) if isinstance(statement, ast.Expr) else None
+    if not isinstance(around, ast.Try) or not any(item is statement for item in around.body):
+        return None
+    return around if all(_is_setting(item, view) for item in around.body) else None
+
+
+def _is_setting(statement: ast.stmt, view: ModuleView) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    resolution = view.resolve(statement.value.func)
+    return resolution is not None and resolution.name in _SETTERS | _WHOLE_COMPILER
 
 
 def _rewrite(use: Use, place: Place, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
@@ -279,6 +314,17 @@ RULE = Rule(
             f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n",
             safety="manual",
             why="the project still scripts",
+        ),
+        Bad(
+            f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
+            safety="manual",
+            why="nvFuser, in a project that supports torch 2.6",
+            min_torch=TorchVersion(2, 6),
+        ),
+        Bad(
+            "import torch\n\ntry:\n    torch._C._jit_set_nvfuser_enabled(False)\nexcept Exception:\n    pass\n",
+            safety="manual",
+            why="alone in a try statement",
         ),
         Bad(
             "import torch\n\nold = torch._C._jit_set_profiling_executor(False)\n",

@@ -44,9 +44,12 @@ _ADVICE = {
         "The type of TorchScript graphs, in ONNX symbolic functions for example. Those serve the TorchScript-based ONNX "
         "exporter only; the one that is the default since torch 2.9 takes `custom_translation_table=`."
     ),
+    "*.save_to_buffer": (
+        "`torch.export.save(program, buffer)` writes a program to an `io.BytesIO`, whose `.getvalue()` gives the bytes."
+    ),
     "*.graph_for": 'What `torch.compile` runs is printed by `TORCH_LOGS="output_code"`.',
 }
-_METHODS = ("*.graph_for", "*.inlined_graph", "*.code_with_constants")
+_METHODS = ("*.graph_for", "*.inlined_graph", "*.code_with_constants", "*.save_to_buffer")
 _STATE_NAMES = frozenset(bindings("state"))
 _TARGETS = (
     *(name for name in _ADVICE if name not in {"torch._C.Graph", *_METHODS}),
@@ -117,6 +120,11 @@ RULE = Rule(
     check=_check,
     sources=(*SOURCES, EXPORT_DOCS, "torch/jit/_trace.py, frontend.py, supported_ops.py of the torch 2.13.0 wheel"),
     examples=(
+        Bad(
+            "import torch\n\n\ndef as_bytes(net):\n    return net.save_to_buffer()\n",
+            safety="manual",
+            why="a value from anywhere, written to bytes",
+        ),
         Bad(
             "import torch\n\n\ndef names(net):\n    return torch.jit.export_opnames(net)\n",
             safety="manual",

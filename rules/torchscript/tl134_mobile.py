@@ -60,7 +60,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     message = f"`{use.name}` belongs to TorchScript's mobile runtime and goes with it; it does not warn."
     advice = _advice(use.target, name)
     if place == "string":
-        advice = f"The name stands in a string: take it out together with the use it means. {advice}"
+        advice = "The name stands in a string: take it out together with the use it means."
     yield Finding("TL134", view.path, view.span(whole_name(use, view)), message, Severity.WARNING, advice)
 
 

@@ -98,10 +98,21 @@ def _advice(use: Use, place: Place) -> str:
             f"Write the program instead: `torch.export.save(program, path)`, read by `torch.export.load`. {EXPORT_DOCS}"
         )
     if name in {"ScriptFunction", "ScriptMethod"}:
-        return (
+        why = (
             "Functions are not captured by themselves any more: an exported function is a module, and one under "
-            "`torch.compile` is a plain Python function. Test with `callable(...)`, or for the module that holds it."
+            "`torch.compile` is a plain Python function"
         )
+        if place == "test":
+            return (
+                f"{why}, which no test tells from any other function. If the branch is for scripted code, it goes with the "
+                "last script; if it is for a function of another kind, let the caller say so, with an argument of its own."
+            )
+        kind = (
+            "`collections.abc.Callable`"
+            if place == "annotation"
+            else "the function itself, or the module that holds it"
+        )
+        return f"{why}. {'Annotate' if place == 'annotation' else 'Use'} {kind}."
     if name in {"RecursiveScriptClass", "ScriptClass"}:
         return "Without scripting an instance is of its own Python class: name that class here."
     match place:

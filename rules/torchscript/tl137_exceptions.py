@@ -40,9 +40,9 @@ _AT_CAPTURE = (
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     place = place_of(use, context)
-    if place is None:
-        return
     view = context.view
+    if place is None or _is_read_of_variable(use):
+        return
     span = view.span(use.node)
     name = use.target.rpartition("::")[2]
     if name in _WARNINGS:
@@ -58,6 +58,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         message = f"`{use.target}` is raised by TorchScript code only, for anything that goes wrong in it."
         when = _AT_RUN_TIME
     yield Finding("TL137", view.path, span, message, Severity.WARNING, _advice(place, when))
+
+
+def _is_read_of_variable(use: Use) -> bool:
+    """Whether the class is reached through a variable of this file, whose assignment is reported."""
+    binding = use.resolution.binding if use.resolution is not None else None
+    return isinstance(use.node, ast.Name) and binding is not None and binding.kind == "assign"
 
 
 def _advice(place: Place, when: str) -> str:
@@ -169,6 +175,11 @@ RULE = Rule(
             f'{_HEAD}warnings.filterwarnings("error", category=torch.jit.TracerWarning)\n{_BODY}\n\ncapture = torch.jit.trace\n',
             safety="manual",
             why="the project still traces",
+        ),
+        Bad(
+            "import warnings\n\nimport torch\n\ncategory = torch.jit.TracerWarning\nwarnings.filterwarnings('ignore', category=category)\n",
+            safety="manual",
+            why="a class under another name, reported where it gets it",
         ),
         Bad(
             "import pytest\nimport torch\n\n\n@pytest.mark.filterwarnings('ignore::torch.jit.TracerWarning')\ndef test():\n    pass\n",

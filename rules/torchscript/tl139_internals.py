@@ -39,6 +39,7 @@ _CACHES = "It is the compiler's own book-keeping: drop it together with the last
 
 # By the name behind `torch.jit.`; the longest prefix counts.
 _ADVICE = {
+    "__name__": "Write the string itself where only the word is meant: nothing else needs the module for it.",
     "CompilationUnit": _COMPILE,
     "ONNXTracedModule": "`torch.onnx.export(module, args)` takes the eager module and traces nothing since torch 2.9.",
     "_Await": _LAZY,
@@ -125,10 +126,16 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield from _of_module(use, place, context)
         return
     severity = Severity.INFO if use.target in _SCHEMA_NAMES else Severity.WARNING
+    dunder = use.target == "torch.jit" and use.name.rpartition(".")[2].startswith("__")
     message = f"`{_shown(use)}` is a part of the TorchScript compiler and goes with it; it does not warn."
+    if dunder:
+        message = f"`{use.name}` reads an attribute of the module, which goes with TorchScript."
     if severity is Severity.INFO:
         message = f"`{use.target}` is a TorchScript name for something that is not TorchScript's."
-    yield Finding("TL139", view.path, view.span(whole_name(use, view)), message, severity, _advice(use, place))
+    whole = whole_name(use, view)
+    if isinstance(getattr(whole, "ctx", None), ast.Store):
+        place = "store"
+    yield Finding("TL139", view.path, view.span(whole), message, severity, _advice(use, place))
 
 
 def _of_typing(use: Use, view: ModuleView) -> Iterator[Finding]:
@@ -353,7 +360,10 @@ RULE = Rule(
             safety="manual",
             why="the module imported by its name",
         ),
-        Ok("backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n", "a name of the project's own"),
+        Ok(
+            "backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n",
+            "a name of the project's own",
+        ),
         Ok("import torch\n\nraise ValueError('torch.jit. Use export.')\n", "a sentence that begins with the name"),
     ),
 )

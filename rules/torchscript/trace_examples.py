@@ -303,9 +303,9 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _forward("return -x if torch.jit.is_tracing() else x"),
-        _exported(_forward("return -x if torch.jit.is_tracing() or torch.compiler.is_exporting() else x")),
+        _exported(_forward("return -x if torch.compiler.is_exporting() else x")),
         safety="unsafe",
-        why="forward asks whether it is traced; TL118 makes it ask for export too",
+        why="forward asks whether it is traced; TL118 makes it ask for export",
         run=_BATCHES,
     ),
     Bad(

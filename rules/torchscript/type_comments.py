@@ -1,13 +1,14 @@
 """Types of parameters in comments, as the TorchScript compiler reads them (`# type: (Tensor, int) -> Tensor`).
 
-In such a comment `Tensor` is `torch.Tensor` whatever the file imports, and int, float, bool and str are the builtins:
-torch/jit/annotations.py and torch/csrc/jit/frontend/script_type_parser.cpp of torch 2.13.0, read 2026-11-21.
+In such a comment `Tensor` is `torch.Tensor` whatever the file binds to that name: run on torch 2.13.0, 2026-11-21. The
+forms of comments: `get_type_line` in torch/jit/annotations.py of torch 2.13.0, read 2026-11-21.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Mapping
 
 from torchlift.view import ModuleView
@@ -16,13 +17,11 @@ _COMMENT = re.compile(r"#\s*type:(?!\s*ignore)")
 _TENSORS = frozenset({"Tensor", "torch.Tensor"})
 _NOTHING: Mapping[str, str] = {}
 
-TENSOR = "Tensor"
-
 
 def comment_types(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Mapping[str, str] | None:
-    """Types that comments give to the parameters of a function, by name; tensors are `TENSOR`.
+    """Types other than tensors that comments give to the parameters of a function, by name.
 
-    Empty without such comments; None if they were not understood: they do not cover every parameter, stand elsewhere, or
+    Empty without such comments, too; None if they were not understood: they do not cover every parameter, stand elsewhere, or
     stand beside annotations.
     """
     source = view.source.slice(view.span(node))
@@ -31,7 +30,9 @@ def comment_types(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef
         return _NOTHING
     indent = " " * node.col_offset
     try:
-        tree = ast.parse(f"if 1:\n{indent}{source}" if indent else source, type_comments=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in user code are not ours to report
+            tree = ast.parse(f"if 1:\n{indent}{source}" if indent else source, type_comments=True)
     except (SyntaxError, ValueError):
         return None
     parsed = next((child for child in ast.walk(tree) if isinstance(child, type(node))), None)
@@ -63,4 +64,4 @@ def _joined(names: list[str], own: dict[str, str], signature: str) -> Mapping[st
         return None
     if any(name not in types for name in names[1:]) or (names and names[0] not in types and names[0] != "self"):
         return None
-    return {name: TENSOR if written in _TENSORS else written for name, written in types.items()}
+    return {name: written for name, written in types.items() if written not in _TENSORS}

@@ -36,7 +36,8 @@ def place_of(use: Use, context: Context) -> Place | None:
         return use.kind
     if use.call is not None:
         return "raise" if isinstance(view.parent(use.call), ast.Raise) else "call"
-    return _place_of_value(use.node, view)
+    node = whole_name(use, view)
+    return _place_of_value(node, view) if isinstance(node, ast.expr) else None
 
 
 def whole_name(use: Use, view: ModuleView) -> ast.expr | ast.alias:
