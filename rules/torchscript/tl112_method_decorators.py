@@ -71,11 +71,14 @@ def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | 
             return (
                 f"`{called}` neither takes nor returns a tensor, so it needs no program: call it in Python, as it is."
             )
-        if isinstance(view.parent(definition), ast.ClassDef):
-            called = f"self.net.{called}"
+        if not isinstance(view.parent(definition), ast.ClassDef):
+            return (
+                f"`torch.export` captures `{called}` wherever a `forward` calls it; by itself it needs a small module whose "
+                f"`forward` calls `{called}`."
+            )
         return (
-            f"`torch.export` captures `forward` only: give `{definition.name}` a program of its own, through a small module "
-            f"whose `forward` calls `{called}`."
+            f"`torch.export` captures `forward` only: give `{called}` a program of its own, through a small module whose "
+            f"`forward` calls `self.net.{called}`."
         )
     return ""
 
