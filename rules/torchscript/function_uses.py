@@ -60,10 +60,8 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr) -> None:
         (uses.refusals if parent.attr in _SCRIPT_ONLY else uses.doubts).append(reason)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
-        if any(isinstance(argument, _NOT_TENSORS) for argument in _values(parent)):
-            uses.doubts.append(f"{place} calls it with something that is no tensor, which scripting rejects")
-        elif (around := _expects_error(view, parent)) is not None:
-            uses.doubts.append(f"{place} calls it inside {around}, and its errors change their class")
+        if (doubt := call_doubt(view, parent)) is not None:
+            uses.doubts.append(f"{place} calls it {doubt}")
         return
     if isinstance(parent, ast.Call):
         resolution = view.resolve(parent.func)
@@ -84,6 +82,14 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr) -> None:
     if isinstance(parent, ast.Expr):
         return
     uses.doubts.append(f"{place} hands it on, and what happens to it there was not followed")
+
+
+def call_doubt(view: ModuleView, call: ast.Call) -> str | None:
+    """Why a call may notice that what it calls is compiled no more: end of the sentence "... calls it"."""
+    if any(isinstance(argument, _NOT_TENSORS) for argument in _values(call)):
+        return "with something that is no tensor, which scripting rejects"
+    around = _expects_error(view, call)
+    return f"inside {around}, and its errors change their class" if around is not None else None
 
 
 def _values(call: ast.Call) -> Iterator[ast.expr]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _LIMIT = 2**63 - 1
 _COUNT = 2**40
-_BOUNDS = {"size": 2**20, "dim": 64, "numel": _COUNT, "stride": _COUNT}
+_BOUNDS = {"size": 2**31, "dim": 64, "numel": _COUNT, "stride": _COUNT}
 _CONSTANTS = {"math.pi": math.pi, "math.e": math.e}
 _EXACT = 2**53
 
@@ -31,7 +31,7 @@ class Range:
 
     def fits(self) -> bool:
         """Whether the number surely fits into 64 bits."""
-        return -_LIMIT <= self.low and self.high <= _LIMIT
+        return self.low >= -_LIMIT and self.high <= _LIMIT
 
     def joined(self, other: Range) -> Range:
         """The range of a number that is one or the other."""
@@ -112,9 +112,7 @@ def _power(base: Range, exponent: Range) -> Range | None:
         return None
 
 
-def _call(
-    node: ast.Call, read: Callable[[ast.expr], Range | None], resolve: Callable[[ast.expr], str]
-) -> Range | None:
+def _call(node: ast.Call, read: Callable[[ast.expr], Range | None], resolve: Callable[[ast.expr], str]) -> Range | None:
     function = node.func
     name = resolve(function)
     parts = [read(argument) for argument in node.args]
@@ -138,7 +136,9 @@ def _call(
         if function.id == "int":
             return _checked(math.trunc(only.low), math.trunc(only.high))
         if function.id == "abs":
-            return Range(0 if only.has_zero() else min(abs(only.low), abs(only.high)), max(abs(only.low), abs(only.high)))
+            return Range(
+                0 if only.has_zero() else min(abs(only.low), abs(only.high)), max(abs(only.low), abs(only.high))
+            )
     return None
 
 
@@ -151,7 +151,7 @@ def applied(name: str, argument: Range) -> Range | None:
             return Range(math.log(argument.low), math.log(argument.high))
         case "math.exp" if argument.high < 700:
             return Range(math.exp(argument.low), math.exp(argument.high))
-        case "math.ceil" | "math.floor" if -_EXACT < argument.low and argument.high < _EXACT:
+        case "math.ceil" | "math.floor" if argument.low > -_EXACT and argument.high < _EXACT:
             return Range(math.floor(argument.low), math.ceil(argument.high))
     return None
 

@@ -6,11 +6,13 @@ import ast
 from dataclasses import dataclass, field
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.function_uses import call_doubt
 from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute
 from torchlift.rules.torchscript.scripted_function import read_function
 from torchlift.rules.torchscript.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
 from torchlift.rules.torchscript.uses_everywhere import uses_everywhere
-from torchlift.rules.torchscript.value_life import follow
+from torchlift.rules.torchscript.value_life import ValueLife, follow
+from torchlift.rules.torchscript.walks_over_parts import first_walk
 from torchlift.view import Binding, ModuleView
 
 # What a ScriptModule offers and an `nn.Module` does not.
@@ -61,6 +63,11 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project) ->
             name = self_attribute(child)
             if name in SCRIPT_ONLY:
                 facts.refusals.append(f"line {child.lineno} uses `self.{name}`")
+    if not {"module", "unread"}.isdisjoint(own.values()) and (walk := first_walk(project)) is not None:
+        facts.doubts.append(
+            f"{walk} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "
+            "parts of a ScriptModule are no `torch.nn` classes"
+        )
     _read_uses(view, node, project, facts)
     return facts
 
@@ -235,6 +242,8 @@ def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project
             f"an instance is saved at {life.place(save.call)}, which a plain module does with `torch.export.save` after "
             "`torch.export.export`"
         )
+    for called in life.calls:
+        _read_call(life, called, facts)
     for frozen in life.frozen:
         facts.refusals.append(f"an instance is frozen on {life.place(frozen)}")
     for obstacle in life.obstacles:
@@ -246,9 +255,18 @@ def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project
                 facts.refusals.append(f"an instance is asked for `.{parent.attr}` ({place})")
             elif parent.attr not in _MODULE:
                 facts.doubts.append(f"an instance is asked for `.{parent.attr}` ({place})")
+            elif isinstance(direct := home.parent(parent), ast.Call) and parent.attr == "forward":
+                _read_call(life, direct, facts, home)
         elif isinstance(obstacle.node, ast.Attribute) and isinstance(obstacle.node.ctx, ast.Store):
             facts.doubts.append(f"an instance is kept as `.{obstacle.node.attr}` ({place})")
         elif "torch.jit." in obstacle.reason:
             facts.refusals.append(f"an instance {obstacle.reason.partition(':')[0]} ({place})")
         else:
             facts.doubts.append(f"an instance {obstacle.reason} ({place})")
+
+
+def _read_call(life: ValueLife, call: ast.Call, facts: ScriptClass, home: ModuleView | None = None) -> None:
+    doubt = call_doubt(home or life.home(call), call)
+    if doubt is not None:
+        place = f"{home.path}:{call.lineno}" if home is not None else life.place(call)
+        facts.doubts.append(f"{place} calls an instance {doubt}")

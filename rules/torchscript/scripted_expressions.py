@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.number_ranges import Range, applied, combined, range_of
 from torchlift.rules.torchscript.plain_values import is_false
 from torchlift.rules.torchscript.scripted_operations import (
     ATTRIBUTES,
@@ -98,6 +99,7 @@ class ExpressionReader:
         self.loops = 0
         self.whole: ast.expr | None = None
         self.constants: set[str] = set()
+        self.ranges: dict[str, Range] = {}
         parameters = [*node.args.posonlyargs, *node.args.args]
         self.own = own or {}
         self.me = parameters[0].arg if own is not None and parameters else None
@@ -256,6 +258,7 @@ class ExpressionReader:
             if isinstance(op, _NUMBER_TENSOR):
                 return "floating" if right == "floating" or left == "float" or isinstance(op, ast.Div) else "tensor"
         elif left in NUMBERS and right in NUMBERS:
+            self._number(node, left, right)
             if isinstance(op, ast.Div):
                 return "float"
             if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)):
@@ -263,6 +266,28 @@ class ExpressionReader:
             if isinstance(op, ast.Pow) and "float" in {left, right}:
                 return "float"
         raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+
+    def range(self, node: ast.expr) -> Range | None:
+        """Bounds of an int or a float, if they are known."""
+        return range_of(node, self.ranges, self._full_name)
+
+    def _full_name(self, node: ast.expr) -> str:
+        resolution = self.view.resolve(node)
+        return resolution.name if resolution is not None and resolution.certain else ""
+
+    def _number(self, node: ast.BinOp, left: str, right: str) -> None:
+        """Arithmetic of numbers, which has a value in TorchScript where Python raises or goes on behind 64 bits."""
+        first, second = self.range(node.left), self.range(node.right)
+        if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and (second is None or second.has_zero()):
+            raise Doubt(f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted")
+        result = combined(node.op, first, second) if first is not None and second is not None else None
+        if isinstance(node.op, ast.Pow) and result is None:
+            raise Doubt(
+                f"`{self.text(node)}` may be complex, too large or a power of zero, where a scripted function gives nan or "
+                "infinity"
+            )
+        if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
+            raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
 
     def identity(self, node: ast.AST, op: ast.operator, left: str, right: str, number: ast.expr) -> None:
         """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out."""
@@ -349,6 +374,12 @@ class ExpressionReader:
             if len(node.args) == 1 and not node.keywords and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
                 if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
                     self._size(node)
+                argument = self.range(node.args[0])
+                if argument is None or applied(name, argument) is None:
+                    raise Doubt(
+                        f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
+                        "scripted function goes on"
+                    )
                 return MATH_FUNCTIONS[name]
             raise Doubt(f"`{self.text(node)}` was not read")
         if name.startswith("torch."):
@@ -443,6 +474,8 @@ class ExpressionReader:
         if name in {"int", "float", "bool"} and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
             if kinds[0] in TENSORS:
                 self.branch(node)
+            if name == "int" and kinds[0] != "int" and ((bounds := self.range(node)) is None or not bounds.fits()):
+                raise Doubt(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
             return name
         if name == "abs" and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
             return kinds[0]

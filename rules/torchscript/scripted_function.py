@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping
 
 from torchlift.project import Project
+from torchlift.rules.torchscript.number_ranges import COUNT, SIZE, Range, combined, steps
 from torchlift.rules.torchscript.scripted_expressions import (
     NUMBERS,
     TENSORS,
@@ -135,6 +136,7 @@ class _Body(ExpressionReader):
         for child in ast.walk(statement):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 self.kinds[child.id] = "unknown"
+                self.ranges.pop(child.id, None)
 
     def _statement(self, node: ast.stmt) -> None:
         self.whole = node.value if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) else None
@@ -189,6 +191,7 @@ class _Body(ExpressionReader):
         kind = self.kind(value)
         if isinstance(target, ast.Name):
             self.kinds[target.id] = kind
+            self._bound(target.id, self.range(value) if kind in NUMBERS else None)
             (self.constants.add if self.is_constant(value) else self.constants.discard)(target.id)
         elif isinstance(target, ast.Subscript):
             self._element(target)
@@ -203,13 +206,23 @@ class _Body(ExpressionReader):
             raise Doubt("the function unpacks into something that was not read")
         if isinstance(value, ast.Tuple) and len(value.elts) == len(names):
             kinds = [self.kind(element) for element in value.elts]
+            bounds = [self.range(e) if k in NUMBERS else None for e, k in zip(value.elts, kinds, strict=True)]
         else:
             whole = self.kind(value)
             each = {"tensors": "tensor", "pair": "tensor", "shape": "int", "tuple": "tensor", "unknown": "unknown"}
             if whole not in each:
                 raise Doubt(f"the function unpacks {shown(whole)}")
             kinds = [each[whole]] * len(names)
+            bounds = [SIZE if whole == "shape" else None] * len(names)
+        for name, bound in zip(names, bounds, strict=True):
+            self._bound(name, bound)
         self.kinds |= dict(zip(names, kinds, strict=True))
+
+    def _bound(self, name: str, bounds: Range | None) -> None:
+        if bounds is None:
+            self.ranges.pop(name, None)
+        else:
+            self.ranges[name] = bounds
 
     def _augmented(self, node: ast.AugAssign) -> None:
         value = self.kind(node.value)
@@ -228,7 +241,14 @@ class _Body(ExpressionReader):
         if target in TENSORS and value in TENSORS | NUMBERS and isinstance(node.op, _IN_PLACE):
             return
         if target == value == "int" and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            return
+            assert isinstance(node.target, ast.Name)
+            name = node.target.id
+            before, by = self.ranges.get(name), self.range(node.value)
+            after = combined(node.op, before, by) if before is not None and by is not None else None
+            if after is not None and after.fits():
+                self.ranges[name] = after
+                return
+            raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
         raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
 
     def _element(self, target: ast.Subscript) -> None:
@@ -239,15 +259,17 @@ class _Body(ExpressionReader):
         self.index(target.slice)
 
     def _branches(self, node: ast.If) -> None:
-        before = dict(self.kinds)
+        before, bounds = dict(self.kinds), dict(self.ranges)
         self.block(node.body)
         first, self.kinds = self.kinds, dict(before)
+        ranges, self.ranges = self.ranges, bounds
         self.block(node.orelse)
         if _leaves(node.body):
             return
         if _leaves(node.orelse):
-            self.kinds = first
+            self.kinds, self.ranges = first, ranges
             return
+        self.ranges = {name: ranges[name].joined(self.ranges[name]) for name in ranges.keys() & self.ranges.keys()}
         second, self.kinds = self.kinds, {}
         for name in sorted(first.keys() & second.keys()):
             self.kinds[name] = self._joined(node, name, first[name], second[name])
@@ -262,7 +284,15 @@ class _Body(ExpressionReader):
             self.doubt(node, f"`{name}` is {shown(left)} or {shown(right)}")
         return "unknown"
 
-    def _loop_body(self, node: ast.stmt, statements: list[ast.stmt]) -> None:
+    def _in_loop(self, stored: set[str], counters: dict[str, Range]) -> None:
+        """Nothing is known of the numbers that a loop computes from one another, but that no count gets far."""
+        for name in stored:
+            before = counters.get(name)
+            self._bound(name, Range(before.low - COUNT.high, before.high + COUNT.high) if before is not None else None)
+
+    def _loop_body(
+        self, node: ast.stmt, statements: list[ast.stmt], counter: tuple[str, Range | None] | None = None
+    ) -> None:
         self.branch(node)
         for child in ast.walk(node):
             # What the loop assigns may be a tensor of integers by the second time round.
@@ -273,9 +303,15 @@ class _Body(ExpressionReader):
             ):
                 self.kinds[child.id] = "tensor"
         before = dict(self.kinds)
+        stored = _stored(statements)
+        counters = {name: self.ranges[name] for name in stored & self.ranges.keys() if _only_counts(statements, name)}
+        self._in_loop(stored, counters)
+        if counter is not None:
+            self._bound(*counter)
         self.loops += 1
         self.block(statements)
         self.loops -= 1
+        self._in_loop(stored | ({counter[0]} if counter is not None else set()), counters)
         for name, kind in before.items():
             self.kinds[name] = self._joined(node, name, kind, self.kinds.get(name, kind))
 
@@ -284,13 +320,38 @@ class _Body(ExpressionReader):
             if any(self.kind(argument) not in {"int", "unknown"} for argument in node.iter.args):
                 raise Doubt("the function loops over a range of something that is no number of steps")
             self.kinds[target.id] = "int"
+            bounds = steps([self.range(argument) for argument in node.iter.args])
         else:
             if self.kind(node.iter) not in TENSORS:
                 raise Doubt("the function loops over something that was not read")
             if _changes_in_place(node):
                 raise Doubt("the function changes tensors in place while it loops over one")
             self.kinds[target.id] = "tensor"
-        self._loop_body(node, [*node.body, *node.orelse])
+            bounds = None
+        self._loop_body(node, [*node.body, *node.orelse], (target.id, bounds))
+
+
+def _stored(statements: list[ast.stmt]) -> set[str]:
+    return {
+        child.id
+        for statement in statements
+        for child in ast.walk(statement)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+    }
+
+
+def _only_counts(statements: list[ast.stmt], name: str) -> bool:
+    """Whether a loop changes a number only in steps of one."""
+    stores = 0
+    counts = 0
+    for statement in statements:
+        for child in ast.walk(statement):
+            match child:
+                case ast.AugAssign(target=ast.Name(id=other), op=ast.Add() | ast.Sub(), value=ast.Constant(value=1)):
+                    counts += other == name
+                case ast.Name(id=other, ctx=ast.Store()):
+                    stores += other == name
+    return stores == counts
 
 
 def _leaves(statements: list[ast.stmt]) -> bool:

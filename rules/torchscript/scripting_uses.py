@@ -31,6 +31,7 @@ EXPECTING = frozenset(
     _IgnoreContextManager _overload _overload_method _unwrap_optional""".split()
 )
 _EXPORT = "torch.jit.export"
+_MODULE = "torch.jit"
 _MARKING = frozenset({_EXPORT, "torch.jit.ignore", "torch.jit.unused"})
 _MARK_WORDS = (
     "_torchscript_modifier",
@@ -77,9 +78,13 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
     exports: list[int] = []
     conditional: list[int] = []
     watches = list(_watches(view, members))
-    for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING):
+    for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
         line = use.node.lineno
-        if use.target in SCRIPTING | TRACING:
+        if use.target == _MODULE:
+            # Whoever is handed the module itself may call any of its members.
+            if use.name == _MODULE and use.kind == "reference" and _handed_on(view, use):
+                scripts.append(line)
+        elif use.target in SCRIPTING | TRACING:
             if _acts(use, view):
                 (scripts if use.target in SCRIPTING else traces).append(line)
         elif use.kind in {"string", "store", "delete"}:
@@ -93,6 +98,15 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
                 exports.append(line)
     lines = (scripts, traces, expects, exports, conditional, watches)
     return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
+
+
+def _handed_on(view: ModuleView, use: Use) -> bool:
+    """Whether `torch.jit` itself is an argument of a call other than the look-up or patch of a member."""
+    call = view.parent(use.node)
+    if not isinstance(call, ast.Call) or use.node not in call.args:
+        return False
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    return name not in {"getattr", "hasattr", "setattr", "delattr", "object", "print", "dir", "reload", "multiple", "isinstance"}
 
 
 def _acts(use: Use, view: ModuleView) -> bool:

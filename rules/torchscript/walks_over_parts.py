@@ -12,7 +12,9 @@ from weakref import WeakKeyDictionary
 from torchlift.project import Project
 
 _WORDS = ("apply", "modules", "children", "get_submodule")
-_WALK = re.compile(rb"\.\s*(?:apply|(?:named_)?(?:modules|children)|get_submodule|_modules)\b|[\"'](?:apply|(?:named_|_)?modules|(?:named_)?children)[\"']")
+_WALK = re.compile(
+    rb"(?<!\bsys)\.\s*(?:apply|(?:named_)?(?:modules|children)|get_submodule|_modules)\b|[\"'](?:apply|(?:named_|_)?modules|(?:named_)?children)[\"']"
+)
 _known: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
 
