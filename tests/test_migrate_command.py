@@ -255,7 +255,9 @@ def test_an_example_with_a_batch_of_one_is_captured_with_the_batch_asked_for(rep
     git(repository, "commit", "-qam", "trace")
     kept = run(repository, "migrate", "--check", "a.py")
     assert b"stays fixed at its size: pass --batch-example 2" in kept.stdout
-    assert b"torch.rand(1, 3).repeat(3, 1)" in run(repository, "migrate", "--diff", "--batch-example", "3", "a.py").stdout
+    assert (
+        b"torch.rand(1, 3).repeat(3, 1)" in run(repository, "migrate", "--diff", "--batch-example", "3", "a.py").stdout
+    )
     (repository / "torchlift.toml").write_text("batch-example = 2\n")
     assert b"torch.rand(1, 3).repeat(2, 1)" in run(repository, "migrate", "--diff", "a.py").stdout
     wrong = run(repository, "migrate", "--batch-example", "1")

@@ -1,7 +1,8 @@
 """Between which bounds a number in a function lies: where it fits into 64 bits, where it may be zero.
 
-TorchScript computes ints in 64 bits and wraps around, and its division, `math.log` and powers give infinity or nan where
-Python raises (measured on torch 2.13.0). A number without known bounds has no range here.
+TorchScript computes ints in 64 bits and wraps around, cuts a large float to 64 bits, and its division, `math.log`,
+`math.sqrt`, `math.exp` and roots give infinity or nan where Python raises or goes on with a complex number (measured on
+torch 2.13.0, 2026-11-21). A number without known bounds has no range here.
 """
 
 from __future__ import annotations

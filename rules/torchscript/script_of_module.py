@@ -487,7 +487,9 @@ def _successor(about: ModuleCall, verb: str) -> str:
     compiled = f"`torch.compile({text}, fullgraph=True)`"
     exported = f"`{draft.code}`, whose `.module()` is called like the module"
     if "..." in draft.code.partition("dynamic_shapes=")[2]:
-        exported += " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
+        exported += (
+            " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
+        )
     match about.module.kind:
         case "function":
             return f", or {verb} its successor: {compiled}"

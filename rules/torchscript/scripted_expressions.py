@@ -283,8 +283,7 @@ class ExpressionReader:
         result = combined(node.op, first, second) if first is not None and second is not None else None
         if isinstance(node.op, ast.Pow) and result is None:
             raise Doubt(
-                f"`{self.text(node)}` may be complex, too large or a power of zero, where a scripted function gives nan or "
-                "infinity"
+                f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"
             )
         if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
             raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")

@@ -106,7 +106,18 @@ def _handed_on(view: ModuleView, use: Use) -> bool:
     if not isinstance(call, ast.Call) or use.node not in call.args:
         return False
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-    return name not in {"getattr", "hasattr", "setattr", "delattr", "object", "print", "dir", "reload", "multiple", "isinstance"}
+    return name not in {
+        "getattr",
+        "hasattr",
+        "setattr",
+        "delattr",
+        "object",
+        "print",
+        "dir",
+        "reload",
+        "multiple",
+        "isinstance",
+    }
 
 
 def _acts(use: Use, view: ModuleView) -> bool:

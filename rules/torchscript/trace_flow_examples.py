@@ -153,7 +153,8 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     _kept(f"import openvino as ov\n\nov.convert_model({_TRACE})\n", "given to openvino, which takes the program"),
     Bad(
-        _HEAD + f"model = {_TRACE}\nmodel(torch.rand(4, 3))\ntorch.onnx.export(model, (torch.rand(4, 3),), 'net.onnx')\n",
+        _HEAD
+        + f"model = {_TRACE}\nmodel(torch.rand(4, 3))\ntorch.onnx.export(model, (torch.rand(4, 3),), 'net.onnx')\n",
         _HEAD
         + f"model = {_EXPORT}.module()\nmodel(torch.rand(4, 3))\ntorch.onnx.export(net, (torch.rand(4, 3),), 'net.onnx')\n",
         safety="unsafe",
