@@ -35,9 +35,9 @@ def _tests_release(view: ModuleView, test: ast.expr) -> bool:
         if _VERSION_WORD.search(word):
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr" and node.args:
-            # Asked about a module or class of a library it is about the release; about a value it is not.
+            # Asked about a part of torch it is about the release; about anything else it is not.
             resolution = view.resolve(node.args[0])
-            if resolution is not None and resolution.binding is not None and resolution.binding.imported is not None:
+            if resolution is not None and (resolution.name == "torch" or resolution.name.startswith("torch.")):
                 return True
     return False
 
