@@ -74,3 +74,16 @@ def test_a_second_run_changes_nothing(projects: tuple[Path, Path]) -> None:
     before = {path: path.read_bytes() for path in after.rglob("*.py")}
     subprocess.run([sys.executable, "-m", "torchlift", "migrate", ".", "--allow-dirty"], cwd=after, check=False)
     assert {path: path.read_bytes() for path in after.rglob("*.py")} == before
+
+
+def test_the_readme_shows_what_the_migration_really_prints() -> None:
+    root = Path(__file__).parent.parent
+    text = (root / "README.md").read_text(encoding="utf-8")
+    shown = text[text.index("```diff\n") + len("```diff\n") :].partition("```\n")[0]
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlift", "migrate", "fixtures/legacy_project", "--diff"],
+        cwd=root, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    blocks = [f"--- a/{block}" for block in shown.split("--- a/")[1:]]
+    assert len(blocks) == 3 and all(block in done.stdout for block in blocks)
+    assert done.stderr.strip() in text

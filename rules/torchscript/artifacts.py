@@ -404,11 +404,16 @@ def _looked_for(project: Project, suffix: str) -> bool:
     if not suffix:
         return False
     words = (f"*{suffix}", f'"{suffix}"', f"'{suffix}'", f'"{suffix[1:]}"', f"'{suffix[1:]}'")
-    return any(
-        not place.rpartition(":")[0].endswith(_DOCUMENTS)
-        for places in project.places(words).values()
-        for place in places
-    )
+    for word, places in project.places(words).items():
+        exact = re.compile(re.escape(word.encode()) + rb"(?![\w*])")
+        for place in places:
+            path, _, line = place.rpartition(":")
+            # A file that git would now show as new is no reader.
+            if path.endswith(_DOCUMENTS) or posixpath.basename(path) == ".gitignore":
+                continue
+            if exact.search(project.data(path).split(b"\n")[int(line) - 1]):
+                return True
+    return False
 
 
 def _constants(project: Project, sites: Iterable[tuple[str, Site]]) -> set[tuple[str, Span, str]]:
