@@ -696,7 +696,7 @@ def test_the_nearest_place_that_scripts_is_named(near: str, named: str, tmp_path
     files = dict.fromkeys(places, SCRIPTED)
     files[near] = files.get(near, "") + asking
     (finding,) = found(tmp_path, files, "TL112")
-    assert f"as long as {named} (and 4 more places) scripts" in (finding.help or "")
+    assert f"nearest at {named} (and 4 more places)" in (finding.help or "")
 
 
 @pytest.mark.parametrize(

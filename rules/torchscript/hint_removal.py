@@ -54,7 +54,11 @@ def _removal(context: Context, tracing: bool) -> Removal:
             if tracing
             else "traces, which compiles functions and methods marked for it"
         )
-        return Removal(Safety.MANUAL, f"It has to stay as long as {place} {what}; migrate that first.", place)
+        return Removal(
+            Safety.MANUAL,
+            f"It has to stay as long as this project {what}, nearest at {place}; migrate that first.",
+            place,
+        )
     watch = first_watch(project, near)
     if watch is not None:
         return Removal(

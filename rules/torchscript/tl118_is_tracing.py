@@ -124,7 +124,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Di
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}`. {what.sentence}".rstrip()
         return Finding("TL118", view.path, span, message, Severity.WARNING, advice)
-    review = f"Needs review: right where an export should do what a trace did. {what.sentence}".rstrip()
+    review = f"Needs review: right where an export should do what a trace did, on torch>=2.7. {what.sentence}".rstrip()
     if removal(context, tracing=True).safety is Safety.SAFE:
         replaced = ReplaceExpression(view.span(call), Template(f"{spelling.text}()"))
         fix = Fix("Ask for export instead", Safety.UNSAFE, (replaced, *spelling.imports), needs=_NEEDS)
