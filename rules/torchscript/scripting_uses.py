@@ -237,11 +237,6 @@ def first_expectation(project: Project, near: str = "") -> str | None:
     )
 
 
-def has_exported_methods(project: Project) -> bool:
-    """Whether a method is marked with `torch.jit.export`, which makes a trace of its class compile it."""
-    return any(record.exports for _, record in _records(project))
-
-
 def first_watch(project: Project, near: str) -> str | None:
     """The place nearest to `near` that replaces a hint, names it in a string, or reads a mark that hints leave."""
     return nearest(((path, line) for path, record in _records(project) for line in record.watches), near)

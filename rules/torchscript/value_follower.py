@@ -190,7 +190,6 @@ class Follower:
         if key in self.seen:
             return
         self.seen.add(key)
-        self.life.trail.append(f"kept as `self.{target.attr}` of `{owner.name}`")
         kind = is_module_class(view, owner, self.project)
         if kind is True:
             self._obstacle(
@@ -245,7 +244,6 @@ class Follower:
             self._obstacle(view, statement, f"is returned by `{name}`, whose callers were not followed")
             return
         alone = alone and sum(isinstance(node, ast.Return) for node in ast.walk(function)) == 1
-        self.life.trail.append(f"returned by `{name}`")
         owner = view.parent(function)
         if isinstance(owner, ast.ClassDef):
             self._method_results(view, statement, owner, name, alone=alone, depth=depth)
@@ -428,7 +426,6 @@ class Follower:
         binding = next((b for b in bindings if b.node is parameter), None)
         if binding is None:
             return False
-        self.life.trail.append(f"given to `{definition.name}`")
         if binding not in self.seen:
             self.seen.add(binding)
             for read, _ in home.reads_of(binding):

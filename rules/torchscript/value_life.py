@@ -66,7 +66,6 @@ class ValueLife:
         bindings: variables that hold it.
         as_module: whether module methods other than a call are used on it.
         frozen: calls of `torch.jit.freeze` and its relatives that it passes through.
-        trail: where it goes through functions and attributes, for messages: "returned by `load`".
     """
 
     view: ModuleView
@@ -83,7 +82,6 @@ class ValueLife:
     bindings: list[Binding] = field(default_factory=list)
     as_module: bool = False
     frozen: list[ast.Call] = field(default_factory=list)
-    trail: list[str] = field(default_factory=list)
     homes: dict[ast.AST, ModuleView] = field(default_factory=dict)
     """Files of the nodes that are not in the file of the origin."""
 
