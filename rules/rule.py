@@ -68,6 +68,8 @@ class Bad:
         files: further files of the example project, by path.
         min_torch: lowest torch of the example project.
         batch_example: as in `Settings`.
+        ranks: world sizes to run with: every rank is a process of its own with the environment that torchrun sets, and the
+            results are compared rank by rank. `run` (or the code) creates the group, on gloo.
     """
 
     before: str
@@ -79,6 +81,7 @@ class Bad:
     files: tuple[tuple[str, str], ...] = ()
     min_torch: TorchVersion = _RUN_HERE
     batch_example: int | None = None
+    ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

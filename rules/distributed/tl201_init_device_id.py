@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
+from torchlift.rules.distributed.backends import backend_of, init_arguments
 from torchlift.rules.distributed.group_facts import COLLECTOR, sensitive_place
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
-Backend = Literal["nccl", "other", "absent", "unknown"]
-
-_PARAMETERS = (
-    "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
-)  # fmt: skip
 # device_id exists since torch 2.3 (DeepSpeed's deepspeed/comm/torch.py says so and checks the signature).
 _NEEDS = TorchVersion(2, 3)
 _EAGER_BY_DEFAULT = TorchVersion(2, 15)
@@ -36,12 +31,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     call = use.call
     if call is None or use.kind != "call":
         return
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+    arguments = init_arguments(call)
+    if arguments is None or "device_id" in arguments:
         return
-    arguments = dict(zip(_PARAMETERS, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
-    if "device_id" in arguments:
-        return
-    backend = _backend(view, arguments.get("backend"))
+    backend = backend_of(view, arguments.get("backend"))
     if backend == "other":
         return
     span = view.span(use.node)
@@ -94,24 +87,6 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     advice_text = f"Needs review: {'; '.join(assumptions)}." if assumptions else None
     fix = Fix("Pass the device this rank already set", safety, (*torch_device.imports, edit), needs=_NEEDS)
     yield Finding("TL201", view.path, span, _MESSAGE, Severity.INFO, advice_text, fix)
-
-
-def _backend(view: ModuleView, node: ast.expr | None) -> Backend:
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
-        return "absent"
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is not None and binding.kind == "assign" and isinstance(binding.value, ast.Constant):
-            node = binding.value
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        text = node.value.lower()
-        # "nccl-lazy" and "nccl-legacy" are chosen on purpose.
-        return "nccl" if re.search(r"(?:^|:)nccl(?:$|,)", text) else "other"
-    if isinstance(node, ast.Attribute):
-        resolution = view.resolve(node)
-        if resolution is not None and resolution.name.startswith("torch.distributed.Backend."):
-            return "nccl" if node.attr == "NCCL" else "other"
-    return "unknown"
 
 
 def _bound_device(view: ModuleView, call: ast.Call) -> ast.expr | None:
