@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,13 @@ def test_a_fix_that_needs_review_is_marked_when_unsafe_fixes_are_wanted() -> Non
     report = full(text, finding(text, "torch.jit.load(p)", Safety.UNSAFE), unsafe_fixes=True)
     assert report.splitlines()[0] == "train.py:1:1 TL101 [*] Tracing is gone."
     assert report.splitlines()[-1] == "  = help: [*] Export the module (needs review)"
+
+
+def test_notes_stand_before_the_help_one_a_line() -> None:
+    text = "model = trace(m)\n"
+    noted = replace(finding(text, "trace(m)", Safety.MANUAL, "Batch them."), notes=("rank 0 waits", "rank 1\nwaits"))
+    report = full(text, noted)
+    assert report.splitlines()[-3:] == ["  = note: rank 0 waits", "  = note: rank 1 waits", "  = help: Batch them."]
 
 
 def test_a_manual_finding_shows_the_help_of_its_rule() -> None:

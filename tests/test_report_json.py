@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def run(*outcomes: FileOutcome, mode: Mode = Mode.CHECK, **more: Any) -> RunResu
 TEXT = "m = torch.jit.trace(\r\n    net, 'é👍'\r\n)\r\n"
 CALL = Span(4, TEXT.index(")") + 1)
 TRACE = Finding("TL101", "src/train.py", CALL, "Gone.", Severity.ERROR, "Look.", Fix("Export it", Safety.SAFE, ()))
+TRACE = replace(TRACE, notes=("rank 0 waits", "rank 1 waits"))
 
 
 def test_the_schema_is_a_valid_schema() -> None:
@@ -69,6 +71,7 @@ def test_a_finding_has_the_keys_of_ruff_and_the_edits_of_its_fix() -> None:
             "name": "torchscript-trace",
             "message": "Gone.",
             "help": "Look.",
+            "notes": ["rank 0 waits", "rank 1 waits"],
             "severity": "error",
             "filename": "src/train.py",
             "location": {"row": 1, "column": 5},

@@ -14,7 +14,7 @@ from torchlift.migrate.result import RunResult
 
 
 def render(result: RunResult, *, root: Path, color: bool = False) -> str:
-    """Every finding that is left, each with a source frame and help; empty if there is none.
+    """Every finding that is left, each with a source frame, notes and help; empty if there is none.
 
     Args:
         result: the run.
@@ -32,8 +32,12 @@ def _finding(item: Item, root: Path, palette: Palette) -> str:
     code = palette.severity(finding.code, finding.severity)
     mark = f" {palette.fixable('[*]')}" if item.applicable else ""
     lines, width = frame(item.source, item.span, finding.severity, palette)
-    for advice in _advice(item, palette):
-        lines.append(f"{' ' * width} {palette.gutter('=')} {palette.strong('help:')} {advice}")
+    remarks = [
+        *(("note", one_line(note)) for note in finding.notes),
+        *(("help", advice) for advice in _advice(item, palette)),
+    ]
+    for kind, text in remarks:
+        lines.append(f"{' ' * width} {palette.gutter('=')} {palette.strong(f'{kind}:')} {text}")
     return "\n".join([f"{place} {code}{mark} {one_line(finding.message)}", *lines, ""])
 
 

@@ -73,6 +73,7 @@ def _finding(item: Item, names: Mapping[str, str], urls: Mapping[str, str]) -> d
         "name": names.get(finding.code),
         "message": finding.message,
         "help": finding.help or None,
+        "notes": list(finding.notes),
         "severity": finding.severity.value,
         "filename": finding.path,
         "location": _location(item.source, item.span.start),

@@ -73,6 +73,7 @@ _FINDING = _object(
     name=_text_or_null("Name of the rule."),
     message=_text("What is wrong and why."),
     help=_text_or_null("What to do where there is no fix, or what the fix assumes."),
+    notes=_array("What the message rests on, step by step.", _text("One step.")),
     severity={"enum": ["error", "warning", "info"], "description": "How much it matters at the target release."},
     filename=_text(_PATH),
     location={"$ref": "#/$defs/location"},

@@ -72,6 +72,8 @@ class EditCall:
         arguments: replacement values, by position (`0`) or keyword name.
         drop: arguments to remove, by position or keyword name.
         add: keyword arguments to append, in order.
+        rename: keyword arguments that get another name, old and new.
+        first: positional argument to put in front of all others.
         outer: template around the finished call, with `$call` for the call itself.
         outer_parts: further holes of `outer`.
     """
@@ -82,6 +84,8 @@ class EditCall:
     arguments: tuple[tuple[int | str, Template], ...] = ()
     drop: tuple[int | str, ...] = ()
     add: tuple[tuple[str, Template], ...] = ()
+    rename: tuple[tuple[str, str], ...] = ()
+    first: Template | None = None
     outer: str | None = None
     outer_parts: Parts = ()
 
@@ -243,6 +247,7 @@ class Finding:
         fix: the change offered, if any.
         statement: span of the whole statement, which is what a suppression comment covers.
         groups: fixes that go together with this one's.
+        notes: what the message rests on, step by step, such as what each rank of a deadlock waits for.
     """
 
     code: str
@@ -254,6 +259,7 @@ class Finding:
     fix: Fix | None = None
     statement: Span | None = None
     groups: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def safety(self) -> Safety:
