@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from torchlift.finding import Failure, Finding
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
-from torchlift.rules.rule import Context, Rule, Settings
+from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
 from torchlift.view.module import longest_target
+from torchlift.view.text import TextView
+from torchlift.wrappers import Wrapper
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,25 @@ class Checked:
     path: str
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
+
+
+def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
+    """Run the text functions of `rules` on one file that is no Python."""
+    context = TextContext(project, settings)
+    findings: dict[tuple[str, int, int, str, str], Finding] = {}
+    failures: list[Failure] = []
+    for rule in rules:
+        if rule.text is None or (rule.text_kinds and view.kind not in rule.text_kinds):
+            continue
+        try:
+            for finding in rule.text(view, context):
+                covered = view.statement(finding.statement or finding.span)
+                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=None))
+        except Exception:
+            reason = f"Rule {rule.code} failed on the file; its findings in it may be missing."
+            detail = traceback.format_exc()
+            failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+    return Checked(view.path, tuple(findings[key] for key in sorted(findings)), tuple(failures))
 
 
 class Dispatcher:
@@ -69,6 +90,8 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     """Apply what holds for every rule: uncertain names and releases that lack the new code keep their fix back."""
     if finding.statement is None:
         finding = replace(finding, statement=view.simple_statement_span(use.node))
+    if use.wrapper is not None:
+        finding = _through(use.wrapper, finding)
     fix = finding.fix
     if fix is None:
         return finding
@@ -83,3 +106,14 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
             f"bound, or pass --min-torch {fix.needs}."
         )
     return finding
+
+
+def _through(wrapper: Wrapper, finding: Finding) -> Finding:
+    """The finding with the wrapper named; its fix is withheld unless the user says that the wrapper has every name."""
+    finding = replace(finding, message=f"{finding.message} (Reached through `{wrapper.module}`.)")
+    if finding.fix is None or wrapper.rewrite:
+        return finding
+    return finding.without_fix(
+        f"It is reached through `{wrapper.module}`, which is not rewritten unless the wrappers in the configuration say "
+        f'`"{wrapper.module}" = {{ mirrors = "{wrapper.mirrors}", rewrite = true }}`.'
+    )

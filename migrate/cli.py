@@ -15,12 +15,12 @@ import click
 from torchlift import __version__
 
 if TYPE_CHECKING:
-    from torchlift.finding import Failure
     from torchlift.migrate.config import Config
     from torchlift.migrate.result import RunResult
     from torchlift.migrate.run import RunOptions
     from torchlift.source import SourceText
     from torchlift.versions import TorchVersion
+    from torchlift.wrappers import Wrapper
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     type=click.IntRange(min=2),
     metavar="N",
     help="Capture with a batch of N where the example has 1, which export would fix.",
+)
+@click.option(
+    "--wrapper",
+    multiple=True,
+    metavar="MODULE=TORCH_MODULE",
+    help="A module that mirrors one of torch, such as mylib.dist=torch.distributed.",
 )
 @click.option(
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
@@ -68,6 +74,7 @@ def migrate(
     target: str | None,
     min_torch: str | None,
     batch_example: int | None,
+    wrapper: tuple[str, ...],
     output_format: Literal["full", "concise", "json"] | None,
     statistics: bool,
     exclude: tuple[str, ...],
@@ -122,6 +129,7 @@ def migrate(
         target=version(target, "--target", config.target),
         min_torch=version(min_torch, "--min-torch", config.min_torch),
         batch_example=config.batch_example if batch_example is None else batch_example,
+        wrappers={**config.wrappers, **_wrappers(wrapper)},
         unsafe_fixes=config.unsafe_fixes if unsafe_fixes is None else unsafe_fixes,
         output_format=output_format or config.output_format,
         force_exclude=config.force_exclude if force_exclude is None else force_exclude,
@@ -155,6 +163,23 @@ def _start(path: Path) -> Path:
 
 def _split(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _wrappers(values: Sequence[str]) -> Mapping[str, Wrapper]:
+    from torchlift.wrappers import Wrapper, problem_with_wrapper
+
+    wrappers = {}
+    for value in values:
+        module, equals, mirrors = (part.strip() for part in value.partition("="))
+        if not equals:
+            raise click.BadParameter(
+                f"{value!r} names no module of torch; write {value}=torch.distributed.", param_hint="--wrapper"
+            )
+        problem = problem_with_wrapper(module, mirrors)
+        if problem is not None:
+            raise click.BadParameter(f"{problem}.", param_hint="--wrapper")
+        wrappers[module] = Wrapper(module, mirrors)
+    return wrappers
 
 
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
@@ -208,12 +233,13 @@ def _analyse(
     *,
     from_flag: bool,
 ) -> tuple[RunResult, Path, Mapping[str, SourceText]]:
-    from torchlift.migrate.discover import discover
+    from torchlift.migrate.discover import Discovery, discover
     from torchlift.migrate.result import Mode
     from torchlift.migrate.run import RunOptions, analyse
     from torchlift.rules.rule import Settings
     from torchlift.source import SourceText, UnreadableSource
     from torchlift.versions import LATEST
+    from torchlift.view.text import read_text, text_kind
 
     listing = partial(
         discover,
@@ -227,24 +253,24 @@ def _analyse(
     if stdin:
         relative = named[0].resolve().relative_to(root.resolve()).as_posix()
         try:
-            overlay[relative] = SourceText.from_bytes(sys.stdin.buffer.read())
+            data = sys.stdin.buffer.read()
+            is_text = text_kind(relative, data) is not None
+            overlay[relative] = read_text(data) if is_text else SourceText.from_bytes(data)
         except UnreadableSource as error:
             raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None
-        files: tuple[str, ...] = (relative,)
-        failures: tuple[Failure, ...] = ()
-        nested: tuple[str, ...] = ()
+        found = Discovery(root, () if is_text else (relative,), texts=(relative,) if is_text else (), named=(relative,))
     else:
         found = listing(named, root, force_exclude=config.force_exclude)
-        files, failures, root, nested = found.files, found.failures, found.root, found.nested
+        root = found.root
     target = config.target or LATEST
     progress = _Progress() if sys.stderr.isatty() else None
     options = RunOptions(
         root=root,
-        files=files,
+        files=found.files,
         mode=Mode(mode),
         codes=active,
         unsafe_fixes=config.unsafe_fixes,
-        settings=Settings(target, config.min_torch or target, config.batch_example),
+        settings=Settings(target, config.min_torch or target, config.batch_example, config.all_wrappers),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
         project_files=lambda: listing(sorted({_project_root([path]) for path in named}), root).files,
@@ -252,6 +278,8 @@ def _analyse(
         jobs=config.jobs or 0,
         want_edits=config.output_format == "json",
         progress=progress,
+        texts=found.texts,
+        named=frozenset(found.named),
         overlay=overlay,
     )
     if config.min_torch is None:
@@ -259,11 +287,11 @@ def _analyse(
     result = analyse(options)
     if progress is not None:
         progress.clear()
-    if nested:
-        shown = ", ".join(nested[:3]) + (", ..." if len(nested) > 3 else "")
+    if found.nested:
+        shown = ", ".join(found.nested[:3]) + (", ..." if len(found.nested) > 3 else "")
         notes = (*result.notes, f"Repositories inside this one were left out; name them to include them: {shown}.")
         result = replace(result, notes=notes)
-    return replace(result, failures=(*failures, *result.failures)), root, overlay
+    return replace(result, failures=(*found.failures, *result.failures)), root, overlay
 
 
 def _with_bound(options: RunOptions, start: Path) -> RunOptions:

@@ -11,13 +11,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from torchlift.migrate.globs import PathPatterns
 from torchlift.versions import TorchVersion
+from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 
 OutputFormat = Literal["full", "concise", "json"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("full", "concise", "json")
@@ -49,6 +50,7 @@ class Config:
         force_exclude: whether excludes also apply to files that are named.
         allow_dirty: whether files with uncommitted changes are written.
         allow_no_vcs: whether files outside version control are written.
+        wrappers: modules that mirror modules of torch, by their names, beside the built-in ones; None takes one away.
         source: the file all this was read from, None for the defaults.
     """
 
@@ -67,11 +69,26 @@ class Config:
     force_exclude: bool = False
     allow_dirty: bool = False
     allow_no_vcs: bool = False
+    wrappers: Mapping[str, Wrapper | None] = field(default_factory=dict, hash=False)
     source: Path | None = None
 
     @cached_property
     def _ignored_by(self) -> tuple[tuple[PathPatterns, tuple[str, ...]], ...]:
         return tuple((PathPatterns([pattern]), names) for pattern, names in self.per_file_ignores.items())
+
+    @property
+    def all_wrappers(self) -> tuple[Wrapper, ...]:
+        """The built-in wrappers and those of the configuration, which wins where both name a module."""
+        known = {wrapper.module: wrapper for wrapper in DEFAULT_WRAPPERS}
+        for module, wrapper in self.wrappers.items():
+            # What is said about a built-in wrapper holds for the modules inside it that have its functions.
+            for name in [name for name in known if name == module or name.startswith(f"{module}.")]:
+                builtin = known.pop(name)
+                if wrapper is not None:
+                    known[name] = replace(builtin, mirrors=wrapper.mirrors, rewrite=wrapper.rewrite)
+            if wrapper is not None:
+                known.setdefault(module, wrapper)
+        return tuple(known.values())
 
     def ignored_in(self, path: str) -> tuple[str, ...]:
         """What `per_file_ignores` says about a file: the names as written there.
@@ -271,6 +288,43 @@ def _names_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
     return result
 
 
+def _wrappers(value: object) -> dict[str, Wrapper | None]:
+    wanted = 'a table of torch modules by the module that mirrors them, such as {"mylib.dist" = "torch.distributed"}'
+    if not isinstance(value, dict):
+        raise _Unfit(wanted, _kind(value))
+    result = {}
+    for module, meaning in value.items():
+        result[str(module)] = _wrapper(str(module), meaning, wanted)
+    return result
+
+
+def _wrapper(module: str, value: object, wanted: str) -> Wrapper | None:
+    if value is False:
+        return None
+    settings = {"mirrors": value} if isinstance(value, str) else value
+    if not isinstance(settings, dict):
+        raise _Unfit(wanted, f'a table that has {_kind(value)} for "{module}"')
+    unknown = sorted(set(settings) - {"mirrors", "rewrite"})
+    mirrors, rewrite = settings.get("mirrors"), settings.get("rewrite", False)
+    if unknown or not isinstance(mirrors, str) or not isinstance(rewrite, bool):
+        wanted = f'"torch.distributed", false, or {{mirrors = "torch.distributed", rewrite = true}} for "{module}"'
+        raise _Unfit(wanted, _settings_problem(unknown, mirrors, rewrite))
+    problem = problem_with_wrapper(module, mirrors)
+    if problem is not None:
+        raise _Unfit(wanted, f"a table in which {problem}")
+    return Wrapper(module, mirrors, rewrite)
+
+
+def _settings_problem(unknown: list[str], mirrors: object, rewrite: object) -> str:
+    if unknown:
+        return f"a table with the unknown key `{unknown[0]}` (a dotted name of a module stands in quotes)"
+    if mirrors is None:
+        return "a table without `mirrors`"
+    if not isinstance(mirrors, str):
+        return f"a table with {_kind(mirrors)} for `mirrors`"
+    return f"a table with {_kind(rewrite)} for `rewrite`"
+
+
 _READERS: Mapping[str, Callable[[object], object]] = {
     "allow-dirty": _flag,
     "allow-no-vcs": _flag,
@@ -287,6 +341,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "select": _strings,
     "target": _version,
     "unsafe-fixes": _flag,
+    "wrappers": _wrappers,
 }
 
 

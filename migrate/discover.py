@@ -1,4 +1,4 @@
-"""Which files a run looks at.
+"""Which files a run looks at: Python, and the scripts, container files and YAML beside it.
 
 Inside a git work tree git itself lists them, so that ignore rules mean exactly what they mean to git; elsewhere folders
 are walked and `.gitignore` files are read. Either way a file is listed once, under its real path.
@@ -8,7 +8,7 @@ they are named, and `Discovery.nested` says which they are.
 """
 
 # Paths are strings here: a Path object for each of thousands of files costs more than all the rest.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH114, PTH116, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH114, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from torchlift.finding import Failure
 from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.gitignore import IgnoreFiles
 from torchlift.migrate.globs import PathPatterns
+from torchlift.view.text import is_shell_script, is_text_name, text_kind
 
 SUFFIXES = (".py", ".pyi")
 
@@ -39,6 +40,9 @@ DEFAULT_EXCLUDES = (
 _SUFFIXES = tuple(suffix.encode() for suffix in SUFFIXES)
 _ENVIRONMENT_MARKS = (b"/pyvenv.cfg", b"/conda-meta/history")
 _SUBMODULE = b" 160000"
+_HEAD = 128
+# Recordings and exports; what people write by hand is far smaller.
+_MOST_TEXT = 1_000_000
 _UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
 
@@ -49,11 +53,13 @@ class Discovery:
 
     Attributes:
         root: folder that all paths are relative to; the one asked for, or a folder above it where a path lies outside.
-        files: files to analyse, sorted, with forward slashes. Names that are not valid Unicode hold surrogates, as
+        files: Python files to analyse, sorted, with forward slashes. Names that are not valid Unicode hold surrogates, as
             `os.fsdecode` makes them.
         failures: what could not be listed, by path.
         excluded_explicit: named paths that an exclude pattern left out.
         nested: repositories inside the named folders that were left out because they are not part of this one.
+        texts: scripts, container files and other text to analyse, in the same form.
+        named: those of `files` and `texts` that were named one by one.
     """
 
     root: Path
@@ -61,6 +67,8 @@ class Discovery:
     failures: tuple[Failure, ...] = ()
     excluded_explicit: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 def find_root(paths: Sequence[Path]) -> Path:
@@ -90,8 +98,10 @@ def discover(
 ) -> Discovery:
     """List the files that `paths` stand for.
 
-    In folders these are `.py` and `.pyi` files that neither git nor a pattern leaves out. A named file is taken
-    whatever its suffix and even if it is ignored; so is a named folder.
+    In folders these are `.py` and `.pyi` files, and text files (see `view.text`), that neither git nor a pattern leaves
+    out. Scripts without a suffix count if they may be executed; text too large to be written by hand does not. A named
+    file is taken whatever its suffix and size and even if it is ignored, as Python if nothing speaks for another
+    language; so is a named folder.
 
     Args:
         paths: files and folders.
@@ -117,6 +127,8 @@ def discover(
         tuple(sorted(listing.failures, key=lambda failure: (failure.path, failure.reason))),
         tuple(sorted(listing.excluded)),
         tuple(sorted(listing.nested)),
+        tuple(sorted(listing.texts - listing.files)),
+        tuple(sorted(listing.named)),
     )
 
 
@@ -152,11 +164,13 @@ class _GitListing:
 
     Attributes:
         sources: source files, tracked or not, deleted ones among them.
+        texts: what may be a script or another text file, the same way.
         repositories: nested repositories and submodules.
         environments: folders that hold a virtual or conda environment nobody ignored.
     """
 
     sources: list[str]
+    texts: list[str]
     repositories: list[str]
     environments: list[str]
 
@@ -169,6 +183,8 @@ class _Listing:
     excludes: _Excludes
     respect_gitignore: bool
     files: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     excluded: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
@@ -190,7 +206,9 @@ class _Listing:
         elif stat.S_ISDIR(mode):
             self.folders[real] = None
         elif stat.S_ISREG(mode):
-            self.files.add(relative)
+            self.named.add(relative)
+            head = b"" if relative.endswith(SUFFIXES) else _head(real)
+            (self.files if text_kind(relative, head) is None else self.texts).add(relative)
         else:
             self.fail(self.name_of(named), "It is neither a file nor a folder, so there is nothing to analyse.")
 
@@ -247,7 +265,7 @@ class _Listing:
         for folder, why in _UNREADABLE.findall(complaints):
             path = prefix + folder.removeprefix(skipped).rstrip("/")
             self.fail(path, f"It cannot be listed ({why}); allow reading it or exclude it.")
-        listing = _GitListing([], [], [])
+        listing = _GitListing([], [], [], [])
         outer = os.fsencode(skipped)
         for entry in output.split(b"\0"):
             # `? path`, or a tag, mode, object and stage, a tab and the path.
@@ -262,6 +280,8 @@ class _Listing:
             elif name.endswith(_ENVIRONMENT_MARKS):
                 target = listing.environments
                 name = name[: -len(next(mark for mark in _ENVIRONMENT_MARKS if name.endswith(mark)))]
+            elif _may_be_text(name):
+                target = listing.texts
             else:
                 continue
             target.append(prefix + os.fsdecode(name[len(outer) :].rstrip(b"/")))
@@ -277,15 +297,21 @@ class _Listing:
         for path in listing.sources:
             if path.startswith(inside) and not path.startswith(environments) and not self.excludes.below(named, path):
                 self.take(path)
+        for path in listing.texts:
+            if path.startswith(inside) and not path.startswith(environments) and not self.excludes.below(named, path):
+                self.take(path, text=True)
 
-    def take(self, path: str) -> None:
-        """Take a source file found in a folder, unless it is deleted, a pipe, or another name of a file elsewhere."""
+    def take(self, path: str, *, text: bool = False) -> None:
+        """Take a file found in a folder, unless it is deleted, a pipe, or another name of a file elsewhere.
+
+        One that may be `text` is taken if its first line or its name says so, and if it is not too large.
+        """
         absolute = os.path.join(self.top, path)
         try:
-            mode = os.lstat(absolute).st_mode
-            if stat.S_ISLNK(mode):
+            found = os.lstat(absolute)
+            if stat.S_ISLNK(found.st_mode):
                 real = os.path.realpath(absolute)
-                mode = os.stat(real).st_mode
+                found = os.stat(real)
                 # A link out of the project leads to somebody else's file, and nobody named it.
                 if not _is_within(real, self.top):
                     return
@@ -297,8 +323,14 @@ class _Listing:
             if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
                 self.fail(path, _why_not(error))
             return
-        if stat.S_ISREG(mode):
+        if not stat.S_ISREG(found.st_mode):
+            return
+        if not text:
             self.files.add(path)
+        elif found.st_size <= _MOST_TEXT and (
+            is_text_name(os.fsencode(path)) or (found.st_mode & stat.S_IXUSR and is_shell_script(_head(absolute)))
+        ):
+            self.texts.add(path)
 
     def walk(self, folder: str, *, ignoring: bool = True) -> None:
         """List `folder` without git.
@@ -334,7 +366,8 @@ class _Listing:
                 ignores.read(current)
             for entry in entries.values():
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if entry.name == ".git" or not (is_folder or entry.name.endswith(SUFFIXES)):
+                python = entry.name.endswith(SUFFIXES)
+                if entry.name == ".git" or not (is_folder or python or _may_be_text(os.fsencode(entry.name))):
                     continue
                 path = _relative(entry.path, self.top)
                 if self.excludes.matches(path) or (
@@ -344,7 +377,7 @@ class _Listing:
                 if is_folder:
                     pending.append(entry.path)
                 else:
-                    self.take(path)
+                    self.take(path, text=not python)
 
     def leave_out(self, repository: str) -> None:
         """Note a nested repository; one that was never checked out has nothing to note."""
@@ -365,6 +398,20 @@ def _ignored_folders(tree: str, folders: Sequence[str]) -> list[str]:
     asked = b"".join(os.fsencode(name) + b"\0" for name in names)
     output, _ = git(["check-ignore", "--no-index", "-z", "--stdin"], tree, stdin=asked, accept=(0, 1))
     return [names[os.fsdecode(name)] for name in output.split(b"\0") if name]
+
+
+def _may_be_text(path: bytes) -> bool:
+    """Whether a name belongs to a text file, or has no suffix and needs a look inside."""
+    return b"." not in path[path.rfind(b"/") + 1 :] or is_text_name(path)
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a file; none where it cannot be read, which is told where it is analysed."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""
 
 
 def _is_environment(folder: str, names: Collection[str]) -> bool:

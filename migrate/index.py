@@ -51,7 +51,7 @@ def index_file(
         hits = len(view.uses(targets, project.translate))
         records = {}
         for collector in collectors:
-            if collector.prefilter.matches(data):
+            if project.prefilter(collector).matches(data):
                 record = collector.collect(view)
                 if record is not None:
                     records[collector.name] = record

@@ -51,7 +51,8 @@ class _Worker:
         self.dispatcher = Dispatcher(rules)
         self.collectors = tuple({c.name: c for rule in rules for c in rule.collectors}.values())
         words = {_RULES: [word for rule in rules for word in rule.words]}
-        self.prefilter = GroupedPrefilter(words | {c.name: c.triggers for c in self.collectors}, _RULES)
+        words |= {collector.name: list(collector.triggers) for collector in self.collectors}
+        self.prefilter = GroupedPrefilter({n: project.wrappers.triggers(found) for n, found in words.items()}, _RULES)
 
     def index(self, path: str) -> FileIndex:
         return index_file(self.project, path, self.dispatcher.targets, self.collectors)
@@ -159,7 +160,7 @@ def _spread(
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    bare = Project(project.root, project.files, project.overlay, project.indexed)
+    bare = Project(project.root, project.files, project.overlay, project.indexed, project.wrappers)
     chunk = max(1, min(32, len(paths) // (jobs * 4)))
     chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
     finished = 0

@@ -13,10 +13,12 @@ from torchlift.migrate.parallel import Work, check_files, index_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
+from torchlift.migrate.texts import check_texts, index_texts, text_source
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText, Span, UnreadableSource
+from torchlift.wrappers import Wrappers
 
 _MOST_PASSES = 8
 
@@ -27,7 +29,7 @@ class RunOptions:
 
     Attributes:
         root: project root.
-        files: files to analyse, relative to `root`.
+        files: Python files to analyse, relative to `root`.
         mode: write, diff or check.
         codes: rules that run.
         unsafe_fixes: whether fixes that need review are applied too.
@@ -37,6 +39,8 @@ class RunOptions:
         project_files: lists the whole project's Python files; called at most once, when a file has hits.
         guard: reasons not to write, by path, for the files given to it; asked in `WRITE` mode only.
         jobs: processes to use; 0 lets the amount of work decide.
+        texts: scripts, container files and other text to analyse, relative to `root`.
+        named: paths that the user named one by one.
         want_edits: whether text edits of remaining fixes are needed for the report.
         progress: told about every finished file: stage, files done, files in all.
     """
@@ -54,6 +58,8 @@ class RunOptions:
     jobs: int = 0
     want_edits: bool = False
     progress: Callable[[str, int, int], None] | None = None
+    texts: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
     overlay: Mapping[str, SourceText] = field(default_factory=dict)
 
 
@@ -78,20 +84,26 @@ class _Run:
         self.held: dict[tuple[str, tuple[str, int, int, str, str]], str] = {}
         self.blocked: dict[str, str] = {}
         self.asked: set[str] = set()
+        self.wrappers = Wrappers(options.settings.wrappers)
+        self.texts = frozenset(options.texts)
+        self.text_hits: list[str] = []
 
     def run(self) -> RunResult:
         options = self.options
-        start = Project(options.root, options.files, options.overlay)
+        start = Project(options.root, options.files, options.overlay, wrappers=self.wrappers)
         indexes = {i.path: i for i in index_files(start, options.files, self.work, options.jobs, options.progress)}
         hits = [path for path, index in indexes.items() if index.hits]
+        texts = {index.path: index for index in index_texts(start, options.texts, self.active, options.named)}
+        self.text_hits = [path for path, index in texts.items() if index.hits]
+        known = {path: index.records for path, index in indexes.items()}
+        indexes |= texts
         unreadable = {path: self._unreadable(index) for path, index in indexes.items() if index.unreadable}
         self.failures += [index.failure for index in indexes.values() if index.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
-        if hits:
+        if hits or self.text_hits:
             files = options.project_files() if options.project_files else options.files
-            known = {path: index.records for path, index in indexes.items()}
-            project = Project(options.root, sorted({*files, *options.files}), options.overlay, known)
+            project = Project(options.root, sorted({*files, *options.files}), options.overlay, known, self.wrappers)
             outcomes, suppressed = self._migrate(project, hits)
         for path, finding in unreadable.items():
             if finding is not None and finding.code not in options.per_file_ignores(path):
@@ -102,7 +114,7 @@ class _Run:
             target=options.settings.target,
             min_torch=options.settings.min_torch,
             min_torch_source=options.min_torch_source,
-            files_seen=len(options.files),
+            files_seen=len(options.files) + len(options.texts),
             files_analysed=sum(index.parsed for index in indexes.values()),
             outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
             failures=tuple(sorted(self.failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
@@ -124,7 +136,7 @@ class _Run:
         )
 
     def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
-        findings: dict[str, list[Finding]] = {path: [] for path in self.options.files}
+        findings: dict[str, list[Finding]] = {path: [] for path in (*self.options.files, *self.options.texts)}
         failures: list[Failure] = []
         suppressed = 0
         for checked in check_files(project, paths, self.work, self.options.jobs, self.options.progress):
@@ -136,12 +148,20 @@ class _Run:
                 kept, silenced = apply_suppressions(checked.path, source, kept, self.rules, self.options.codes)
                 suppressed += len(silenced)
             findings[checked.path] = kept
+        for text in check_texts(project, self.text_hits, self.active, self.options.settings):
+            path = text.view.path
+            failures += text.checked.failures
+            ignored = self.options.per_file_ignores(path)
+            kept = [finding for finding in text.checked.findings if finding.code not in ignored]
+            findings[path], silenced = apply_suppressions(
+                path, text.view.source, kept, self.rules, self.options.codes, text.view
+            )
+            suppressed += len(silenced)
         return _Analysis(project, findings, failures, suppressed)
 
-    @staticmethod
-    def _source(project: Project, path: str) -> SourceText | None:
+    def _source(self, project: Project, path: str) -> SourceText | None:
         try:
-            return project.source(path)
+            return text_source(project, path) if path in self.texts else project.source(path)
         except (OSError, UnreadableSource):
             return None
 
@@ -195,7 +215,7 @@ class _Run:
 
     def _next(self, project: Project, texts: Mapping[str, SourceText]) -> Project:
         known = {path: records for path, records in project.indexed.items() if path not in texts}
-        return Project(project.root, project.files, {**self.options.overlay, **texts}, known)
+        return Project(project.root, project.files, {**self.options.overlay, **texts}, known, project.wrappers)
 
     def _rewrite(self, project: Project, chosen: Mapping[str, Sequence[Finding]]) -> dict[str, SourceText] | None:
         """New texts of all files with chosen fixes; None if a fix or file had to be held back."""

@@ -1,10 +1,14 @@
-"""Inline suppressions: `# torchlift: ignore[TL101] reason` and `# torchlift: file-ignore[TL101] reason`."""
+"""Inline suppressions: `# torchlift: ignore[TL101] reason` and `# torchlift: file-ignore[TL101] reason`.
+
+They are the same in Python and in every other language whose comments begin with `#`.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import tokenize
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +16,7 @@ from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
 from torchlift.rules.registry import selected_by
 from torchlift.rules.rule import Rule
 from torchlift.source import SourceText, Span
+from torchlift.view.text import TextView
 
 _PRAGMA = re.compile(r"#\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
 
@@ -75,12 +80,37 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
     return sorted([*found, *pending], key=lambda suppression: suppression.span)
 
 
+def read_text_suppressions(view: TextView) -> list[Suppression]:
+    """All suppression comments of a text file, in source order; one on a line of its own is about the next line of code."""
+    if "torchlift:" not in view.source.text:
+        return []
+    found = []
+    starts = [line.start for line in view.lines]
+    for comment in view.comments:
+        match = _PRAGMA.search(view.source.slice(comment))
+        if match is None:
+            continue
+        verb = match["verb"] or ""
+        names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
+        line, _ = view.source.location(comment.start)
+        first = view.source.line_starts[line - 1]
+        if not view.code[first : comment.end].strip():
+            following = bisect_left(starts, comment.start)
+            if following < len(starts):
+                code = view.lines[following]
+                line, _ = view.source.location(code.start + len(code.text) - len(code.text.lstrip()))
+        span = Span(comment.start + match.start(), comment.end)
+        found.append(Suppression(span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line))
+    return found
+
+
 def apply_suppressions(
     path: str,
     source: SourceText,
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
     active: Collection[str],
+    text: TextView | None = None,
 ) -> tuple[list[Finding], list[Finding]]:
     """Split `findings` into kept and suppressed, adding findings about the suppressions themselves.
 
@@ -90,8 +120,9 @@ def apply_suppressions(
         findings: what rules found in it.
         rules: all rules by code.
         active: codes of the rules that ran; a suppression of any other rule cannot be called unused.
+        text: the file, if it is no Python.
     """
-    suppressions = read_suppressions(source)
+    suppressions = read_suppressions(source) if text is None else read_text_suppressions(text)
     if not suppressions:
         return list(findings), []
     used: dict[Suppression, set[str]] = {suppression: set() for suppression in suppressions}
@@ -108,7 +139,8 @@ def apply_suppressions(
             used[suppression].add(name)
         (silenced if by else kept).append(finding)
     for suppression in suppressions:
-        kept += _about(path, suppression, used[suppression], rules, active)
+        about = _about(path, suppression, used[suppression], rules, active)
+        kept += about if text is None else [_by_hand(finding) for finding in about]
     return sorted(kept, key=Finding.sort_key), silenced
 
 
@@ -121,6 +153,10 @@ def _covers(suppression: Suppression, finding: Finding, source: SourceText) -> b
     first, _ = source.location(span.start)
     last, _ = source.location(max(span.start, span.end - 1))
     return first <= suppression.line <= last
+
+
+def _by_hand(finding: Finding) -> Finding:
+    return finding if finding.fix is None else finding.without_fix(f"{finding.fix.title} by hand.")
 
 
 def _about(

@@ -6,7 +6,9 @@ from typing import Any
 
 from torchlift.rules.registry import all_rules, url_of
 from torchlift.rules.rule import Bad, Rule
+from torchlift.view.text import text_kind
 
+_FENCES = {"shell": "bash", "makefile": "make", "env": "bash"}
 _SAFETY = {
     "safe": "Safe fix",
     "unsafe": "Fix that needs review (`--unsafe-fixes`)",
@@ -24,6 +26,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "fix": rule.fix,
         "severity": rule.severity.value,
         "targets": list(rule.targets),
+        "reads_text_files": rule.text is not None,
         "deprecated": str(rule.deprecated) if rule.deprecated else None,
         "removed": str(rule.removed) if rule.removed else None,
         "aliases": list(rule.aliases),
@@ -58,16 +61,19 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
             continue
         lines += [f"{mark}# {title}", ""]
         for example in chosen:
+            kind = text_kind(example.path)
+            language = _FENCES.get(kind, kind) if kind is not None else "python"
+            place = f" (`{example.path}`)" if kind is not None else ""
             lines += [
-                f"{example.why[0].upper()}{example.why[1:]}:",
+                f"{example.why[0].upper()}{example.why[1:]}{place}:",
                 "",
-                "```python",
+                f"```{language}",
                 example.before.rstrip("\n"),
                 "```",
                 "",
             ]
             if example.after is not None:
-                lines += ["becomes", "", "```python", example.after.rstrip("\n"), "```", ""]
+                lines += ["becomes", "", f"```{language}", example.after.rstrip("\n"), "```", ""]
     lines += [f"{mark}# Not reported", "", *(f"- {e.why}" for e in rule.examples if not isinstance(e, Bad)), ""]
     lines += [f"{mark}# Sources", "", *(f"- {source}" for source in rule.sources), ""]
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """The shape of a rule and of its examples.
 
 A rule is plain data around one pure function. The engine finds the uses of the rule's targets, whatever they are called
-in the file, and hands them over one by one.
+in the file, and hands them over one by one. Scripts, container files and YAML have no names to resolve: a rule that knows
+something about them gets a whole file.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from torchlift.finding import Finding, Severity
 from torchlift.versions import LATEST, TorchVersion
+from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper
 
 if TYPE_CHECKING:
     from torchlift.project import Collector, Project
     from torchlift.view import ModuleView, Use
+    from torchlift.view.text import TextKind, TextView
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,13 @@ class Settings:
         target: torch release the project moves to.
         min_torch: lowest torch release the migrated project must still run on.
         batch_example: size to give to first dimensions of size 1 in the examples of a capture; None keeps them.
+        wrappers: modules that mirror modules of torch.
     """
 
     target: TorchVersion = LATEST
     min_torch: TorchVersion = LATEST
     batch_example: int | None = None
+    wrappers: tuple[Wrapper, ...] = DEFAULT_WRAPPERS
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,24 @@ class Context:
     """Results that several uses of one file share, keyed by the function that made them."""
 
 
+@dataclass(frozen=True)
+class TextContext:
+    """What a rule sees besides the text file it is asked about."""
+
+    project: Project
+    settings: Settings
+
+
 # The release that the examples are run with.
 _RUN_HERE = TorchVersion(2, 13)
 
 Check = Callable[["Use", Context], Iterable[Finding]]
+TextCheck = Callable[["TextView", TextContext], Iterable[Finding]]
+
+
+def nothing(use: Use, context: Context) -> Iterable[Finding]:
+    """The check of a rule that asks about no Python."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,7 @@ class Bad:
         files: further files of the example project, by path.
         min_torch: lowest torch of the example project.
         batch_example: as in `Settings`.
+        path: name of the file, which tells its language.
         ranks: world sizes to run with: every rank is a process of its own with the environment that torchrun sets, and the
             results are compared rank by rank. `run` (or the code) creates the group, on gloo.
     """
@@ -82,14 +102,17 @@ class Bad:
     min_torch: TorchVersion = _RUN_HERE
     batch_example: int | None = None
     ranks: tuple[int, ...] = ()
+    path: str = "example.py"
 
 
 @dataclass(frozen=True)
 class Ok:
-    """A look-alike that the rule must not report; `why` says why not and names the test."""
+    """A look-alike that the rule must not report; `why` says why not and names the test, the rest is as for `Bad`."""
 
     code: str
     why: str
+    path: str = "example.py"
+    files: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +138,10 @@ class Rule:
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
             which already handle both releases.
+        text: the rule's function for files that are no Python. What it finds has no fix yet.
+        text_triggers: words searched in the raw bytes of such a file, as `triggers` in those of Python; a rule with `text`
+            needs some, and they alone decide: a file without any is never decoded.
+        text_kinds: the languages that `text` is asked about; empty for all.
     """
 
     code: str
@@ -133,6 +160,9 @@ class Rule:
     aliases: tuple[str, ...] = ()
     collectors: tuple[Collector, ...] = ()
     sees_guarded: bool = False
+    text: TextCheck | None = None
+    text_triggers: tuple[str, ...] = ()
+    text_kinds: frozenset[TextKind] = frozenset()
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.versions import TorchVersion
+from torchlift.view.text import text_kind
 
 RUN_HERE = TorchVersion(2, 13)
 
@@ -32,6 +33,7 @@ def analyse_files(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     python = tuple(sorted(name for name in files if name.endswith((".py", ".pyi"))))
+    texts = tuple(sorted(name for name in files if text_kind(name) is not None))
     options = RunOptions(
         folder,
         only or python,
@@ -40,6 +42,7 @@ def analyse_files(
         unsafe_fixes=unsafe,
         settings=Settings(min_torch=min_torch),
         project_files=lambda: python,
+        texts=texts,
         jobs=jobs,
     )
     return analyse(options)

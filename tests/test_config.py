@@ -10,6 +10,7 @@ import pytest
 
 from torchlift.migrate.config import OUTPUT_FORMATS, Config, ConfigError, check_codes, load_config
 from torchlift.versions import TorchVersion
+from torchlift.wrappers import Wrapper
 
 EVERYTHING = """
 select = ["TL1", "trace"]
@@ -27,6 +28,7 @@ respect-gitignore = false
 force-exclude = true
 allow-dirty = true
 allow-no-vcs = true
+wrappers = {"mylib.dist" = "torch.distributed"}
 """
 
 
@@ -76,6 +78,7 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         force_exclude=True,
         allow_dirty=True,
         allow_no_vcs=True,
+        wrappers={"mylib.dist": Wrapper("mylib.dist", "torch.distributed")},
         source=source,
     )
 

@@ -12,7 +12,8 @@ from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Bad, Ok, Rule, Settings
 from torchlift.testing import FreshProcesses, Program, Verdict, compare_programs
-from torchlift.testing.nodes import Raised, Scalar, short
+from torchlift.testing.nodes import Container, Raised, Scalar, short
+from torchlift.view.text import text_kind
 
 BAD = [(rule, example) for rule in all_rules().values() for example in rule.examples if isinstance(example, Bad)]
 OK = [(rule, example) for rule in all_rules().values() for example in rule.examples if isinstance(example, Ok)]
@@ -24,11 +25,7 @@ def name(value: Rule | Bad | Ok) -> str:
 
 
 def migrate(folder: Path, example: Bad | Ok, *, unsafe: bool = False) -> RunResult:
-    files = (
-        {"example.py": example.before, **dict(example.files)}
-        if isinstance(example, Bad)
-        else {"example.py": example.code}
-    )
+    files = {example.path: example.before if isinstance(example, Bad) else example.code, **dict(example.files)}
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())
@@ -38,7 +35,8 @@ def migrate(folder: Path, example: Bad | Ok, *, unsafe: bool = False) -> RunResu
         else Settings()
     )
     python = tuple(sorted(file for file in files if file.endswith(".py")))
-    options = RunOptions(folder, python, Mode.DIFF, frozenset(all_rules()), unsafe, settings)
+    texts = tuple(sorted(file for file in files if text_kind(file) is not None))
+    options = RunOptions(folder, python, Mode.DIFF, frozenset(all_rules()), unsafe, settings, texts=texts)
     result = analyse(options)
     assert not [failure.detail or failure.reason for failure in result.failures]
     return result
@@ -61,13 +59,13 @@ def test_a_look_alike_is_not_reported(rule: Rule, example: Ok, tmp_path: Path) -
 def test_an_example_is_reported_and_rewritten_as_shown(rule: Rule, example: Bad, tmp_path: Path) -> None:
     safe_run = migrate(tmp_path, example)
     assert findings(safe_run, rule)
-    new = new_texts(safe_run).get("example.py")
+    new = new_texts(safe_run).get(example.path)
     if example.safety == "safe":
         assert new == example.after
         return
     assert new is None, "a finding that is not safe was rewritten without being asked"
     unsafe_run = migrate(tmp_path, example, unsafe=True)
-    new = new_texts(unsafe_run).get("example.py")
+    new = new_texts(unsafe_run).get(example.path)
     assert new == example.after
 
 
@@ -84,11 +82,20 @@ def test_the_rewritten_example_does_under_torch_what_the_old_one_did(
     rewritten = files | {path: text for path, text in new_texts(result).items() if text is not None}
     new = Program(rewritten.pop("example.py"), rewritten)
     old, run = Program(example.before, files), example.run or ""
-    found = compare_programs(old, new, run, folder=tmp_path / "proof", processes=processes)
+    found = compare_programs(
+        old,
+        new,
+        run,
+        ranks=example.ranks,
+        folder=tmp_path / "proof",
+        timeout=60 if example.ranks else 300,
+        processes=processes,
+    )
     if isinstance(found.eager, Raised):
         request.node.user_properties.append(("not run with TorchScript switched off", short(found.eager)))
     assert found.verdict is not Verdict.FAILED, str(found)
-    assert found.old != Scalar("NoneType", None), "the example's `run` must assign `result`"
+    results = found.old.items if isinstance(found.old, Container) and example.ranks else [("", found.old)]
+    assert Scalar("NoneType", None) not in [part for _, part in results], "the example's `run` must assign `result`"
     if not example.differs:
         assert found.verdict is Verdict.SAME, str(found)
     elif example.safety == "safe":
@@ -115,4 +122,5 @@ def test_a_rule_is_described_in_full(rule: Rule) -> None:
     assert rule.summary and not rule.summary.endswith(".")
     assert rule.why.endswith(".") and rule.fix.endswith(".") and rule.sources
     assert rule.name == rule.name.lower() and " " not in rule.name
-    assert rule.words
+    assert rule.words or rule.text_triggers
+    assert bool(rule.text_triggers) == (rule.text is not None)

@@ -10,14 +10,17 @@ from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Bad, Rule, Settings
+from torchlift.view.text import text_kind
 
 RULES = [rule for rule in all_rules().values() if any(isinstance(example, Bad) for example in rule.examples)]
 
 
 def run(folder: Path, example: Bad, *, unsafe: bool) -> RunResult:
     python = tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py")))
+    texts = tuple(sorted(file for file in (example.path, *dict(example.files)) if text_kind(file) is not None))
     settings = Settings(min_torch=example.min_torch, batch_example=example.batch_example)
-    return analyse(RunOptions(folder, python, Mode.DIFF, frozenset(all_rules()), unsafe, settings, jobs=1))
+    codes = frozenset(all_rules())
+    return analyse(RunOptions(folder, python, Mode.DIFF, codes, unsafe, settings, jobs=1, texts=texts))
 
 
 def write(folder: Path, result: RunResult) -> None:
@@ -30,7 +33,7 @@ def write(folder: Path, result: RunResult) -> None:
 def test_a_second_run_changes_nothing(rule: Rule, tmp_path: Path) -> None:
     for number, example in enumerate(example for example in rule.examples if isinstance(example, Bad)):
         folder = tmp_path / str(number)
-        for file, text in {"example.py": example.before, **dict(example.files)}.items():
+        for file, text in {example.path: example.before, **dict(example.files)}.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_bytes(text.encode())
         for unsafe in (False, True):

@@ -32,7 +32,12 @@ def edit_call(text: str, edit: EditCall, fill: Filler) -> str:
         if any(arg.keyword is not None and arg.keyword.value == name for arg in args):
             raise CannotEdit(f"The call already has an argument `{name}`.")
         args = _with_keyword(call, args, name, fill(template))
+    for old, new in edit.rename:
+        index = _index(args, old)
+        args[index] = args[index].with_changes(keyword=cst.Name(new))
     call = call.with_changes(args=args)
+    if edit.first is not None:
+        call = _with_first(call, fill(edit.first))
     if edit.function is not None:
         call = call.with_changes(func=fill(edit.function))
     code = render(call)
@@ -122,6 +127,20 @@ def _with_keyword(call: cst.Call, args: list[cst.Arg], name: str, value: cst.Bas
     else:
         added = added.with_changes(whitespace_after_arg=after)
     return [*args, added]
+
+
+def _with_first(call: cst.Call, value: cst.BaseExpression) -> cst.Call:
+    """The call with one more positional argument in front, on a line of its own if the old first one has one."""
+    if not call.args:
+        return call.with_changes(args=[cst.Arg(value)])
+    before = call.whitespace_before_args
+    gap: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ")
+    if isinstance(before, cst.ParenthesizedWhitespace):
+        # Comment lines above the old first argument stay above it.
+        gap = before.with_changes(first_line=cst.TrailingWhitespace(newline=before.first_line.newline))
+        before = before.with_changes(empty_lines=[])
+    added = cst.Arg(value, comma=cst.Comma(whitespace_after=gap))
+    return call.with_changes(whitespace_before_args=before, args=[added, *call.args])
 
 
 def _parenthesised(value: cst.BaseExpression) -> cst.BaseExpression:

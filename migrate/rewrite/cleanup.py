@@ -71,7 +71,12 @@ def _new_texts(rewrites: Iterable[Rewrite]) -> Iterator[str]:
             case ReplaceExpression():
                 yield rewrite.template.text
             case EditCall():
-                templates = [rewrite.function, *(t for _, t in rewrite.arguments), *(t for _, t in rewrite.add)]
+                templates = [
+                    rewrite.function,
+                    rewrite.first,
+                    *(t for _, t in rewrite.arguments),
+                    *(t for _, t in rewrite.add),
+                ]
                 yield from (template.text for template in templates if template is not None)
                 yield rewrite.outer or ""
             case InsertStatements():

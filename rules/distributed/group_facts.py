@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchlift.project import Collector, Project
+from torchlift.rules.distributed.rank_condition import test_on_own_rank
 from torchlift.view import ModuleView
 
 _POINT_TO_POINT = frozenset(f"torch.distributed.{name}" for name in ("isend", "irecv", "send", "recv"))
@@ -20,26 +22,39 @@ class GroupRecord:
     lines: tuple[tuple[int, str], ...]
 
 
+def point_to_point_that_may_hang(view: ModuleView) -> Iterator[tuple[int, str]]:
+    """Lines of one file with point-to-point operations that an eager group may hang, and what they are.
+
+    Every unbatched operation counts: which of them pair up is not looked at here.
+    """
+    for use in view.uses(_POINT_TO_POINT):
+        if use.kind == "call":
+            yield use.node.lineno, f"unbatched `{use.target.rpartition('.')[2]}`"
+
+
 def _collect(view: ModuleView) -> GroupRecord | None:
-    lines: list[tuple[int, str]] = []
-    for use in view.uses(_POINT_TO_POINT | _HELPERS | _GROUPS):
-        name = use.target.rpartition(".")[2]
+    lines = list(point_to_point_that_may_hang(view))
+    for use in view.uses(_HELPERS | _GROUPS):
         if use.kind in {"import", "string"}:
             continue
-        if use.target in _POINT_TO_POINT:
-            if use.call is not None:
-                lines.append((use.node.lineno, f"unbatched `{name}`"))
-        elif use.target in _HELPERS:
-            lines.append((use.node.lineno, f"`{name}`"))
-        elif use.call is not None and any(keyword.arg == "use_local_synchronization" for keyword in use.call.keywords):
-            lines.append((use.node.lineno, "`new_group(use_local_synchronization=...)`"))
-        elif use.call is not None and any(isinstance(ancestor, ast.If) for ancestor in view.ancestors(use.call)):
-            lines.append((use.node.lineno, "a conditional `new_group`"))
+        if use.target in _HELPERS:
+            lines.append((use.node.lineno, "`_new_process_group_helper`"))
+        elif use.call is not None and any(_is_local_synchronization(keyword) for keyword in use.call.keywords):
+            lines.append((use.node.lineno, "`new_group(use_local_synchronization=True)`"))
+        elif use.call is not None and test_on_own_rank(view, use.call) is not None:
+            lines.append((use.node.lineno, "a `new_group` that only some ranks call"))
     return GroupRecord(tuple(lines)) if lines else None
 
 
+def _is_local_synchronization(keyword: ast.keyword) -> bool:
+    constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else True
+    return keyword.arg == "use_local_synchronization" and bool(constant)
+
+
 COLLECTOR = Collector(
-    "distributed.groups", ("isend", "irecv", "send", "recv", "new_group", "_new_process_group_helper"), _collect
+    "distributed.groups",
+    ("isend", "irecv", "send & distributed", "recv & distributed", "new_group", "_new_process_group_helper"),
+    _collect,
 )
 
 

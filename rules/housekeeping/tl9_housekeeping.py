@@ -37,6 +37,7 @@ RULES = (
                 run="result = x",
             ),
             Bad("x = 3  # torchlift: ignore[TL110x] typo\n", safety="manual", why="no such rule"),
+            Bad("make  # torchlift: ignore[TL206] old launcher\n", safety="manual", why="in a script", path="run.sh"),
             Ok(_USED, "a suppression that is used"),
             Ok("x = '# torchlift: ignore[TL110] in a string'\n", "a string"),
             Ok("# torchlift is a tool\nx = 3\n", "prose"),

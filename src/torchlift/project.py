@@ -13,13 +13,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from torchlift.prefilter import Prefilter
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.wrappers import Wrappers
 
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
@@ -45,11 +45,6 @@ class Collector:
     name: str
     triggers: tuple[str, ...]
     collect: Callable[[ModuleView], Any]
-
-    @cached_property
-    def prefilter(self) -> Prefilter:
-        """Finds files that may have a record."""
-        return Prefilter(self.triggers)
 
 
 class Deferred(Enum):
@@ -78,6 +73,7 @@ class Project:
         overlay: new texts of files that have been changed but not written.
         indexed: records that are already known, by path and collector; a path in it is not read for records again, but
             for those that are `Deferred`.
+        wrappers: modules that mirror modules of torch.
     """
 
     def __init__(
@@ -86,11 +82,14 @@ class Project:
         files: Sequence[str],
         overlay: Mapping[str, SourceText] | None = None,
         indexed: Mapping[str, Mapping[str, Any]] | None = None,
+        wrappers: Wrappers | None = None,
     ) -> None:
         self.root = root
         self.files = tuple(files)
         self.overlay = dict(overlay or {})
         self.indexed = dict(indexed or {})
+        self.wrappers = wrappers or Wrappers()
+        self._prefilters: dict[str, Prefilter] = {}
         self._known = frozenset(self.files)
         self._modules: dict[str, list[str]] | None = None
         self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
@@ -135,7 +134,7 @@ class Project:
             self._views.move_to_end(path)
             return kept
         source = self.source(path)
-        view = ModuleView(path, source, source.parse(), self.module_name(path))
+        view = ModuleView(path, source, source.parse(), self.module_name(path), self.wrappers)
         self._views[path] = view
         self._kept += len(source.text)
         while len(self._views) > 1 and (len(self._views) > _KEPT_VIEWS or self._kept > _KEPT_TEXT):
@@ -201,7 +200,15 @@ class Project:
         return None
 
     def translate(self, name: str, importer: str) -> str | None:
-        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown."""
+        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
+
+        What a wrapper mirrors is not looked up in it: its names stand for torch's. Modules inside a wrapper are modules.
+        """
+        wrapper = self.wrappers.of(name)
+        if wrapper is not None:
+            inner = name[len(wrapper.module) + 1 :].partition(".")[0]
+            if not inner or self.find_module(f"{wrapper.module}.{inner}", importer) is None:
+                return name
         key = (name, importer.rpartition("/")[0])
         if key not in self._translated:
             self._translated[key] = None  # a circle of re-exports ends here
@@ -346,7 +353,8 @@ class Project:
             if other is not None:
                 if view.module in map(other.absolute, other.scopes.stars):
                     return None  # whoever imports the name from there cannot be told
-                found += ((other, use) for use in other.uses(frozenset({f"{view.module}.{name}"}), self.translate))
+                meant = frozenset({self.wrappers.mirrored(f"{view.module}.{name}")})
+                found += ((other, use) for use in other.uses(meant, self.translate))
         return found
 
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
@@ -384,6 +392,12 @@ class Project:
 
     # Facts that cross files
 
+    def prefilter(self, collector: Collector) -> Prefilter:
+        """Finds files that may have a record."""
+        if collector.name not in self._prefilters:
+            self._prefilters[collector.name] = Prefilter(self.wrappers.triggers(collector.triggers))
+        return self._prefilters[collector.name]
+
     def records(self, collector: Collector) -> Mapping[str, Any]:
         """Records of all files that have one, by path."""
         if collector.name not in self._records:
@@ -391,7 +405,7 @@ class Project:
         return self._records[collector.name]
 
     def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
-        matches = collector.prefilter.matches
+        matches = self.prefilter(collector).matches
         for path in self.files:
             if path in self.indexed:
                 known = self.indexed[path].get(collector.name)

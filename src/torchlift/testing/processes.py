@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from torchlift.testing.job import Defect, Done, Job
+from torchlift.testing.waiting import Status, wait_for_all
 from torchlift.testing.zygote import command
 
 _TAIL = 2000
@@ -32,16 +34,25 @@ class Ending:
     """How a job ended.
 
     Attributes:
-        how: `done`, `crashed` (killed by a signal or left without an answer), `timed out`.
+        how: `done`, `crashed` (killed by a signal or left without an answer), `timed out`, `stopped` (see
+            `FreshProcesses.run_together`).
         records: what the job emitted until then.
         reason: name of the signal, or the exit status, of a crash.
         output: the last that it printed.
     """
 
-    how: Literal["done", "crashed", "timed out"]
+    how: Literal["done", "crashed", "timed out", "stopped"]
     records: tuple[Any, ...]
     reason: str = ""
     output: str = ""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One of several functions that run together: a `module:function` and plain data for it."""
+
+    target: str
+    task: Any
 
 
 class FreshProcesses:
@@ -70,25 +81,40 @@ class FreshProcesses:
             TorchUnavailable: if there is no torch that can be imported.
             RuntimeError: if the function itself failed; that is a defect of torchlift.
         """
+        return self.run_together([Piece(target, task)], folder=folder, timeout=timeout)[0]
+
+    def run_together(
+        self, pieces: Sequence[Piece], *, folder: str | None = None, timeout: float = 600.0, grace: float = 0.0
+    ) -> tuple[Ending, ...]:
+        """Runs several functions at the same time, each as `run` does, and waits for all.
+
+        Args:
+            pieces: the functions.
+            folder: working directory of all; None for the current one.
+            timeout: seconds until all that still run are killed.
+            grace: seconds that the others have once one has ended; then they are killed and count as `stopped`.
+
+        Raises:
+            TorchUnavailable: if there is no torch that can be imported.
+            RuntimeError: if one of the functions itself failed; that is a defect of torchlift.
+        """
         with tempfile.TemporaryDirectory(prefix="torchlift-") as name, self._lock:
-            answer, output, request = Path(name, "answer"), Path(name, "output"), Path(name, "job")
-            for path in (answer, output):
-                path.touch()
             environment = {key: value for key, value in os.environ.items() if key != "PYTORCH_JIT"}
             here = folder or str(Path.cwd())
-            request.write_bytes(
-                pickle.dumps(Job(target, task, str(answer), str(output), here, tuple(_path()), environment))
+            jobs = []
+            for number, piece in enumerate(pieces):
+                answer, output, request = (Path(name, f"{kind}{number}") for kind in ("answer", "output", "job"))
+                answer.touch()
+                output.touch()
+                job = Job(piece.target, piece.task, str(answer), str(output), here, tuple(_path()), environment)
+                request.write_bytes(pickle.dumps(job))
+                jobs.append((request, answer, output))
+            requests = [request for request, _, _ in jobs]
+            statuses = self._forked(requests, timeout, grace) if self._fork else _started(requests, timeout, grace)
+            return tuple(
+                _ending(_records(answer), status, output.read_bytes()[-_TAIL:].decode(errors="replace"))
+                for status, (_, answer, output) in zip(statuses, jobs, strict=True)
             )
-            status = self._forked(request, timeout) if self._fork else _started(request, timeout)
-            records = _records(answer)
-            tail = output.read_bytes()[-_TAIL:].decode(errors="replace")
-        if records and isinstance(records[-1], Defect):
-            raise RuntimeError(f"torchlift.testing failed with a defect of its own:\n{records[-1].trace}")
-        if records and isinstance(records[-1], Done):
-            return Ending("done", tuple(records[:-1]), output=tail)
-        if status is None:
-            return Ending("timed out", tuple(records), output=tail)
-        return Ending("crashed", tuple(records), _crash(status), tail)
 
     def close(self) -> None:
         """Ends the helper process. The next job starts another one."""
@@ -110,11 +136,12 @@ class FreshProcesses:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _forked(self, request: Path, timeout: float) -> int | None:
+    def _forked(self, requests: Sequence[Path], timeout: float, grace: float) -> list[Status]:
         try:
             zygote = self._started_zygote()
             assert zygote.stdin is not None and zygote.stdout is not None
-            zygote.stdin.write(json.dumps({"job": str(request), "timeout": timeout}) + "\n")
+            asked = {"jobs": [str(request) for request in requests], "timeout": timeout, "grace": grace}
+            zygote.stdin.write(json.dumps(asked) + "\n")
             zygote.stdin.flush()
             line = zygote.stdout.readline()
         except BaseException:  # also KeyboardInterrupt: an answer that comes later must not be taken for the next one's
@@ -125,8 +152,8 @@ class FreshProcesses:
         if not line:
             self.close()
             raise RuntimeError("The process that starts others under torch has ended; run it again.")
-        status = json.loads(line)["status"]
-        return None if status is None else int(status)
+        statuses: list[Status] = json.loads(line)["statuses"]
+        return statuses
 
     def _started_zygote(self) -> subprocess.Popen[str]:
         if self._zygote is None or self._owner != os.getpid():  # a fork of this process needs one of its own
@@ -153,20 +180,46 @@ def fresh_processes() -> FreshProcesses:
     return processes
 
 
-def _started(request: Path, timeout: float) -> int | None:
-    """Runs one job in a new Python; None if the time was up."""
-    with tempfile.TemporaryFile() as errors:
-        started = command("once", _path(), str(request))
-        process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=errors, text=True)
+class _Started:
+    """A new Python that does one job."""
+
+    def __init__(self, request: Path, output: IO[bytes], errors: IO[bytes]) -> None:
+        self._process = subprocess.Popen(command("once", _path(), str(request)), stdout=output, stderr=errors)
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    def end(self, *, running: bool) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def _started(requests: Sequence[Path], timeout: float, grace: float) -> list[Status]:
+    """Runs each job in a new Python."""
+    with contextlib.ExitStack() as files:
+        streams = [[files.enter_context(tempfile.TemporaryFile()) for _ in range(2)] for _ in requests]
+        members: list[_Started] = []
         try:
-            text, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return None
+            members += [_Started(request, *both) for request, both in zip(requests, streams, strict=True)]
+            statuses = wait_for_all(members, timeout, grace)
         finally:
-            process.kill()
-            process.communicate()
-        _check_torch(text.partition("\n")[0], errors)
-    return process.returncode
+            for member in members:
+                member.end(running=False)
+        for status, (output, errors) in zip(statuses, streams, strict=True):
+            if isinstance(status, int):
+                output.seek(0)
+                _check_torch(output.readline().decode(), errors)
+    return statuses
+
+
+def _ending(records: list[Any], status: Status, output: str) -> Ending:
+    if records and isinstance(records[-1], Defect):
+        raise RuntimeError(f"torchlift.testing failed with a defect of its own:\n{records[-1].trace}")
+    if records and isinstance(records[-1], Done):
+        return Ending("done", tuple(records[:-1]), output=output)
+    if isinstance(status, str):
+        return Ending("timed out" if status == "late" else "stopped", tuple(records), output=output)
+    return Ending("crashed", tuple(records), _crash(status), output)
 
 
 def _check_torch(line: str, errors: IO[bytes]) -> None:

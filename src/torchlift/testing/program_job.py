@@ -17,12 +17,11 @@ from torchlift.testing.nodes import Node
 
 @dataclass(frozen=True)
 class ProgramTask:
-    """Files that are written to the working directory, code that is run there, and whether TorchScript is off."""
+    """Code that is run in the working directory, statements run after it, and whether TorchScript is off."""
 
-    files: dict[str, str]
     code: str
     run: str
-    eager: bool
+    eager: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,6 @@ class ProgramResult:
 def run_program_task(task: ProgramTask, emit: Emit) -> None:
     """Emits one `ProgramResult`."""
     folder = Path.cwd()
-    for name, text in task.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
     sys.path.insert(0, str(folder))
     if task.eager:
         from torchlift.testing.eager_mode import switch_torchscript_off

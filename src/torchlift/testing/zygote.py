@@ -1,6 +1,7 @@
 """A process that imports torch once and then only forks: every job starts from the same fresh state, in milliseconds.
 
-It reads one JSON request a line, `{"job": path of a pickled Job, "timeout": seconds}`, and answers with one JSON line.
+It reads one JSON request a line, `{"jobs": paths of pickled Jobs, "timeout": seconds, "grace": seconds}`, and answers with
+one JSON line, `{"statuses": [...]}`, once all jobs have ended; see `wait_for_all`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.testing.job import perform
+from torchlift.testing.waiting import wait_for_all
 
-_LONGEST_PAUSE = 0.02
+_TIME_TO_SAY = 0.05
 _COMMAND = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); import torchlift.testing.zygote as z; z.{}()"
 
 
@@ -32,31 +34,61 @@ def serve() -> None:
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     _say(channel, _prepare())
-    child = 0
+    children: list[_Child] = []
 
     def stop(number: int, frame: Any) -> None:
-        if child:
-            _kill(child)
+        for child in children:
+            child.kill()
         os._exit(0)
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(BaseException):
-                os.setpgid(0, 0)
-                channel.close()
-                perform(pickle.loads(Path(request["job"]).read_bytes()))
-            os._exit(0)
-        with contextlib.suppress(OSError):
-            os.setpgid(child, child)
-        status = _wait(child, request["timeout"])
-        _kill(child)  # whatever the job started and left behind
-        child = 0
-        _say(channel, {"status": None if status is None else os.waitstatus_to_exitcode(status)})
+        for job in request["jobs"]:
+            identifier = os.fork()
+            if identifier == 0:
+                children.clear()
+                with contextlib.suppress(BaseException):
+                    os.setpgid(0, 0)
+                    channel.close()
+                    perform(pickle.loads(Path(job).read_bytes()))
+                os._exit(0)
+            children.append(_Child(identifier))
+        statuses = wait_for_all(children, request["timeout"], request["grace"])
+        children.clear()
+        _say(channel, {"statuses": statuses})
     os._exit(0)
+
+
+class _Child:
+    """A forked process and the processes it starts: a process group of its own."""
+
+    def __init__(self, identifier: int) -> None:
+        self._identifier = identifier
+        self._status: int | None = None
+        with contextlib.suppress(OSError):
+            os.setpgid(identifier, identifier)
+
+    def poll(self) -> int | None:
+        if self._status is None:
+            done, status = os.waitpid(self._identifier, os.WNOHANG)
+            self._status = os.waitstatus_to_exitcode(status) if done else None
+        return self._status
+
+    def kill(self) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(self._identifier, signal.SIGKILL)
+
+    def end(self, *, running: bool) -> None:
+        """Kills the process and whatever it started and left behind; a rank is first asked to print where it is."""
+        if running and self.poll() is None:
+            with contextlib.suppress(OSError):
+                os.kill(self._identifier, signal.SIGUSR1)
+            time.sleep(_TIME_TO_SAY)
+        self.kill()
+        if self._status is None:
+            os.waitpid(self._identifier, 0)
 
 
 def once() -> None:
@@ -89,27 +121,6 @@ def _prepare(*, warm: bool = True) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             torch.export.export(torch.nn.Linear(2, 2), (torch.ones(2, 2),))
     return {"torch": torch.__version__}
-
-
-def _wait(child: int, timeout: float) -> int | None:
-    """Status of the child; None if it had to be killed because the time was up."""
-    end = time.monotonic() + timeout
-    pause = 0.0005
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() > end:
-            _kill(child)
-            os.waitpid(child, 0)
-            return None
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def _kill(child: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
 
 
 def _say(channel: Any, answer: dict[str, Any]) -> None:

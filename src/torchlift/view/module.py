@@ -15,6 +15,7 @@ from torchlift.source import SourceText, Span
 from torchlift.torch_names import public_name, unloaded_module
 from torchlift.view.flow import ReachingDefinitions
 from torchlift.view.scopes import Binding, Chain, Scope, ScopeTree
+from torchlift.wrappers import Wrapper, Wrappers
 
 ProjectNames = Callable[[str, str], "str | None"]
 """Turns a qualified name, as a file (a path) would find it, into what the project binds it to; None if it is not the
@@ -34,12 +35,21 @@ class Resolution:
         certain: whether every binding the name can have here agrees.
         alternatives: other qualified names it may refer to; `None` in it stands for something unknown.
         binding: the binding of the chain's root that led to `name`.
+        wrapper: the mirror of a torch module that led to `name`, if any.
     """
 
     name: str
     certain: bool
     alternatives: tuple[str | None, ...]
     binding: Binding | None
+    wrapper: Wrapper | None = None
+
+    @property
+    def plain_name(self) -> str:
+        """The name as the file means it: that of the wrapper where there is one."""
+        if self.wrapper is None:
+            return self.name
+        return self.wrapper.module + self.name[len(self.wrapper.mirrors) :]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +64,7 @@ class Use:
         resolution: how the name was resolved; None for strings and for attributes of any value.
         scope: the scope it is used in.
         call: for `call` the call expression.
+        wrapper: the mirror of a torch module that it is reached through, if any.
     """
 
     target: str
@@ -63,6 +74,7 @@ class Use:
     resolution: Resolution | None
     scope: Scope
     call: ast.Call | None = None
+    wrapper: Wrapper | None = None
 
     @property
     def certain(self) -> bool:
@@ -78,6 +90,7 @@ class Spelling:
     imports: tuple[AddImport, ...] = ()
 
 
+_NO_WRAPPERS = Wrappers(())
 _NAMES = re.compile(r"[A-Za-z_][\w.]*")
 # Fields that hold operators, contexts and plain values: nothing that anyone asks the parent of.
 _LEAF_FIELDS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "module", "asname"})
@@ -102,14 +115,23 @@ class ModuleView:
         tree: its syntax tree.
         module: its dotted module name, as far as the project's layout tells.
         is_package: whether it is an `__init__` file.
+        wrappers: modules that mirror modules of torch.
     """
 
-    def __init__(self, path: str, source: SourceText, tree: ast.Module, module: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        source: SourceText,
+        tree: ast.Module,
+        module: str = "",
+        wrappers: Wrappers = _NO_WRAPPERS,
+    ) -> None:
         self.path = path
         self.source = source
         self.tree = tree
         self.module = module
         self.is_package = path.rpartition("/")[2] in {"__init__.py", "__init__.pyi"}
+        self.wrappers = wrappers
         self.scopes = ScopeTree(tree)
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
         self._resolving: set[Binding] = set()
@@ -277,7 +299,7 @@ class ModuleView:
                 resolution = self.resolve(binding.value)
             finally:
                 self._resolving.discard(binding)
-            return resolution.name if resolution is not None and resolution.certain else None
+            return resolution.plain_name if resolution is not None and resolution.certain else None
         return None
 
     @cached_property
@@ -306,14 +328,27 @@ class ModuleView:
         # `torch = None` beside `import torch` is how optional imports are written; a use means the import.
         if any(name for name, _ in named):
             named = [(name, binding) for name, binding in named if not _is_placeholder(binding)]
-        full = sorted({public_name(".".join((name, *attributes))) for name, _ in named if name})
-        if not full:
+        found: dict[str, tuple[Binding, Wrapper | None]] = {}
+        for name, binding in named:
+            if name:
+                public, wrapper = self._public(".".join((name, *attributes)), binding)
+                if public not in found or (wrapper is not None and found[public][1] is None):
+                    found[public] = binding, wrapper
+        if not found:
             return None
         unknown = any(name is None for name, _ in named)
-        chosen = full[0]
-        binding = next(b for n, b in named if n and public_name(".".join((n, *attributes))) == chosen)
+        full = sorted(found)
         alternatives: tuple[str | None, ...] = (*full[1:], *((None,) if unknown else ()))
-        return Resolution(chosen, not alternatives, alternatives, binding)
+        return Resolution(full[0], not alternatives, alternatives, *found[full[0]])
+
+    def _public(self, name: str, binding: Binding | None = None) -> tuple[str, Wrapper | None]:
+        """The public torch name for `name`, and the wrapper it is reached through.
+
+        What a wrapper defines is its own to the wrapper itself.
+        """
+        own = binding is not None and binding.imported is None and binding.kind in {"def", "class"}
+        wrapper = None if own else self.wrappers.of(name)
+        return public_name(name if wrapper is None else self.wrappers.mirrored(name)), wrapper
 
     def _from_star(self, root: ast.Name, scope: Scope, attributes: tuple[str, ...]) -> Resolution | None:
         if scope.lookup(root.id) is not None or root.id in _BUILTINS:
@@ -321,8 +356,9 @@ class ModuleView:
         modules = [module for module in map(self.absolute, self.scopes.stars) if module]
         if not modules:
             return None
-        names = [public_name(".".join((module, root.id, *attributes))) for module in modules]
-        return Resolution(names[0], len(names) == 1, tuple(names[1:]), None)
+        names = [self._public(".".join((module, root.id, *attributes))) for module in modules]
+        others = tuple(name for name, _ in names[1:])
+        return Resolution(names[0][0], len(names) == 1, others, None, names[0][1])
 
     def uses(self, targets: frozenset[str], project_name: ProjectNames | None = None) -> list[Use]:
         """Every use of a target, in source order.
@@ -410,7 +446,8 @@ class ModuleView:
         resolution = self._resolve(chain.root, chain.scope, chain.attributes)
         if resolution is None:
             return None
-        name = public_name(translate(resolution.name, self.path) or resolution.name)
+        plain = resolution.plain_name
+        name, wrapper = self._public(translate(plain, self.path) or plain, resolution.binding)
         target = longest_target(name, targets)
         if target is None:
             return None
@@ -419,17 +456,18 @@ class ModuleView:
             assert isinstance(node, ast.Attribute)
             node = node.value
         kind, call = self._kind(node)
-        return Use(target, name, kind, node, resolution, chain.scope, call)
+        return Use(target, name, kind, node, resolution, chain.scope, call, wrapper)
 
     def _import_uses(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Use]:
         for binding in self._imports:
             absolute = self.absolute(binding.imported) if binding.imported is not None else None
             if absolute is None or not isinstance(binding.node, ast.alias):
                 continue
-            name = public_name(translate(absolute, self.path) or absolute)
+            name, wrapper = self._public(translate(absolute, self.path) or absolute)
             target = longest_target(name, targets)
             if target is not None:
-                yield Use(target, name, "import", binding.node, Resolution(name, True, (), binding), binding.scope)
+                resolution = Resolution(name, True, (), binding, wrapper)
+                yield Use(target, name, "import", binding.node, resolution, binding.scope, None, wrapper)
 
     def _quoted_uses(self, targets: frozenset[str], words: frozenset[str]) -> Iterator[Use]:
         """Names in annotations that are written in quotes."""
@@ -446,11 +484,13 @@ class ModuleView:
                 owner = scope.lookup(root)
                 binding = owner.bindings[root][0] if owner is not None else None
                 imported = self.absolute(binding.imported) if binding is not None and binding.imported else None
-                qualified = public_name(f"{imported}.{rest}" if rest else imported) if imported else ""
+                if not imported:
+                    continue
+                qualified, wrapper = self._public(f"{imported}.{rest}" if rest else imported)
                 target = longest_target(qualified, targets)
                 if target is not None and self._in_annotation(constant):
-                    resolution = Resolution(qualified, True, (), binding)
-                    yield Use(target, qualified, "annotation", constant, resolution, scope)
+                    resolution = Resolution(qualified, True, (), binding, wrapper)
+                    yield Use(target, qualified, "annotation", constant, resolution, scope, None, wrapper)
 
     def _attribute_uses(self, targets: frozenset[str]) -> Iterator[Use]:
         """Reads of the attribute of a `*.name` target on any value: methods of values whose class nobody knows."""
@@ -562,8 +602,8 @@ class ModuleView:
         if meaning is None or not meaning.certain:
             return None
         # `compat.ger` may be torch.ger although `compat` is not torch.
-        translated = self._project_name(meaning.name, self.path) if self._project_name is not None else None
-        if public_name(translated or meaning.name) != ".".join(old[:common]):
+        translated = self._project_name(meaning.plain_name, self.path) if self._project_name is not None else None
+        if self._public(translated or meaning.plain_name)[0] != ".".join(old[:common]):
             return None
         if at is not like.node and at is not like.call:
             owner = like.scope.lookup(root.id)

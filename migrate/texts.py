@@ -1,0 +1,83 @@
+"""Scripts, container files and YAML on their way through a run.
+
+They cost a search in their bytes and nothing else, unless a rule's word stands in one of them. There are few such files,
+and none of them is parsed, so all of this stays in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from torchlift.migrate.check import Checked, check_text
+from torchlift.migrate.index import FileIndex
+from torchlift.prefilter import Prefilter
+from torchlift.project import Project
+from torchlift.rules.rule import Rule, Settings
+from torchlift.source import SourceText, UnreadableSource
+from torchlift.view.text import TextView, read_text, text_kind
+
+_HEAD = 128
+
+
+@dataclass(frozen=True)
+class CheckedText:
+    """One text file after the rules.
+
+    Attributes:
+        view: the file.
+        checked: what was found in it, before suppressions.
+    """
+
+    view: TextView
+    checked: Checked
+
+
+def index_texts(
+    project: Project, paths: Sequence[str], rules: Sequence[Rule], named: Collection[str]
+) -> list[FileIndex]:
+    """Look for words of the rules in text files.
+
+    A file that cannot be read is no finding unless the user named it: what looks like a script may well be data.
+    """
+    rules = [rule for rule in rules if rule.text is not None]
+    prefilter = Prefilter(word for rule in rules for word in rule.text_triggers)
+    found = []
+    for path in paths:
+        try:
+            data = project.data(path)
+            if prefilter.matches(data) or b"torchlift:" in data:
+                read_text(data)
+                found.append(FileIndex(path, parsed=True, hits=1))
+            elif path in named and b"\0" in data:
+                read_text(data)
+        except OSError as error:
+            if path in named:
+                found.append(FileIndex(path, unreadable=f"it cannot be read ({error.strerror or error})"))
+        except UnreadableSource as error:
+            if path in named:
+                found.append(FileIndex(path, unreadable=str(error)))
+    return found
+
+
+def text_source(project: Project, path: str) -> SourceText:
+    """Current text of a text file.
+
+    Raises:
+        OSError, UnreadableSource: it cannot be read or decoded.
+    """
+    return project.overlay.get(path) or read_text(project.data(path))
+
+
+def check_texts(project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings) -> list[CheckedText]:
+    """Run the rules on the text files `paths`; one that is gone meanwhile has nothing in it."""
+    done = []
+    for path in paths:
+        try:
+            source = text_source(project, path)
+        except (OSError, UnreadableSource):
+            continue
+        kind = text_kind(path, source.to_bytes()[:_HEAD])
+        view = TextView(path, kind or "shell", source)
+        done.append(CheckedText(view, check_text(rules, project, view, settings)))
+    return done

@@ -1,0 +1,328 @@
+"""What can be done about an `init_process_group` that says nothing about its device: the fix, or advice for this very call."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from torchlift.finding import (
+    DeleteStatement,
+    EditCall,
+    Finding,
+    Fix,
+    InsertStatements,
+    Parts,
+    Rewrite,
+    Safety,
+    Template,
+)
+from torchlift.rules.distributed.device_guess import LOCAL_RANK_SET, VISIBLE_DEVICES, Guess, compare_with_guess
+from torchlift.rules.distributed.device_value import device_kind
+from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.group_facts import COLLECTOR, sensitive_place
+from torchlift.rules.distributed.init_call import InitCall, NcclWhen, read_init_call
+from torchlift.rules.distributed.local_rank import LOCAL_RANKS, customary_device, visible_rank
+from torchlift.rules.distributed.parameter_values import is_spawned_index
+from torchlift.rules.distributed.process_device import ProcessDevice, barrier_between, process_device
+from torchlift.rules.distributed.repeatable import is_repeatable
+from torchlift.rules.rule import Context
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+COLLECTORS = (COLLECTOR, LOCAL_RANKS, LOCAL_RANK_SET, VISIBLE_DEVICES)
+"""What a rule that calls `unbound_init` lists among its collectors."""
+
+# device_id exists since torch 2.3 (DeepSpeed's deepspeed/comm/torch.py says so and checks the signature).
+_NEEDS = TorchVersion(2, 3)
+_EAGER_BY_DEFAULT = TorchVersion(2, 15)
+# pytorch#153960: with device_id, NCCL of torch 2.6.0-2.7.0 can hang; fixed in 2.7.1.
+_HANG_FIXED = TorchVersion(2, 7, 1)
+
+# How names of numbers end; it only decides between two spellings of a fix that needs review anyway.
+_NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
+
+_SPAWNED = (
+    "In a process made by `mp.spawn`, a `LOCAL_RANK` inherited from the launcher of the parent wins over the index that "
+    "is passed."
+)
+
+
+@dataclass(frozen=True)
+class UnboundInit:
+    """A call of `init_process_group` without `device_id`.
+
+    Attributes:
+        init: the call.
+        found: the `set_device` that belongs to it, if any.
+        guess: how its device compares with what torch 2.15 picks.
+    """
+
+    init: InitCall
+    found: ProcessDevice | None = None
+    guess: Guess = field(default_factory=lambda: Guess("unknown"))
+
+
+def unbound_init(use: Use, context: Context) -> UnboundInit | None:
+    """Read the call behind a use of `init_process_group`; None where it binds a device, or may do so.
+
+    Two rules ask about the same call and report it under different names, so the answer is kept.
+    """
+    key = (unbound_init, use.call)
+    if key not in context.cache:
+        context.cache[key] = _read(use, context)
+    answer: UnboundInit | None = context.cache[key]
+    return answer
+
+
+def _read(use: Use, context: Context) -> UnboundInit | None:
+    view = context.view
+    if use.call is None or use.kind != "call":
+        return None
+    init = read_init_call(view, use.call)
+    if init is None or init.backend == "other":
+        return None
+    found = process_device(view, init)
+    if init.backend != "nccl" or found is None:
+        return UnboundInit(init, found)
+    return UnboundInit(init, found, compare_with_guess(view, context.project, found.device, use.call))
+
+
+def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: Finding) -> Iterator[Finding]:
+    """`finding` completed with the fix for its call, or with advice."""
+    view, init, found = context.view, unbound.init, unbound.found
+    note = f" {_SPAWNED}" if _in_spawned_process(view, init.call) else ""
+    finding = replace(finding, message=finding.message + note)
+    if init.backend != "nccl":
+        yield replace(finding, help=_dynamic_advice(view, context, init, found))
+        return
+    if found is None or found.obstacle:
+        yield _without_setting(unbound, use, context, finding)
+        return
+    assumptions = list(found.assumptions)
+    written = _device_text(view, context, use, found.device, assumptions)
+    if written is None:
+        return
+    text, imports = written
+    moved = _moved(view, found)
+    title = "Pass the device this rank already set" if not found.after else "Pass the device this rank sets afterwards"
+    parts: Parts = (("device", view.span(found.device)),)
+    yield _offer(unbound, context, finding, title, Template(text, parts), (*imports, *moved), assumptions)
+
+
+def _offer(
+    unbound: UnboundInit,
+    context: Context,
+    finding: Finding,
+    title: str,
+    value: Template,
+    others: tuple[Rewrite, ...],
+    assumptions: list[str],
+) -> Finding:
+    """`finding` with a fix that passes `value`, unless the project's lowest torch forbids it."""
+    view, init = context.view, unbound.init
+    if init.when is not None:
+        conditional = _conditional(view, init.when, value)
+        if conditional is None:
+            advice = (
+                f"Not rewritten: `{view.text(init.when.test)}` decides whether NCCL is used, and may do more than that."
+            )
+            return replace(finding, help=f"{advice} {ESCAPE}")
+        value = conditional
+    if context.settings.min_torch < _EAGER_BY_DEFAULT:
+        place = sensitive_place(context.project)
+        if place is not None:
+            return replace(
+                finding,
+                help=f"Not rewritten: the project supports torch {context.settings.min_torch}, where `device_id` makes group "
+                f"creation eager, and it has {place}, which eager groups serialise or hang.",
+            )
+    if context.settings.min_torch < _HANG_FIXED:
+        assumptions = [
+            *assumptions,
+            "torch 2.6.0-2.7.0 can hang with `device_id` (pytorch#153960), so those releases must not be used",
+        ]
+    edit = EditCall(view.span(init.call), add=(("device_id", value),))
+    safety = Safety.UNSAFE if assumptions else Safety.SAFE
+    help_text = f"Needs review: {'; '.join(assumptions)}." if assumptions else None
+    found = unbound.found
+    barrier = barrier_between(view, init.call, found.call) if found is not None and found.after else None
+    if barrier is not None:
+        finding = replace(finding, message=f"{finding.message} {_barrier_note(barrier)}")
+    return replace(finding, help=help_text, fix=Fix(title, safety, (*others, edit), needs=_NEEDS))
+
+
+def _conditional(view: ModuleView, when: NcclWhen, value: Template) -> Template | None:
+    """`value` where NCCL is chosen, `None` otherwise."""
+    if when.variable is not None:
+        return Template(f"{value.text} if {when.variable} == {when.nccl} else None", value.parts)
+    if not is_repeatable(view, when.test):
+        return None
+    parts = (*value.parts, ("test", view.span(when.test)))
+    return Template(f"{value.text} if $test else None" if when.holds else f"None if $test else {value.text}", parts)
+
+
+def _device_text(
+    view: ModuleView, context: Context, use: Use, device: ast.expr, assumptions: list[str]
+) -> tuple[str, tuple[Rewrite, ...]] | None:
+    """How to write `device` as a `torch.device`, with `$device` for it, and the imports this needs."""
+    kind = device_kind(view, context.project, device, unbound_call(use))
+    if kind == "device":
+        return "$device", ()
+    spelling = view.spell("torch.device", unbound_call(use), use)
+    if spelling is None:
+        return None
+    if kind == "integer":
+        return f'{spelling.text}("cuda", $device)', spelling.imports
+    if kind == "unknown" and _NUMBER.search(view.text(device)):
+        assumptions.append(f"`{view.text(device)}` has to be a number, and not negative (which `set_device` ignores)")
+        return f'{spelling.text}("cuda", $device)', spelling.imports
+    if kind == "unknown":
+        assumptions.append(
+            f"`{view.text(device)}` has to be a device, its name or its index, and not negative (which `set_device` ignores)"
+        )
+    return f"{spelling.text}($device)", spelling.imports
+
+
+def unbound_call(use: Use) -> ast.Call:
+    """The call of a use that is one."""
+    assert use.call is not None
+    return use.call
+
+
+def _moved(view: ModuleView, found: ProcessDevice) -> tuple[Rewrite, ...]:
+    if not found.moved or found.front is None:
+        return ()
+    lines = tuple(_line_of(view, statement) for statement in found.moved)
+    return (
+        InsertStatements(view.span(found.front), lines, "before"),
+        *(DeleteStatement(view.span(statement)) for statement in found.moved),
+    )
+
+
+def _line_of(view: ModuleView, statement: ast.stmt) -> str:
+    """A one-line statement with the comment behind it."""
+    end = view.span(statement).end
+    rest = view.source.text[end:].split("\n", 1)[0].rstrip()
+    return view.text(statement) + (rest if rest.lstrip().startswith("#") else "")
+
+
+# Advice
+
+
+def _without_setting(unbound: UnboundInit, use: Use, context: Context, finding: Finding) -> Finding:
+    """A finding for a call whose device is not set next to it, or not in a way that can be repeated."""
+    view, init, found = context.view, unbound.init, unbound.found
+    if found is None:
+        rank = visible_rank(view, init.call)
+        if rank is not None:
+            spelling = view.spell("torch.device", init.call, use)
+            if rank.is_device or spelling is not None:
+                text = rank.text if spelling is None or rank.is_device else f'{spelling.text}("cuda", {rank.text})'
+                imports = spelling.imports if spelling is not None and not rank.is_device else ()
+                title = f"Pass `{rank.text}` as this rank's device"
+                return _offer(
+                    unbound, context, finding, title, Template(text), imports, [f"this assumes that {rank.why}"]
+                )
+        reason = "no `torch.cuda.set_device(...)` surely runs next to it in this function"
+    else:
+        reason = f"`{view.text(found.call)}` on line {found.call.lineno} cannot be repeated here: {found.obstacle}"
+    device, note = _device_to_write(context, init.call, found)
+    note += _barrier_in_between(view, init.call, found)
+    advice = f"Not rewritten: {reason}. Pass `device_id={_guarded(view, init, device)}`{note}. {ESCAPE}"
+    return replace(finding, help=advice)
+
+
+def device_advice(unbound: UnboundInit, context: Context) -> tuple[str, str]:
+    """A device to write into the call, for text that cannot be checked, and where it comes from."""
+    found, call = unbound.found, unbound.init.call
+    if found is not None and not found.obstacle and not found.moved:
+        return _as_device(context.view, context, found.device, call), ""
+    return _device_to_write(context, call, found)
+
+
+def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: ProcessDevice | None) -> str:
+    node = init.arguments.get("backend")
+    device, note = device_advice(UnboundInit(init, found), context)
+    note += _barrier_in_between(view, init.call, found)
+    text = view.text(node) if node is not None else ""
+    if node is None or "\n" in text or len(text) > 60 or not is_repeatable(view, node):
+        return (
+            f"Not rewritten: the backend is not a constant here. Where it is NCCL pass `device_id={device}`{note}; a CPU "
+            f"group must get None. {ESCAPE}"
+        )
+    return (
+        f"Not rewritten: the backend is not a constant here, and a CPU group must not get a device. Pass "
+        f'`device_id={device} if {text} == "nccl" else None`{note}. {ESCAPE}'
+    )
+
+
+def _as_device(view: ModuleView, context: Context, device: ast.expr, at: ast.Call) -> str:
+    kind = device_kind(view, context.project, device, at)
+    text = view.text(device)
+    if kind == "device" or (kind == "unknown" and text.endswith("device")):
+        return text
+    if kind == "integer" or (kind == "unknown" and _NUMBER.search(text)):
+        return f'torch.device("cuda", {text})'
+    return f"torch.device({text})"
+
+
+def _device_to_write(context: Context, call: ast.Call, found: ProcessDevice | None) -> tuple[str, str]:
+    """A device for advice, in the words this project uses where they mean something here, and where it has them from."""
+    view = context.view
+    variable = 'torch.device("cuda", int(os.environ["LOCAL_RANK"]))'
+    if found is not None:
+        return variable, " (`LOCAL_RANK` is set by torchrun)"
+    function = view.function_of(call)
+    lines = range(function.lineno, (function.end_lineno or function.lineno) + 1) if function is not None else range(0)
+    customary = customary_device(context.project, view.path, lines)
+    if customary is None:
+        return variable, " (`LOCAL_RANK` is set by torchrun) or with this rank's own GPU"
+    text, place = customary
+    if not _means_something(view, text, call, place.rpartition(":")[0] == view.path):
+        return variable, f" (`LOCAL_RANK` is set by torchrun) or with what `set_device` gets at {place}, `{text}`"
+    if text.startswith(("torch.device(", "device")) or text.endswith("device"):
+        written = text
+    elif text.startswith(("f'", 'f"', "'", '"')):
+        written = f"torch.device({text})"
+    else:
+        written = f'torch.device("cuda", {text})'
+    return written, f", the device that `set_device` gets at {place}"
+
+
+def _means_something(view: ModuleView, text: str, call: ast.Call, same_file: bool) -> bool:
+    """Whether an expression from elsewhere surely names the same thing at `call`: `args.local_rank` does, `self.rank` not."""
+    if not same_file and not re.fullmatch(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)", text):
+        return False
+    scope = view.scope_at(call)
+    names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+    return "self" not in names and all(name in {"int", "str"} or scope.lookup(name) is not None for name in names)
+
+
+def _guarded(view: ModuleView, init: InitCall, device: str) -> str:
+    if init.when is None:
+        return device
+    conditional = _conditional(view, init.when, Template(device))
+    if conditional is None:
+        return f"{device} if NCCL is used else None"
+    return conditional.text.replace("$test", view.text(init.when.test))
+
+
+def _barrier_in_between(view: ModuleView, call: ast.Call, found: ProcessDevice | None) -> str:
+    if found is None or not found.after:
+        return ""
+    barrier = barrier_between(view, call, found.call)
+    return f". {_barrier_note(barrier)[:-1]}" if barrier is not None else ""
+
+
+def _barrier_note(barrier: ast.Call) -> str:
+    return (
+        f"The `barrier` on line {barrier.lineno} runs before the device is set; up to torch 2.14 it uses a guessed GPU unless "
+        "the group has a `device_id`."
+    )
+
+
+def _in_spawned_process(view: ModuleView, call: ast.Call) -> bool:
+    function = view.function_of(call)
+    return function is not None and bool(function.args.args) and is_spawned_index(view, function.args.args[0])

@@ -1,0 +1,164 @@
+"""The point-to-point functions of a file with their verdicts, worked out once for all rules that report on them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from torchlift.rules.distributed.backends import may_use_nccl
+from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
+from torchlift.rules.distributed.p2p_batching import plan_batch
+from torchlift.rules.distributed.p2p_calls import function_of_call
+from torchlift.rules.distributed.p2p_explanation import rank_by_rank
+from torchlift.rules.distributed.p2p_program import Exchange, Post, Wait
+from torchlift.rules.distributed.p2p_reading import Reading, exchanges
+from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
+from torchlift.finding import Finding, Fix, Severity
+from torchlift.rules.rule import Context
+from torchlift.view import ModuleView, Use
+
+TARGETS = ("torch.distributed.isend", "torch.distributed.irecv", "torch.distributed.batch_isend_irecv")
+"""Calls that may stand first in an exchange that overlaps anything; blocking calls alone run in the same order on every
+engine."""
+
+_LARGEST = 8
+_ORDER = (
+    "Wait for the message before the collective, post both of its sides on the same side of the collective, or give the "
+    "messages a group of their own."
+)
+
+TRIGGERS = ("isend & distributed", "irecv & distributed")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One function and what the simulation says of it.
+
+    Attributes:
+        reading: how it was read.
+        judgement: its verdict; None where no world size could be read.
+    """
+
+    reading: Reading
+    judgement: Judgement | None
+
+    def at(self, size: int) -> Judgement:
+        """The verdict for one world size that was read."""
+        judgement = judge({size: self.reading.exchanges[size]})
+        assert judgement is not None
+        return judgement
+
+
+def judged_at(use: Use, context: Context) -> Iterator[Judged]:
+    """The judged functions whose first overlapping call is `use`; none where the project surely has no NCCL group."""
+    if use.call is None or use.kind != "call":
+        return
+    if judged_at not in context.cache:
+        context.cache[judged_at] = _judge_all(context)
+    yield from context.cache[judged_at].get(use.call, ())
+
+
+def _judge_all(context: Context) -> Mapping[ast.Call, list[Judged]]:
+    found: dict[ast.Call, list[Judged]] = {}
+    if may_use_nccl(context.project):
+        for reading in exchanges(context.view, context.project):
+            first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
+            if first is not None:
+                found.setdefault(first, []).append(Judged(reading, judge(reading.exchanges)))
+    return found
+
+
+def _may_overlap(view: ModuleView, call: ast.Call) -> bool:
+    resolution = view.resolve(call.func)
+    return resolution is not None and resolution.name in TARGETS
+
+
+def order_matters(exchange: Exchange) -> bool:
+    """Whether some rank posts anything between an unbatched operation and its wait."""
+    return any(_overlaps(program) for program in exchange.programs)
+
+
+def _overlaps(program: tuple[Post | Wait, ...]) -> bool:
+    open_handles: set[int] = set()
+    for step in program:
+        if isinstance(step, Wait):
+            open_handles.discard(step.handle)
+        elif open_handles:
+            return True
+        elif not step.batched:
+            open_handles.add(step.handle)
+    return False
+
+
+def sizes_words(sizes: tuple[int, ...]) -> str:
+    """`3 ranks or more`, `4, 6 or 8 ranks`."""
+    if sizes == tuple(range(sizes[0], _LARGEST + 1)) and len(sizes) > 1:
+        return f"{sizes[0]} ranks or more"
+    listed = [str(size) for size in sizes]
+    return " or ".join([*([", ".join(listed[:-1])] if len(listed) > 1 else []), listed[-1]]) + " ranks"
+
+
+def spans_a_collective(judgement: Judgement) -> bool:
+    """Whether a hang has to do with a collective that stands between a message and its other side."""
+    return any(
+        operation.kind == "collective"
+        for blocked in judgement.now.blocked
+        for operation in (*blocked.running, *blocked.behind)
+    )
+
+
+def conditions(judged: Judged) -> list[str]:
+    """What had to be assumed to be the same on every rank, as one sentence, or nothing."""
+    return [f"Assumed: {'; '.join(judged.reading.assumed)}."] if judged.reading.assumed else []
+
+
+def batching(judged: Judged, context: Context, *, proven: bool) -> tuple[Fix | None, str]:
+    """The change of a function to a batch, and what there is to say about it.
+
+    Args:
+        judged: the function.
+        context: the file it is in.
+        proven: whether the simulation has shown that its sends and receives pair up on all ranks.
+    """
+    view = context.view
+    calls = [call for call in judged.reading.calls if function_of_call(view, call) is not None]
+    plan = plan_batch(view, calls, safe=proven and not judged.reading.assumed)
+    if isinstance(plan, str):
+        return None, f"{plan} Put the sends and receives that belong together into one `dist.batch_isend_irecv`."
+    assumptions = [*plan.assumptions, *judged.reading.assumed]
+    return plan.fix, f"Needs review: {'; '.join(assumptions)}." if assumptions else ""
+
+
+def hang(
+    code: str,
+    severity: Severity,
+    use: Use,
+    judged: Judged,
+    judgement: Judgement,
+    context: Context,
+    *,
+    rewrite: bool = True,
+) -> Finding:
+    """The finding for a function that hangs on the new engine and, with `HUNG_BEFORE`, on the old one too.
+
+    Args:
+        rewrite: whether a batch would help.
+    """
+    view, size = context.view, judgement.sizes[0]
+    where = f"With {sizes_words(judgement.sizes)}"
+    if judgement.verdict is Verdict.HANGS_NOW:
+        message = (
+            f"{where} this exchange hangs on the NCCL engine of torch 2.15, where all of a group runs in one queue; the old "
+            "engine had one per pair of ranks."
+        )
+        escape = f"{ESCAPE} {LAZY}"
+    else:
+        message = f"{where} this exchange hangs on the NCCL engines before and since torch 2.15."
+        escape = ""
+    if judgement.small_messages_pass:
+        message += " Small messages are buffered, so a test with small tensors passes."
+    fix, words = batching(judged, context, proven=True) if rewrite else (None, _ORDER)
+    advice = " ".join(filter(None, [words, *(conditions(judged) if fix is None else ()), escape]))
+    notes = rank_by_rank(judgement.now, size)
+    return Finding(code, view.path, view.span(use.node), message, severity, advice, fix, notes=notes)

@@ -1,0 +1,213 @@
+"""A pipeline stage that talks to both neighbours, in both directions, over one group."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.group_identity import surely_without_nccl
+from torchlift.rules.distributed.p2p_calls import (
+    OP,
+    OP_PARAMETERS,
+    POINT_TO_POINT,
+    RECV_PARAMETERS,
+    SEND_PARAMETERS,
+    function_of_call,
+    group_key,
+    named_arguments,
+)
+from torchlift.rules.distributed.p2p_directions import Neighbour, neighbour
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import ModuleView, Use
+
+_MESSAGE = (
+    '`{name}` sends forward in `{forward}` and backward in `{backward}` over {group}: since torch 2.15 a group of `"nccl"` has '
+    "one communicator and one stream, so a rank that is ahead in one direction holds up the other, and ranks that post the "
+    "two in a different order hang."
+)
+_ADVICE = (
+    "Give each direction a group of its own, made on every rank in the same order: "
+    '`forward = dist.new_group(ranks, backend="nccl-lazy")`, `backward = dist.new_group(ranks, backend="nccl-lazy")` '
+    '(`"nccl-lazy"`: torch 2.14+; plain `"nccl"` separates the directions too). The stages of torch.distributed.pipelining '
+    "do this with `torch.distributed.config.pipeline_per_edge_p2p` (2.15; `pipeline_per_direction_p2p` in 2.14). "
+)
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """One call: the method it stands in, whether it goes with the activations, and its group."""
+
+    call: ast.Call
+    method: str
+    forward: bool
+    group: ast.expr | None
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
+        return
+    owner = _class_of(view, use.call)
+    if owner is None:
+        return
+    key = (_check, owner)
+    if key not in context.cache:
+        context.cache[key] = _operations(view, owner)
+    operations: list[_Operation] | None = context.cache[key]
+    if not operations or operations[0].call is not use.call:
+        return
+    by_method: dict[str, set[bool]] = {}
+    for one in operations:
+        by_method.setdefault(one.method, set()).add(one.forward)
+    if len({group_key(view, one.group) for one in operations}) != 1 or any(
+        len(kinds) > 1 for kinds in by_method.values()
+    ):
+        return  # a group for each direction, or both directions posted in one place
+    forward = [name for name, kinds in by_method.items() if kinds == {True}]
+    backward = [name for name, kinds in by_method.items() if kinds == {False}]
+    group = operations[0].group
+    if not forward or not backward or surely_without_nccl(view, group):
+        return
+    if not _sends_and_receives(view, operations):
+        return
+    written = f"the group `{view.text(group)}`" if group is not None and group_key(view, group) else "the default group"
+    message = _MESSAGE.format(name=owner.name, forward=forward[0], backward=backward[0], group=written)
+    yield Finding("TL214", view.path, view.span(use.node), message, Severity.INFO, _ADVICE + ESCAPE)
+
+
+def _class_of(view: ModuleView, node: ast.AST) -> ast.ClassDef | None:
+    return next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+
+
+def _operations(view: ModuleView, owner: ast.ClassDef) -> list[_Operation] | None:
+    """Every operation of a class in source order; None if the neighbour of one of them cannot be told."""
+    found: list[_Operation] = []
+    for method in owner.body:
+        if not isinstance(method, ast.FunctionDef):
+            continue
+        for node in ast.walk(method):
+            if not isinstance(node, ast.Call):
+                continue
+            read = _read(view, node)
+            if read is None:
+                continue
+            sends, peer, group = read
+            side: Neighbour | None = neighbour(view, peer) if peer is not None else None
+            if side is None:
+                return None
+            found.append(_Operation(node, method.name, sends == (side == "next"), group))
+    return sorted(found, key=lambda one: (one.call.lineno, one.call.col_offset))
+
+
+def _read(view: ModuleView, call: ast.Call) -> tuple[bool, ast.expr | None, ast.expr | None] | None:
+    """Whether a call sends, its peer and its group; None if it is no point-to-point operation."""
+    function = function_of_call(view, call)
+    if function is not None:
+        sends = function.endswith("send")
+        arguments = named_arguments(call, SEND_PARAMETERS if sends else RECV_PARAMETERS) or {}
+        peer = arguments.get("dst" if sends else "src") or arguments.get("group_dst" if sends else "group_src")
+        return sends, peer, arguments.get("group")
+    resolution = view.resolve(call.func)
+    if resolution is None or resolution.name != OP:
+        return None
+    arguments = named_arguments(call, OP_PARAMETERS) or {}
+    op = view.resolve(arguments["op"]) if "op" in arguments else None
+    if op is None or op.name not in POINT_TO_POINT:
+        return False, None, None
+    return op.name.endswith("send"), arguments.get("peer") or arguments.get("group_peer"), arguments.get("group")
+
+
+def _sends_and_receives(view: ModuleView, operations: list[_Operation]) -> bool:
+    """Whether both directions are there in full: something is sent and something received in each."""
+    kinds = {(one.forward, (_read(view, one.call) or (False,))[0]) for one in operations}
+    return len(kinds) == 4
+
+
+def _stage(*methods: tuple[str, str], head: str = "import torch.distributed as dist\n") -> str:
+    text = (
+        f"{head}\n\nclass Stage:\n    def __init__(self, rank, group):\n        self.rank, self.group = rank, group\n"
+    )
+    for name, line in methods:
+        text += f"\n    def {name}(self, x):\n        {line}\n"
+    return text
+
+
+_FORWARD = (
+    ("send_forward", "dist.send(x, self.rank + 1)"),
+    ("recv_forward", "dist.recv(x, self.rank - 1)"),
+)
+_BACKWARD = (
+    ("send_backward", "dist.send(x, self.rank - 1)"),
+    ("recv_backward", "dist.irecv(x, self.rank + 1).wait()"),
+)
+
+RULE = Rule(
+    code="TL214",
+    name="directions-share-group",
+    summary="Both directions of a pipeline on one group",
+    why=(
+        "A pipeline stage sends activations to the next rank and gradients to the previous one. Up to torch 2.14 every pair of "
+        'ranks had an NCCL communicator of its own for unbatched point-to-point; since 2.15 a group of `"nccl"` has one '
+        "communicator and one stream for everything. Operations of one rank then run in the order they were posted, so the "
+        "directions wait for each other, and a schedule that posts them in another order on the next rank hangs, batched or "
+        "not. torch's own pipeline stages therefore split the groups."
+    ),
+    fix=(
+        "Not offered: where the groups are made is for you to say. Reported for classes whose methods send and receive in both "
+        "directions, each method in one, all over the same group; a method that posts both directions at once is not reported."
+    ),
+    targets=(*sorted(POINT_TO_POINT), OP),
+    triggers=("isend & distributed", "irecv & distributed", "P2POp", "recv & torch.distributed"),
+    check=_check,
+    severity=Severity.INFO,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/pipelining/stage.py (docstring, lines 150-162 of 2.14.1) and _p2p.py:145 of 2.15.0, read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/193241 (the warning of the pipeline stages)",
+    ),
+    examples=(
+        Bad(_stage(*_FORWARD, *_BACKWARD), safety="manual", why="neighbours by arithmetic, default group"),
+        Bad(
+            _stage(
+                ("fwd_out", "return [P2POp(isend, x, self.next_stage, self.group)]"),
+                ("fwd_in", "return [P2POp(irecv, x, self.prev_stage, self.group)]"),
+                ("bwd_out", "return [P2POp(isend, x, self.prev_stage, self.group)]"),
+                ("bwd_in", "return [P2POp(irecv, x, self.next_stage, self.group)]"),
+                head="from torch.distributed import P2POp, irecv, isend\n",
+            ),
+            safety="manual",
+            why="neighbours by name, operations for a batch",
+        ),
+        Ok(_stage(*_FORWARD), "one direction"),
+        Ok(
+            _stage(
+                *((name, line.replace("1)", "1, self.ahead)")) for name, line in _FORWARD),
+                *((name, line.replace("1)", "1, self.back)")) for name, line in _BACKWARD),
+            ),
+            "a group for each direction",
+        ),
+        Ok(
+            _stage(
+                ("halo", "dist.batch_isend_irecv([dist.P2POp(dist.isend, x, self.rank + 1), dist.P2POp(dist.irecv, x, self.rank - 1), "
+                 "dist.P2POp(dist.isend, x, self.rank - 1), dist.P2POp(dist.irecv, x, self.rank + 1)])"),
+            ),
+            "both directions in one batch",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\ndist.init_process_group('gloo')\n" + _stage(*_FORWARD, *_BACKWARD, head=""),
+            "a project on gloo",
+        ),
+        Ok(
+            _stage(*((name, line.replace("self.rank + 1", "peer")) for name, line in (*_FORWARD, *_BACKWARD))),
+            "a peer that may be any rank",
+        ),
+        Ok(
+            _stage(*_FORWARD, *_BACKWARD, head="from mpi4py import MPI\n\ndist = MPI.COMM_WORLD\n"),
+            "mpi4py",
+        ),
+    ),
+)  # fmt: skip

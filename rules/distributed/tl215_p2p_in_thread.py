@@ -1,0 +1,184 @@
+"""Point-to-point from a thread or inside a side stream, on the group that everything else uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.p2p_reach import function_named, on_default_group
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import ModuleView, Use
+
+_THREAD = (
+    "`{function}` runs in a thread and reaches `{call}` on the default group (line {line}): operations of one NCCL group have "
+    "to be posted in the same order on every rank, and the order of two threads is not the same everywhere."
+)
+_STREAM = (
+    "`{call}` (line {line}) inside a side stream, on the default group: since torch 2.15 all point-to-point of a group runs on "
+    "one stream of the group, so different side streams no longer make it overlap."
+)
+_OWN_GROUP = (
+    "Give {what} a group of its own, made on every rank before it starts: `group = dist.new_group()`, and pass "
+    '`group=group`; `dist.new_group(backend="nccl-lazy")` (2.14+) also keeps a communicator for every peer. '
+)
+_THREADS = frozenset({"threading.Thread"})
+_STREAMS = frozenset({"torch.cuda.stream", "torch.cuda.StreamContext"})
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
+        return
+    if use.target in _STREAMS:
+        yield from _check_stream(view, use, use.call)
+        return
+    function = _started(view, use)
+    found = on_default_group(view, function.body) if function is not None else None
+    if function is None or found is None:
+        return
+    message = _THREAD.format(function=function.name, call=view.text(found.func), line=found.lineno)
+    yield Finding(
+        "TL215",
+        view.path,
+        view.span(use.node),
+        message,
+        Severity.WARNING,
+        _OWN_GROUP.format(what="the thread") + ESCAPE,
+    )
+
+
+def _check_stream(view: ModuleView, use: Use, call: ast.Call) -> Iterator[Finding]:
+    item = view.parent(call)
+    block = view.parent(item) if isinstance(item, ast.withitem) else None
+    if not isinstance(block, ast.With):
+        return
+    found = on_default_group(view, block.body, depth=0)
+    if found is not None:
+        message = _STREAM.format(call=view.text(found.func), line=found.lineno)
+        advice = _OWN_GROUP.format(what="what has to overlap") + ESCAPE
+        yield Finding("TL215", view.path, view.span(use.node), message, Severity.INFO, advice)
+
+
+def _started(view: ModuleView, use: Use) -> ast.FunctionDef | None:
+    """The function of this file that a call runs in a thread."""
+    call = use.call
+    assert call is not None
+    if use.target in _THREADS:
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
+        given = given or (call.args[1] if len(call.args) > 1 else None)
+        return function_named(view, given) if given is not None else None
+    # `executor.submit(function, ...)`, if the executor surely is one of threads.
+    if not isinstance(use.node, ast.Attribute) or not call.args or not _is_thread_pool(view, use.node.value):
+        return None
+    return function_named(view, call.args[0])
+
+
+def _is_thread_pool(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a name is bound to a `ThreadPoolExecutor(...)`, by assignment or by `with`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), view.tree)
+        values = [
+            item.value
+            for item in ast.walk(owner)
+            if isinstance(item, ast.Assign)
+            and any(isinstance(target, ast.Attribute) and target.attr == node.attr for target in item.targets)
+        ]
+        return len(values) == 1 and _makes_pool(view, values[0])
+    binding = view.definition(node)
+    if binding is None:
+        return False
+    if binding.kind == "assign" and binding.value is not None:
+        return _makes_pool(view, binding.value)
+    item = view.parent(binding.node)
+    return isinstance(item, ast.withitem) and _makes_pool(view, item.context_expr)
+
+
+def _makes_pool(view: ModuleView, value: ast.expr) -> bool:
+    resolution = view.resolve(value.func) if isinstance(value, ast.Call) else None
+    return resolution is not None and resolution.name in {
+        "concurrent.futures.ThreadPoolExecutor",
+        "concurrent.futures.thread.ThreadPoolExecutor",
+    }
+
+
+_HEAD = "import threading\n\nimport torch\nimport torch.distributed as dist\n\n\n"
+_PUSH = "def push(x, peer):\n    dist.send(x, peer)\n\n\n"
+
+RULE = Rule(
+    code="TL215",
+    name="p2p-in-thread",
+    summary="Point-to-point on the default group from a thread or a side stream",
+    why=(
+        "An NCCL communicator takes operations in one order, and this order has to be the same on all ranks. Up to torch 2.14 "
+        "unbatched point-to-point had a communicator for every pair of ranks, which kept a thread out of the way of the "
+        'training loop. Since 2.15 a group of `"nccl"` has one communicator and one stream: what a thread posts queues '
+        "between the collectives of the main thread, in an order that differs from rank to rank, and `torch.cuda.stream` "
+        "around it has no effect on the overlap."
+    ),
+    fix=(
+        "Not offered: pass a group of its own to what runs beside the rest. Reported for functions of the same file that are "
+        "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group."
+    ),
+    targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
+    triggers=("Thread & torch.distributed", "submit & torch.distributed", "stream & isend", "stream & irecv"),
+    check=_check,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py, docstring of `new_group`, torch 2.10-2.15, read 2026-11-21",
+        "nccl2/ProcessGroupNCCLUtils.cpp getOperationStream and headers of the torch 2.15 wheel (one internal stream per group)",
+    ),
+    examples=(
+        Bad(
+            _HEAD + _PUSH + "def start(x):\n    threading.Thread(target=push, args=(x, 1)).start()\n",
+            safety="manual",
+            why="a thread",
+        ),
+        Bad(
+            "from threading import Thread\n\nfrom torch.distributed import recv\n\n\nclass Receiver:\n"
+            "    def start(self):\n        self.thread = Thread(target=self.loop, daemon=True)\n\n"
+            "    def loop(self):\n        while True:\n            self.take()\n\n"
+            "    def take(self):\n        recv(self.buffer, 0)\n",
+            safety="manual",
+            why="a method that calls another one",
+        ),
+        Bad(
+            "from concurrent.futures import ThreadPoolExecutor\n\nimport torch.distributed as dist\n\n\n" + _PUSH
+            + "def start(x):\n    with ThreadPoolExecutor(1) as pool:\n        pool.submit(push, x, 1)\n",
+            safety="manual",
+            why="an executor",
+        ),
+        Bad(
+            _HEAD + "def swap(x, y, peer, side):\n    with torch.cuda.stream(side):\n"
+            "        reqs = [dist.isend(x, peer), dist.irecv(y, peer)]\n    return reqs\n",
+            safety="manual",
+            why="a side stream",
+        ),
+        Ok(
+            _HEAD + _PUSH.replace("peer)", "peer, group=GROUP)") + "GROUP = dist.new_group()\n"
+            "threading.Thread(target=push, args=(1, 1))\n",
+            "a group of its own",
+        ),
+        Ok(_HEAD + "def log():\n    print(dist.get_rank())\n\n\nthreading.Thread(target=log).start()\n", "no communication"),
+        Ok(
+            _HEAD + _PUSH + "dist.init_process_group('gloo')\nthreading.Thread(target=push, args=(1, 1)).start()\n",
+            "a project on gloo",
+        ),
+        Ok(
+            _HEAD + "def swap(x, peer, side, group):\n    with torch.cuda.stream(side):\n        dist.isend(x, peer, group).wait()\n",
+            "a side stream with its own group",
+        ),
+        Ok(_HEAD + "def swap(x, peer, side):\n    with torch.cuda.stream(side):\n        x += 1\n    dist.send(x, peer)\n", "outside the stream"),
+        Ok(
+            "import torch.distributed as dist\n\n\n" + _PUSH + "def start(pool, x):\n    pool.submit(push, x, 1)\n",
+            "an executor that may be of processes",
+        ),
+        Ok(
+            "import socket\nimport threading\n\nimport torch.distributed\n\n\ndef loop(s: socket.socket):\n    s.send(b'')\n\n\n"
+            "threading.Thread(target=loop)\n",
+            "a socket",
+        ),
+    ),
+)  # fmt: skip

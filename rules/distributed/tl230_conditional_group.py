@@ -1,0 +1,470 @@
+"""`new_group` that only some ranks reach: every rank has to create every group, members or not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
+from torchlift.project import Project
+from torchlift.rules.distributed.group_calls import new_group_arguments
+from torchlift.rules.distributed.proven_rank import differs_by_rank, own_rank
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import ModuleView, Use
+
+_GROUPS = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group")
+)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Why not every rank gets there: the test, how the message puts it, and the `if` around the call, if it is one."""
+
+    test: ast.expr
+    words: str
+    around: ast.If | None = None
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view, call = context.view, use.call
+    if call is None or use.kind != "call":
+        return
+    arguments = new_group_arguments(call)
+    if arguments is not None and "use_local_synchronization" in arguments:
+        value = arguments["use_local_synchronization"]
+        if not (isinstance(value, ast.Constant) and value.value is False):
+            return
+    causes = list(_causes(view, call))
+    if not causes:
+        return
+    name = use.target.rpartition(".")[2]
+    cause = causes[0]
+    message = (
+        f"Only some ranks call this `{name}`: {cause.words} `{_short(view, cause.test)}` (line {cause.test.lineno}), which is "
+        "not the same on every rank. Every rank has to create every group in the same order, or the next one hangs, on "
+        "gloo as well; on the NCCL of torch 2.15 creating a group is a communicator split that all ranks take part in."
+    )
+    span = view.span(use.node)
+    fix = _hoisted(view, call, causes, context.project) if name == "new_group" else None
+    if isinstance(fix, str):
+        yield Finding("TL230", view.path, span, message, Severity.ERROR, fix)
+    elif fix is not None:
+        help_text = None
+        if fix.safety is Safety.UNSAFE:
+            help_text = (
+                "Needs review: every rank has to reach this line, and the ranks passed have to be the same on all of them; "
+                "neither could be proved here."
+            )
+        yield Finding("TL230", view.path, span, message, Severity.ERROR, help_text, fix)
+    else:
+        yield Finding("TL230", view.path, span, message, Severity.ERROR, _advice(name))
+
+
+def _advice(name: str) -> str:
+    return (
+        f"Call `{name}` on every rank, before the test, with the same ranks everywhere; ranks that are not members get "
+        "`GroupMember.NON_GROUP_MEMBER` and keep out of the group's collectives."
+    )
+
+
+def _short(view: ModuleView, test: ast.expr) -> str:
+    text = " ".join(view.text(test).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# Who gets there
+
+
+def _causes(view: ModuleView, call: ast.Call) -> Iterator[_Cause]:
+    """Everything between the call and its function that lets some ranks pass and others not, from the inside out."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, ast.If) and child is not ancestor.test:
+            other = ancestor.orelse if any(child is item for item in ancestor.body) else ancestor.body
+            if differs_by_rank(view, ancestor.test) and not _creates_the_same(view, call, other):
+                yield _Cause(ancestor.test, "it stands under", ancestor)
+        elif isinstance(ancestor, ast.IfExp) and child is not ancestor.test:
+            other_value = ancestor.orelse if child is ancestor.body else ancestor.body
+            if differs_by_rank(view, ancestor.test) and not _creates_the_same(view, call, [other_value]):
+                yield _Cause(ancestor.test, "it stands under")
+        elif isinstance(ancestor, _COMPREHENSIONS):
+            for test in (test for generator in ancestor.generators for test in generator.ifs):
+                if child is not test and differs_by_rank(view, test):
+                    yield _Cause(test, "it stands under")
+        if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Match):
+            yield from _left_early(view, child, call)
+        if isinstance(ancestor, _FUNCTIONS):
+            return
+        child = ancestor
+
+
+def _left_early(view: ModuleView, statement: ast.stmt, call: ast.Call) -> Iterator[_Cause]:
+    """Ranks that have left before the statement, or, in a loop, before it is run again."""
+    block = view.block(statement) if not isinstance(statement, ast.ExceptHandler) else []
+    index = next((i for i, item in enumerate(block) if item is statement), 0)
+    for earlier in block[:index]:
+        if _leaves(earlier, (ast.Return, ast.Continue, ast.Break)):
+            assert isinstance(earlier, ast.If)
+            if differs_by_rank(view, earlier.test) and not _creates_the_same(view, call, earlier.body):
+                yield _Cause(earlier.test, "some ranks have left under")
+    loop = view.parent(statement)
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and any(statement is item for item in loop.body):
+        for later in block[index + 1 :]:
+            if _leaves(later, (ast.Return, ast.Break)):
+                assert isinstance(later, ast.If)
+                if differs_by_rank(view, later.test):
+                    yield _Cause(later.test, "some ranks leave the loop under")
+
+
+def _leaves(statement: ast.stmt, how: tuple[type[ast.stmt], ...]) -> bool:
+    return isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], how)
+
+
+def _creates_the_same(view: ModuleView, call: ast.Call, nodes: list[ast.stmt] | list[ast.expr]) -> bool:
+    """Whether the other way has a call that makes the same group, so that all ranks take part after all."""
+    ours = _ranks_text(call)
+    for node in nodes:
+        for child in ast.walk(node):
+            if isinstance(child, ast.Call):
+                resolution = view.resolve(child.func)
+                if resolution is not None and resolution.name in _GROUPS and _ranks_text(child) == ours:
+                    return True
+    return False
+
+
+def _ranks_text(call: ast.Call) -> str:
+    ranks = (new_group_arguments(call) or {}).get("ranks")
+    return ast.dump(ranks) if ranks is not None else ""
+
+
+# Moving the call in front of the test
+
+
+def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Project) -> Fix | str | None:
+    """The fix, or why there is none; None for the general advice."""
+    statement = view.statement(call)
+    around = causes[0].around
+    if len(causes) != 1 or around is None or around.orelse or view.text(around).startswith("elif"):
+        return None
+    simple = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
+    if not simple or view.parent(statement) is not around:
+        return None
+    arguments = new_group_arguments(call)
+    if arguments is None or "\n" in view.text(call):
+        return None
+    if any(
+        own_rank(view, node) for value in arguments.values() for node in ast.walk(value) if isinstance(node, ast.expr)
+    ):
+        return (
+            "Its arguments depend on the rank too, so it cannot just move. Loop over the rank lists of all groups on every "
+            "rank, create each of them there, and keep the one the rank is a member of."
+        )
+    before = around.body[: around.body.index(statement)]
+    bound = {n.id for s in before for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {n.target.id for n in ast.walk(around.test) if isinstance(n, ast.NamedExpr)}
+    names = {n.id for value in arguments.values() for n in ast.walk(value) if isinstance(n, ast.Name)}
+    if names & bound or not all(_pure(view, value) for value in arguments.values()):
+        return None
+    proved = (
+        not before
+        and all(_same_everywhere(view, value, call) for value in arguments.values())
+        and not _changes(around.test)
+        and _reached_by_all(view, around, project)
+    )
+    name = view.fresh_name("group_of_all_ranks", call)
+    rewrites = (
+        InsertStatements(view.span(around), (f"{name} = {view.text(call)}",), "before"),
+        ReplaceExpression(view.span(call), Template(name)),
+    )
+    return Fix("Create the group on every rank", Safety.SAFE if proved else Safety.UNSAFE, rewrites)
+
+
+def _pure(view: ModuleView, node: ast.expr) -> bool:
+    """Whether evaluating an argument earlier, on more ranks, does nothing else."""
+    for child in ast.walk(node):
+        if isinstance(child, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Subscript)):
+            return False
+        if isinstance(child, ast.Call):
+            known = isinstance(child.func, ast.Name) and child.func.id in _LOOKING - {"print"}
+            resolution = view.resolve(child.func)
+            known = known or (resolution is not None and resolution.name in _PURE_CALLS)
+            if not known:
+                return False
+    return True
+
+
+_PURE_CALLS = frozenset({"torch.distributed.get_world_size", "datetime.timedelta", "torch.device"})
+
+
+def _same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
+    """Whether an argument is proved to have the same value on every rank."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.List() | ast.Tuple():
+            return all(_same_everywhere(view, element, call) for element in node.elts)
+        case ast.BinOp():
+            return _same_everywhere(view, node.left, call) and _same_everywhere(view, node.right, call)
+        case ast.Call(keywords=[]):
+            known = isinstance(node.func, ast.Name) and node.func.id in _LOOKING - {"print"}
+            resolution = view.resolve(node.func)
+            known = known or (resolution is not None and resolution.name == "torch.distributed.get_world_size")
+            return known and all(_same_everywhere(view, argument, call) for argument in node.args)
+        case ast.Name():
+            binding = view.definition(node)
+            if binding is None or not _never_changed(view, node, call):
+                return False
+            if binding.kind == "assign" and binding.value is not None:
+                return _same_everywhere(view, binding.value, call)
+            loop = binding.statement
+            if binding.kind == "target" and isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
+                return loop.target.id == node.id and _same_everywhere(view, loop.iter, call)
+            return False
+        case _:
+            return False
+
+
+_LOOKING = frozenset({"len", "sorted", "list", "range", "print", "tuple"})
+
+
+def _never_changed(view: ModuleView, name: ast.Name, call: ast.Call) -> bool:
+    """Whether a list that a name stands for is only ever looked at: compared, measured, looped over, or passed here."""
+    for chain in view.scopes.chains.get(name.id, ()):
+        parent = view.parent(chain.root)
+        if chain.attributes:
+            return False
+        if isinstance(parent, ast.Compare) or parent is call or isinstance(parent, (ast.For, ast.BinOp)):
+            continue
+        if isinstance(parent, ast.keyword) and view.parent(parent) is call:
+            continue
+        looking = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in _LOOKING
+        if not looking:
+            return False
+    return True
+
+
+def _changes(test: ast.expr) -> bool:
+    return any(isinstance(node, (ast.NamedExpr, ast.Await)) for node in ast.walk(test))
+
+
+def _reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, depth: int = 0) -> bool:
+    """Whether every rank surely runs a statement: no branch around it, and its function is called in such places only."""
+    child: ast.AST = statement
+    for ancestor in view.ancestors(statement):
+        if isinstance(child, ast.stmt):
+            block = view.block(child)
+            earlier = block[: next(i for i, item in enumerate(block) if item is child)]
+            if any(map(_may_leave, earlier)):
+                return False
+        if isinstance(ancestor, ast.Module):
+            return True
+        if isinstance(ancestor, ast.FunctionDef):
+            return depth < 3 and _called_by_all(view, ancestor, project, depth)
+        if isinstance(ancestor, ast.For):
+            if not _same_everywhere(view, ancestor.iter, _NO_CALL):
+                return False
+        elif isinstance(ancestor, ast.If):
+            if not _is_main_test(ancestor.test):
+                return False
+        elif not isinstance(ancestor, ast.With):
+            return False
+        child = ancestor
+    return False
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether running a statement may end the block it stands in, other than by an exception in a call."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
+            return True
+        if not isinstance(node, _FUNCTIONS):
+            stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+_NO_CALL = ast.Call(ast.Name("nothing", ast.Load()), [], [])
+
+
+def _is_main_test(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _called_by_all(view: ModuleView, function: ast.FunctionDef, project: Project, depth: int) -> bool:
+    bindings = view.scopes.module.bindings.get(function.name, ())
+    if len(bindings) != 1 or bindings[0].node is not function or function.decorator_list:
+        return False
+    if project.may_be_imported(view, bindings[0]):
+        return False
+    places = view.scopes.chains.get(function.name, ())
+    for chain in places:
+        parent = view.parent(chain.root)
+        if chain.attributes or not isinstance(parent, ast.Call) or parent.func is not chain.root:
+            return False
+        statement = view.statement(parent)
+        if not isinstance(statement, (ast.Expr, ast.Assign)) or statement.value is not parent:
+            return False
+        if not _reached_by_all(view, statement, project, depth + 1):
+            return False
+    return bool(places)
+
+
+_START = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
+_MEMBERS = "    total = torch.arange(3.0) + rank\n    dist.all_reduce(total, group=group)\n    result = total\n"
+
+RULE = Rule(
+    code="TL230",
+    name="new-group-not-on-all-ranks",
+    summary="A process group that only some ranks create",
+    why=(
+        "Every rank has to call `new_group` for every group, member or not, in the same order. Under a test of the own rank "
+        "the ranks count their groups differently, and the next group they create hangs or connects to the wrong peers, on "
+        "gloo too. On NCCL the call itself is the problem since torch 2.15: it splits the communicator of all ranks."
+    ),
+    fix=(
+        "Safe when the call is the value of the first assignment under an `if` without `else`, its arguments are proved to be "
+        "the same on every rank, and every rank is proved to reach the `if`: the group is created in front of it. Needs "
+        "review when the call can move but one of these is not proved. Otherwise the message says what to do."
+    ),
+    targets=tuple(sorted(_GROUPS)),
+    check=_check,
+    severity=Severity.ERROR,
+    triggers=("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group"),
+    sources=(
+        "torch/distributed/distributed_c10d.py of 2.13.0-2.15.0: new_group, _new_process_group_helper; read 2026-11-21",
+        "Measured with gloo and 4 processes on torch 2.13.0 and 2.15.0: a later group hangs, and two groups created in the "
+        "two branches of a rank test reset each other's connections",
+        "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
+    ),
+    examples=(
+        Bad(
+            _START + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\nif rank in ranks:\n"
+            "    group = dist.new_group(ranks)\n" + _MEMBERS,
+            _START
+            + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\ngroup_of_all_ranks = dist.new_group(ranks)\n"
+            "if rank in ranks:\n    group = group_of_all_ranks\n" + _MEMBERS,
+            why="a group of the first two ranks",
+            run="result = [result]",
+            ranks=(2, 3, 4),
+        ),
+        Bad(
+            "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
+            'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
+            '    total = torch.ones(2)\n    if int(os.environ["RANK"]) < 2:\n        # one node\n'
+            '        pair = make_group([0, 1], backend="gloo")\n        all_reduce(total, group=pair)\n    return total\n\n\n'
+            "result = main()\n",
+            "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
+            'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
+            '    total = torch.ones(2)\n    group_of_all_ranks = make_group([0, 1], backend="gloo")\n'
+            '    if int(os.environ["RANK"]) < 2:\n        # one node\n        pair = group_of_all_ranks\n'
+            "        all_reduce(total, group=pair)\n    return total\n\n\nresult = main()\n",
+            why="the rank from the environment, another import name, a function called once",
+            run="result = [result]",
+            ranks=(2, 3, 4),
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
+            "        ranks = [first, first + 1]\n        if dist.get_rank() in ranks:\n"
+            "            pair = dist.new_group(ranks)\n    return pair\n",
+            "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
+            "        ranks = [first, first + 1]\n        group_of_all_ranks = dist.new_group(ranks)\n"
+            "        if dist.get_rank() in ranks:\n            pair = group_of_all_ranks\n    return pair\n",
+            safety="unsafe",
+            why="who calls the function is not known",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef build():\n    rank = dist.get_rank()\n    if rank < 2:\n"
+            "        return dist.new_group([0, 1])\n    else:\n        return dist.new_group([2, 3])\n",
+            safety="manual",
+            why="another group on the other branch",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef build():\n    if dist.get_rank() != 0:\n        return None\n"
+            "    return dist.new_group([0])\n",
+            safety="manual",
+            why="the other ranks have returned",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef build(lists):\n    me = dist.get_rank()\n    for ranks in lists:\n"
+            "        if me not in ranks:\n            continue\n        mine = dist.new_group(ranks)\n    return mine\n",
+            safety="manual",
+            why="continue for non-members",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef build(lists):\n    for ranks in lists:\n"
+            "        mine = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            break\n    return mine\n",
+            safety="manual",
+            why="the loop is left once the own group is found",
+        ),
+        Bad(
+            "from torch.distributed.distributed_c10d import get_rank, new_group\n\n\ndef build(ranks):\n"
+            "    return new_group(ranks) if get_rank() in ranks else None\n",
+            safety="manual",
+            why="conditional expression, private module",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\nclass Trainer:\n    def __init__(self):\n"
+            "        self.rank = dist.get_rank()\n\n    def build(self):\n        if self.rank == 0:\n"
+            "            self.own = dist.new_group([self.rank])\n",
+            safety="manual",
+            why="an attribute, and arguments that depend on the rank",
+        ),
+        Bad(
+            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
+            "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(worker, args=(4,), nprocs=4)\n",
+            safety="manual",
+            why="the index of a spawned process",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"
+            "        group = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            mine = group\n"
+            "    return mine\n",
+            "created on every rank, kept by the members",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n_GROUPS = {}\n\n\ndef group_of(ranks):\n"
+            "    if ranks not in _GROUPS:\n        _GROUPS[ranks] = dist.new_group(ranks)\n    return _GROUPS[ranks]\n",
+            "a cache miss is the same on every rank",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n\ndef build(ranks_per_node, rank_list):\n    if len(rank_list) > 1:\n"
+            "        return dist.new_group(rank_list)\n    if ranks_per_node == 0:\n        return dist.new_group([0])\n",
+            "ranks in the name only",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n\ndef build(rank, ranks):\n    if rank in ranks:\n"
+            "        return dist.new_group(ranks)\n",
+            "a parameter that may be anybody's rank",
+        ),
+        Ok(
+            "import os\n\nimport torch.distributed as dist\n\nlocal_rank = int(os.environ.get('LOCAL_RANK', -1))\n"
+            "if local_rank != -1 and 'RANK' in os.environ:\n    group = dist.new_group([0, 1])\n",
+            "asks whether the program is distributed at all",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\nif dist.get_rank() in (0, 1):\n"
+            "    group = dist.new_group([0, 1], use_local_synchronization=True)\n",
+            "only members take part in a local synchronisation",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    group = dist.new_group([0, 1], group_desc='a')\n"
+            "else:\n    group = dist.new_group([0, 1], group_desc='b')\n",
+            "the same group on both branches",
+        ),
+        Ok(
+            "from mpi4py import MPI as dist\n\nif dist.COMM_WORLD.Get_rank() == 0:\n    dist.new_group([0])\n",
+            "another library",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\n\ndef f(dist):\n    if dist.get_rank() == 0:\n        dist.new_group([0])\n",
+            "a parameter called dist",
+        ),
+    ),
+)
