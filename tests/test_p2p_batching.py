@@ -371,6 +371,19 @@ def test_calls_nobody_knows_are_named_as_an_assumption() -> None:
     assert found.assumptions == ("`pool.take(...)` must not communicate or change a tensor of the exchange",)
 
 
+def test_a_function_that_is_told_where_to_write_is_an_assumption() -> None:
+    found = plan(RING.replace("got = torch.empty_like(x)", "got = torch.empty(4)\n    torch.add(x, x, out=got)"))
+    assert isinstance(found, BatchPlan)
+    assert found.assumptions == ("`torch.add(...)` must not communicate or change a tensor of the exchange",)
+
+
+def test_a_guarded_list_is_in_brackets_in_a_comprehension() -> None:
+    new = rewritten(
+        EXCHANGES["open chain"].replace("    for req in reqs:\n        req.wait()\n", "    [r.wait() for r in reqs]\n")
+    )
+    assert "[r.wait() for r in (dist.batch_isend_irecv(reqs) if reqs else [])]" in new
+
+
 def test_membership_is_assumed_where_a_rank_may_leave_before_the_wait() -> None:
     code = RING.replace("    send.wait()\n", "    if group is None:\n        return x\n    send.wait()\n")
     found = plan(code)
@@ -413,6 +426,7 @@ REFUSED = {
     "a collective between the waits": (body(SEND, RECV, "a.wait()", "dist.barrier()", "b.wait()"), "`dist.barrier`"),
     "the tensor changes in between": (body(SEND, "x[0] = 1", RECV, *WAITS), "stored to"),
     "the tensor changes in place": (body(SEND, "x += 1", RECV, *WAITS), "may change a tensor"),
+    "a tensor is filled in between": (body(SEND, "got.zero_()", RECV, *WAITS), "changes a tensor"),
     "the function is left in between": (body(SEND, "if right < 0:", "    return", RECV, *WAITS), "may be left"),
     "the ranks part ways": (
         body("if rank == 0:", f"    {SEND}", f"    {RECV}", "    a.wait()", "    b.wait()"),
@@ -425,6 +439,10 @@ REFUSED = {
     "a wait under a condition": (body(SEND, RECV, "if group:", "    a.wait()", "b.wait()"), "another block"),
     "one operation under a condition": (body(SEND, "if group:", f"    {RECV}", "    b.wait()", "a.wait()"), "block"),
     "the same tensor": (body(SEND, "b = dist.irecv(x, left)", *WAITS), "at the same time"),
+    "a tensor on the CPU": (
+        body("y = got.cpu()", SEND, "b = dist.irecv(y, left)", *WAITS),
+        "on the CPU and others may not be",
+    ),
     "what recv returns is used": (body(SEND, "n = dist.recv(got, left)", "a.wait()"), "what `recv` returns"),
     "the received tensor is needed": (body("dist.recv(got, left)", SEND, "a.wait()"), "may need what it receives"),
     "a size that is received first": (

@@ -39,7 +39,7 @@ def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
             ran += 1
             for line in expected.splitlines():
                 assert NUMBER.sub("N", line) in NUMBER.sub("N", done.stdout), done.stdout + done.stderr
-    assert ran == 3
+    assert ran == 4
 
 
 def test_the_page_names_every_verdict_and_every_option() -> None:

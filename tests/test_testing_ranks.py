@@ -37,7 +37,9 @@ def test_the_ranks_of_a_program_talk_to_each_other(processes: FreshProcesses) ->
         }
 
 
-def test_a_rank_has_the_environment_that_torchrun_sets(processes: FreshProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_has_the_environment_that_torchrun_sets(
+    processes: FreshProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANK", "7")
     names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "OMP_NUM_THREADS")
     run = f"result = ' '.join(os.environ[name] for name in {names}) + f' {{torch.get_num_threads()}}'"
@@ -49,7 +51,9 @@ def test_a_rank_has_the_environment_that_torchrun_sets(processes: FreshProcesses
 
 
 def test_the_ranks_share_the_files_of_the_program(processes: FreshProcesses, tmp_path: Path) -> None:
-    program = Program("from package.part import value\nresult = value()\n", {"package/part.py": "def value():\n    return 3\n"})
+    program = Program(
+        "from package.part import value\nresult = value()\n", {"package/part.py": "def value():\n    return 3\n"}
+    )
     seen = run_program(program, ranks=3, folder=tmp_path / "here", processes=processes)
     assert set(parts(seen).values()) == {Scalar("int", 3)}
     assert (tmp_path / "here/package/part.py").exists()

@@ -22,9 +22,7 @@ def _collect(view: ModuleView) -> tuple[int, ...] | None:
             for binding in view.scope_at(parent).bindings.get(parent.targets[0].id, ()):
                 if binding.value is use.call:
                     lines += [
-                        read.lineno
-                        for read, _ in view.reads_of(binding)
-                        if isinstance(view.parent(read), ast.Compare)
+                        read.lineno for read, _ in view.reads_of(binding) if isinstance(view.parent(read), ast.Compare)
                     ]
     return tuple(sorted(set(lines))) or None
 

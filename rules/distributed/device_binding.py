@@ -78,8 +78,8 @@ def unbound_init(use: Use, context: Context) -> UnboundInit | None:
 
 def _read(use: Use, context: Context) -> UnboundInit | None:
     view = context.view
-    if use.call is None or use.kind != "call":
-        return None
+    if use.call is None or use.kind != "call" or use.wrapper is not None:
+        return None  # a library that wraps the function chooses the device itself
     init = read_init_call(view, use.call)
     if init is None or init.backend == "other":
         return None

@@ -109,6 +109,10 @@ class _Guesses:
                 return self._attribute(node, depth)
         return _UNKNOWN
 
+    def _elsewhere(self, node: ast.expr, depth: int) -> Guess:
+        """The verdict on an expression that is evaluated where it stands."""
+        return _Guesses(self.view, self.project, node).of(node, depth + 1)
+
     def _variable(self, name: str) -> Guess:
         if name in {"LOCAL_RANK", "RANK"}:
             return _SAME if name == "LOCAL_RANK" else _UNKNOWN
@@ -165,7 +169,7 @@ class _Guesses:
         if binding is None:
             return _UNKNOWN
         if binding.kind == "assign" and binding.value is not None:
-            return self.of(binding.value, depth + 1)
+            return self._elsewhere(binding.value, depth)
         if isinstance(binding.node, ast.arg):
             return self._parameter(binding.node, depth)
         return _UNKNOWN
@@ -174,13 +178,13 @@ class _Guesses:
         if is_spawned_index(self.view, parameter):
             return _SAME
         arguments = arguments_of(self.view, self.project, parameter)
-        verdicts = {self.of(argument, depth + 1) for argument in arguments or ()}
+        verdicts = {self._elsewhere(argument, depth) for argument in arguments or ()}
         return verdicts.pop() if len(verdicts) == 1 else _UNKNOWN
 
     def _attribute(self, node: ast.Attribute, depth: int) -> Guess:
         value = assigned_before(self.view, node, self.at)
         if value is not None:
-            return self.of(value, depth + 1)
+            return self._elsewhere(value, depth)
         if node.attr.lower() in {"local_rank", "localrank"} or stored_values(self.view, node.attr):
             return _UNKNOWN
         options = options_called(self.view, node.attr)
@@ -189,7 +193,7 @@ class _Guesses:
         default = next((k.value for k in options[0].keywords if k.arg == "default"), None)
         if default is not None and environment_variable(self.view, default) is not None:
             return self.of(default, depth + 1)
-        flag = next((a.value for a in options[0].args if isinstance(a, ast.Constant)), node.attr)
+        flag = next((str(a.value) for a in options[0].args if isinstance(a, ast.Constant)), node.attr)
         if "rank" in node.attr.lower():
             return _UNKNOWN
         return Guess("maybe", f"is whatever `{flag}` says on the command line", alone=True)

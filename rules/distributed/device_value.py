@@ -163,8 +163,8 @@ class _Kinds:
             case ast.Subscript(value=ast.List() | ast.Tuple() as items):
                 return self._joined(items.elts, depth)
             case ast.Subscript(value=ast.Name() as name):
-                items = constant_items(self.view, name)
-                return self._joined(items, depth) if items else "unknown"
+                known = constant_items(self.view, name)
+                return self._joined(known, depth) if known else "unknown"
             case ast.Call():
                 return self._call(node, depth)
             case ast.Name():
@@ -172,6 +172,10 @@ class _Kinds:
             case ast.Attribute():
                 return self._attribute(node, depth)
         return "unknown"
+
+    def _elsewhere(self, node: ast.expr, depth: int) -> DeviceKind:
+        """The kind of an expression that is evaluated where it stands."""
+        return _Kinds(self.view, self.project, node).of(node, depth + 1)
 
     def _joined(self, nodes: Iterable[ast.expr], depth: int) -> DeviceKind:
         kinds = {self.of(node, depth + 1) for node in nodes}
@@ -232,7 +236,9 @@ class _Kinds:
         if not bindings:
             return "unknown"
         if all(binding.kind == "assign" and binding.value is not None for binding in bindings):
-            kind = self._joined([binding.value for binding in bindings if binding.value is not None], depth)
+            values = [binding.value for binding in bindings if binding.value is not None]
+            kinds = {self._elsewhere(value, depth) for value in values}
+            kind = kinds.pop() if len(kinds) == 1 else "unknown"
             if kind == "unknown" and excludes_negative(self.view, node, self.at):
                 return "integer" if all(self._is_parsed(binding.value) for binding in bindings) else "unknown"
             return kind
@@ -261,17 +267,19 @@ class _Kinds:
         arguments = arguments_of(self.view, self.project, parameter)
         if arguments is None or (not arguments and not spawned):
             return "unknown"
-        kinds = {self.of(argument, depth + 1) for argument in arguments} | ({"integer"} if spawned else set())
+        kinds = {self._elsewhere(argument, depth) for argument in arguments}
+        if spawned:
+            kinds.add("integer")
         return kinds.pop() if len(kinds) == 1 else "unknown"
 
     def _attribute(self, node: ast.Attribute, depth: int) -> DeviceKind:
         value = assigned_before(self.view, node, self.at)
         if value is not None:
-            return self.of(value, depth + 1)
+            return self._elsewhere(value, depth)
         stored = stored_values(self.view, node.attr)
         if any(item is None for item in stored):
             return "unknown"
-        kinds: set[DeviceKind] = {self.of(item, depth + 1) for item in stored if item is not None}
+        kinds: set[DeviceKind] = {self._elsewhere(item, depth) for item in stored if item is not None}
         options = options_called(self.view, node.attr)
         kinds |= {self._option(option, node) for option in options}
         if not options:

@@ -63,6 +63,10 @@ class Unworkable(Exception):
     """The result cannot be said, or is not worth its cost."""
 
 
+class Once(list[Any]):
+    """What an iterator will still give: `zip(...)`, a generator. Whoever takes something out of it removes it."""
+
+
 def _checked(result: Value) -> Value:
     if isinstance(result, int) and abs(result) >= _LARGEST_NUMBER:
         raise Unworkable
@@ -76,28 +80,28 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
         Unworkable: it depends on something unknown, or is too large.
         Raised: Python raises an exception.
     """
-    join = isinstance(op, ast.Add) and isinstance(left, (list, tuple)) and type(left) is type(right)
-    repeat = isinstance(op, ast.Mult) and (
-        (isinstance(left, (list, tuple, str, bytes)) and isinstance(right, int))
-        or (isinstance(right, (list, tuple, str, bytes)) and isinstance(left, int))
-    )
-    if repeat:
-        sequence, count = (left, right) if not isinstance(left, int) else (right, left)
-        if len(sequence) * max(count, 0) > _MOST_ELEMENTS:
+    if isinstance(left, Once) or isinstance(right, Once):
+        raise Unworkable
+    if isinstance(op, ast.Add) and isinstance(left, (list, tuple)) and type(left) is type(right):
+        if len(left) + len(right) > _MOST_ELEMENTS:
             raise Unworkable
-        return sequence * count
-    if join and len(left) + len(right) <= _MOST_ELEMENTS:
         return left + right
-    if unknown_in((left, right)) is not None or isinstance(left, (External, *_OBJECTS)) or isinstance(right, _OBJECTS):
+    if isinstance(op, ast.Mult):
+        for sequence, count in ((left, right), (right, left)):
+            if isinstance(sequence, (list, tuple, str)) and isinstance(count, int):
+                if len(sequence) * max(count, 0) > _MOST_ELEMENTS:
+                    raise Unworkable
+                return sequence * count
+    if not _is_plain(left) or not _is_plain(right) or unknown_in((left, right)) is not None:
         raise Unworkable
-    if isinstance(op, ast.Pow) and not (isinstance(right, (int, float)) and abs(right) <= _LARGEST_EXPONENT):
+    if isinstance(left, (str, bytes)) and not (isinstance(op, ast.Add) and isinstance(right, str)):
         raise Unworkable
-    if isinstance(op, (ast.LShift, ast.RShift)) and not (isinstance(right, int) and abs(right) <= _LARGEST_EXPONENT):
+    limited = isinstance(op, (ast.Pow, ast.LShift, ast.RShift))
+    if limited and not (isinstance(right, (int, float)) and abs(right) <= _LARGEST_EXPONENT):
         raise Unworkable
     function = _BINARY.get(type(op))
-    if function is None or not _is_plain(left) or not _is_plain(right) or isinstance(left, (str, bytes)):
-        if function is None or not (isinstance(op, ast.Add) and isinstance(left, str) and isinstance(right, str)):
-            raise Unworkable
+    if function is None:
+        raise Unworkable
     return attempt(lambda: _checked(function(left, right)))
 
 
@@ -163,6 +167,8 @@ def _is(left: Value, right: Value) -> bool:
 
 
 def _contains(container: Value, item: Value) -> bool:
+    if isinstance(container, Once):
+        raise Unworkable
     if isinstance(container, (list, tuple, set, frozenset, dict, range, str)):
         if isinstance(item, (*_OBJECTS, External)):
             if any(element is item for element in container):
@@ -190,7 +196,7 @@ def truth(value: Value) -> bool | None:
     """Whether a value counts as true; None if unknown."""
     if isinstance(value, Unknown):
         return None
-    if isinstance(value, (External, *_OBJECTS)):
+    if isinstance(value, (External, Once, *_OBJECTS)):
         return True
     return bool(value)
 
@@ -202,6 +208,9 @@ def elements(value: Value) -> list[Value]:
         Unworkable: unknown, or too many.
         Raised: it cannot be iterated over.
     """
+    if isinstance(value, Once):
+        left, value[:] = list(value), []
+        return left
     if isinstance(value, (list, tuple, set, frozenset, dict, range, str, bytes)):
         if len(value) > _MOST_ELEMENTS:
             raise Unworkable
@@ -214,30 +223,34 @@ def elements(value: Value) -> list[Value]:
 def subscript(container: Value, index: Value) -> Value:
     """`container[index]`; for exceptions see `binary`."""
     if isinstance(container, (list, tuple, range, str, bytes, dict)) and unknown_in(index) is None:
+        if isinstance(container, Once):
+            raise Raised("TypeError")
         if isinstance(index, (External, *_OBJECTS)):
             raise Unworkable
         return attempt(lambda: container[index])
     raise Unworkable
 
 
-def _limited(values: Iterator[Value]) -> list[Value]:
-    found = list(itertools.islice(values, _MOST_ELEMENTS + 1))
+def _limited(values: Iterator[Value]) -> Once:
+    found = Once(itertools.islice(values, _MOST_ELEMENTS + 1))
     if len(found) > _MOST_ELEMENTS:
         raise Unworkable
     return found
 
 
-def _enumerate(values: Value, start: Value = 0) -> list[Value]:
+def _enumerate(values: Value, start: Value = 0) -> Once:
     if unknown_in(start) is not None:
         raise Unworkable
-    return attempt(lambda: list(enumerate(elements(values), start)))
+    return Once(attempt(lambda: list(enumerate(elements(values), start))))
 
 
-def _zip(*values: Value, strict: Value = False) -> list[Value]:
-    return list(zip(*map(elements, values), strict=False))
+def _zip(*values: Value, strict: Value = False) -> Once:
+    return Once(zip(*map(elements, values), strict=False))
 
 
 def _len(value: Value) -> int:
+    if isinstance(value, Once):
+        raise Raised("TypeError")
     if isinstance(value, (list, tuple, set, frozenset, dict, range, str, bytes)):
         return len(value)
     raise Unworkable
@@ -255,7 +268,28 @@ def _plain_only(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sorted(values: Value, *, reverse: Value = False) -> list[Value]:
-    return list(_plain_only(sorted)(values, reverse=reverse))
+    return list(_plain_only(sorted)(elements(values), reverse=reverse))
+
+
+def _next(values: Value, *default: Value) -> Value:
+    if not isinstance(values, Once):
+        raise Unworkable
+    if values:
+        return values.pop(0)
+    if default:
+        return default[0]
+    raise Raised("StopIteration")
+
+
+def _total(values: Value, start: Value = 0) -> Value:
+    return _plain_only(sum)(elements(values), start)
+
+
+def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*values: Value) -> Value:
+        return _plain_only(function)(*(elements(values[0]),) if len(values) == 1 else values)
+
+    return call
 
 
 def _power(base: Value, exponent: Value, *modulus: Value) -> Value:
@@ -273,21 +307,23 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "divmod": _plain_only(divmod),
     "enumerate": _enumerate,
     "float": _plain_only(float),
-    "frozenset": _plain_only(frozenset),
+    "frozenset": lambda values=(): _plain_only(frozenset)(elements(values)),
     "int": _plain_only(int),
     "len": _len,
     "list": lambda values=(): elements(values),
-    "max": _plain_only(max),
-    "min": _plain_only(min),
+    "max": _extreme(max),
+    "min": _extreme(min),
+    "next": _next,
     "pow": _power,
     "range": _plain_only(range),
-    "reversed": lambda values: elements(values)[::-1],
+    "iter": lambda values: values if isinstance(values, Once) else Once(elements(values)),
+    "reversed": lambda values: Once(elements(values)[::-1]),
     "round": _plain_only(round),
-    "set": _plain_only(set),
+    "set": lambda values=(): _plain_only(set)(elements(values)),
     "slice": _plain_only(slice),
     "sorted": _sorted,
     "str": _plain_only(str),
-    "sum": _plain_only(sum),
+    "sum": _total,
     "tuple": lambda values=(): tuple(elements(values)),
     "zip": _zip,
 }
@@ -296,8 +332,10 @@ _LIBRARY: dict[str, Callable[..., Value]] = {
         f"math.{name}": _plain_only(getattr(math, name))
         for name in ("ceil", "floor", "log2", "log", "sqrt", "gcd", "isqrt", "fabs", "trunc", "prod")
     },
-    "itertools.chain": lambda *values: [item for value in values for item in elements(value)],
-    "itertools.chain.from_iterable": lambda values: [item for value in elements(values) for item in elements(value)],
+    "itertools.chain": lambda *values: Once(item for value in values for item in elements(value)),
+    "itertools.chain.from_iterable": lambda values: Once(
+        item for value in elements(values) for item in elements(value)
+    ),
     "itertools.product": lambda *values: _limited(itertools.product(*map(elements, values))),
     "itertools.permutations": lambda values, *count: _limited(itertools.permutations(elements(values), *count)),
     "itertools.combinations": lambda values, count: _limited(itertools.combinations(elements(values), count)),
@@ -306,7 +344,7 @@ _LIBRARY: dict[str, Callable[..., Value]] = {
 
 
 def _copied(value: Value) -> Value:
-    if isinstance(value, (list, dict, set)):
+    if type(value) in {list, dict, set}:
         return type(value)(value)
     if _is_plain(value):
         return value
@@ -373,6 +411,8 @@ def call_method(receiver: Value, name: str, arguments: Sequence[Value], keywords
         Unworkable, Raised: as for `binary`. The receiver may have been changed by then.
     """
     kind = bool if isinstance(receiver, bool) else type(receiver)
+    if kind is Once:
+        raise Unworkable
     allowed = name in _READING.get(kind, ()) or (name in MUTATING and kind in {list, dict, set})
     if not allowed:
         raise Unworkable

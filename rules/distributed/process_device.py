@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchlift.rules.distributed.init_call import InitCall
-from torchlift.rules.distributed.repeatable import is_harmless_call, is_repeatable, is_unchanged, nodes_between
+from torchlift.rules.distributed.repeatable import (
+    is_harmless_call,
+    is_repeatable,
+    is_unchanged,
+    nodes_between,
+    stores_item,
+)
 from torchlift.view import Binding, ModuleView
 
 SETTERS = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
@@ -56,6 +62,8 @@ def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
         return None
     assumptions: list[str] = []
     device = found.call.args[0]
+    if found.test is not None and not _tests_only(view, found.test) and not _same_test(view, found, init.call, before):
+        assumptions.append(f"`{view.text(found.test)}` has to be the same in both places")
     if found.test is not None and not _implied(view, found.test, found.holds, facts):
         condition = view.text(found.test) if found.holds else f"not ({view.text(found.test)})"
         assumptions.append(f"`{condition}` has to hold wherever NCCL is used")
@@ -66,6 +74,10 @@ def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
         assumptions.append(
             f"`{view.text(other)}` on line {other.lineno} must not be the device that collectives of this group use"
         )
+    asked = next(_calls_of_distributed(view, device), None)
+    if asked is not None and before is None:
+        obstacle = f"`{view.text(asked)}` asks the group itself"
+        return ProcessDevice(device, found.call, after=True, obstacle=obstacle)
     if not is_repeatable(view, device):
         return ProcessDevice(device, found.call, obstacle=f"`{view.text(device)}` may do more than give a value")
     if before is not None:
@@ -131,7 +143,6 @@ def _before(view: ModuleView, call: ast.Call, facts: set[_Fact]) -> _Found | Non
 
 def _after(view: ModuleView, call: ast.Call) -> _Found | None:
     statement: ast.stmt = view.statement(call)
-    function = view.function_of(call)
     while True:
         block = view.block(statement)
         if _leaves(statement, call):
@@ -146,7 +157,7 @@ def _after(view: ModuleView, call: ast.Call) -> _Found | None:
             if any(True for _ in set_device_calls(view, later)) or _leaves(later):
                 return None
         parent = view.parent(statement)
-        if not isinstance(parent, (ast.If, ast.Try, ast.With)) or parent is function:
+        if not isinstance(parent, (ast.If, ast.Try, ast.With)):
             return None
         statement = parent
 
@@ -237,6 +248,18 @@ def _normal(view: ModuleView, test: ast.expr) -> str:
     return ast.unparse(test)
 
 
+def _tests_only(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a test only asks torch what the machine has, which no code changes."""
+    return (_normal(view, test), True) == _IS_AVAILABLE
+
+
+def _same_test(view: ModuleView, found: _Found, call: ast.Call, before: _Found | None) -> bool:
+    """Whether the test around a `set_device` surely has the same truth at the initialisation."""
+    assert found.test is not None
+    start, end = (found.statement, call) if before is not None else (call, found.statement)
+    return is_repeatable(view, found.test) and is_unchanged(view, found.test, start, end)
+
+
 def _bound_inside(view: ModuleView, device: ast.expr, statement: ast.If) -> bool:
     """Whether a name of `device` is bound inside `statement`."""
     names = {node.id for node in ast.walk(device) if isinstance(node, ast.Name)}
@@ -268,6 +291,14 @@ class _Moving:
         """Whether `device` can be evaluated in front of the initialisation, with `moved` moved there."""
         if not self._settle(device):
             return False
+        values = [device, *(statement.value for statement in self.moved)]
+        if any(isinstance(node, (ast.Subscript, ast.Call)) for value in values for node in ast.walk(value)):
+            variables: set[object] = {
+                node.value for value in values for node in ast.walk(value) if isinstance(node, ast.Constant)
+            }
+            if any(stores_item(self.view, node, variables) for node in self.between):
+                self.obstacle = f"what `{self.view.text(device)}` looks up may be stored between the two"
+                return False
         calls = [node for node in self.between if isinstance(node, ast.Call) and not self._moves(node)]
         doubtful = next((call for call in calls if not is_harmless_call(self.view, call)), None)
         if doubtful is not None and not _is_fixed(self.view, device):

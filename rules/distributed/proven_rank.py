@@ -119,8 +119,8 @@ def _same_answer_everywhere(view: ModuleView, other: ast.expr) -> bool:
             return resolution is not None and resolution.name == "torch.distributed.get_world_size"
         case ast.Name():
             binding = view.definition(other)
-            value = binding.value if binding is not None and binding.kind == "assign" else None
-            return isinstance(value, ast.Call) and _same_answer_everywhere(view, value)
+            assigned = binding.value if binding is not None and binding.kind == "assign" else None
+            return isinstance(assigned, ast.Call) and _same_answer_everywhere(view, assigned)
         case _:
             return False
 

@@ -7,6 +7,7 @@ does not matter whether an operation is posted before or after it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -19,13 +20,9 @@ _QUERIES = frozenset(
         "get_node_local_rank", "is_initialized", "is_available", "P2POp",
     )
 )  # fmt: skip
-_FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in (
-        "empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "tensor", "as_tensor",
-        "arange", "empty_strided", "cat", "stack", "device", "Size", "view_as_real", "split", "chunk",
-    )
-)  # fmt: skip
+# `torch.empty`, `torch.cat`: functions of the module itself compute a new value, unless their name ends in an underscore or
+# they are told where to write.
+_FUNCTION = re.compile(r"torch\.\w*[^\W_]")
 # Methods that tensors have and that leave their tensor as it is.
 _READING_METHODS = frozenset({
     "contiguous", "clone", "detach", "view", "view_as", "reshape", "size", "stride", "numel", "dim", "to", "cpu", "cuda",
@@ -98,7 +95,8 @@ def effects(view: ModuleView, statements: Iterable[ast.AST], known: Collection[a
 def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
     resolution = view.resolve(call.func)
     name = resolution.name if resolution is not None else ""
-    if name in _QUERIES or name in _FACTORIES:
+    writes = any(keyword.arg == "out" for keyword in call.keywords)
+    if name in _QUERIES or (_FUNCTION.fullmatch(name) and not writes):
         return
     if name.startswith("torch.distributed."):
         found._found(call, f"`{_short(view, call.func)}` is called", communicates=True)
@@ -111,6 +109,9 @@ def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
             found._found(call, f"`{_short(view, call)}` waits", communicates=True)
             return
         if call.func.attr in _READING_METHODS:
+            return
+        if call.func.attr.endswith("_") and not call.func.attr.endswith("__"):
+            found._found(call, f"`{_short(view, call.func)}` changes a tensor")
             return
     found.unknown.append(_short(view, call.func) + "(...)")
 

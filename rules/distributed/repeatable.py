@@ -45,8 +45,8 @@ def is_repeatable(view: ModuleView, node: ast.expr) -> bool:
             known = resolution is not None and resolution.certain and resolution.name in _KNOWN
             if known:
                 return all(is_repeatable(view, argument) for argument in node.args)
-            value = returned_value(view, node)
-            return value is not None and is_repeatable(view, value)
+            returned = returned_value(view, node)
+            return returned is not None and is_repeatable(view, returned)
         case _:
             return False
 
@@ -83,7 +83,7 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
             return False
     if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and _is_local(view, node, function)):
         return True
-    variables = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
+    variables: set[object] = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
     return not any(_may_change_state(view, child, variables) for child in between)
 
 
@@ -104,14 +104,21 @@ def _is_local(view: ModuleView, node: ast.Name, function: ast.AST | None) -> boo
 
 def _may_change_state(view: ModuleView, node: ast.AST, variables: set[object]) -> bool:
     """Whether `node` may change what an expression that names the environment `variables` evaluates to."""
+    if isinstance(node, ast.Call):
+        return not is_harmless_call(view, node)
+    return stores_item(view, node, variables)
+
+
+def stores_item(view: ModuleView, node: ast.AST, variables: set[object]) -> bool:
+    """Whether `node` stores or deletes an item that may be one of `variables`, keys of the environment or of any dict."""
     if isinstance(node, ast.Delete):
         return True
-    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        resolution = view.resolve(node.value)
-        if resolution is not None and resolution.name == "os.environ" and isinstance(node.slice, ast.Constant):
-            return node.slice.value in variables
-        return True
-    return isinstance(node, ast.Call) and not is_harmless_call(view, node)
+    if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
+        return False
+    resolution = view.resolve(node.value)
+    if resolution is not None and resolution.name == "os.environ" and isinstance(node.slice, ast.Constant):
+        return node.slice.value in variables
+    return True
 
 
 def is_harmless_call(view: ModuleView, call: ast.Call) -> bool:

@@ -105,13 +105,13 @@ RULE = Rule(
             ranks=(2, 3, 4),
         ),
         Bad(
-            'import torch\n\ndevice = torch.device("cuda:1")\ntorch.cuda.set_device(device)\n'
-            'torch.distributed.init_process_group("nccl")\n',
-            'import torch\n\ndevice = torch.device("cuda:1")\ntorch.cuda.set_device(device)\n'
-            'torch.distributed.init_process_group("nccl", device_id=device)\n',
-            safety="safe",
+            _HEAD + 'def setup():\n    device = torch.device("cuda:1")\n    torch.cuda.set_device(device)\n'
+            '    dist.init_process_group("nccl")\n',
+            _HEAD + 'def setup():\n    device = torch.device("cuda:1")\n    torch.cuda.set_device(device)\n'
+            '    dist.init_process_group("nccl", device_id=device)\n',
             why="a device object, another GPU than the first",
-            run="result = str(device)",
+            run=ON_GLOO + "setup()\nresult = used()",
+            ranks=(2, 3, 4),
         ),
         Bad(
             "import argparse\n\nimport torch\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"

@@ -25,14 +25,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
         compared = f"; this project compares it at {', '.join(places[:_SHOWN])}{more}"
     message = (
-        "`init_process_group` with neither `backend` nor `device_id`: `get_backend()` answers \"undefined\" (torch 2.13 and "
+        '`init_process_group` with neither `backend` nor `device_id`: `get_backend()` answers "undefined" (torch 2.13 and '
         f"2.15){compared}. Since torch 2.15 the NCCL part of the group is made at once on a guessed device, "
         "`LOCAL_RANK % device_count` or `rank % device_count`."
     )
     device, note = device_advice(unbound, context)
     advice = (
         f'Name both: `backend="nccl", device_id={device}`{note}; `backend="cpu:gloo,cuda:nccl"` keeps CPU tensors working '
-        f"too. On a machine without GPUs write backend=\"gloo\" and no `device_id`. {ESCAPE}"
+        f'too. On a machine without GPUs write backend="gloo" and no `device_id`. {ESCAPE}'
     )
     yield Finding("TL203", view.path, view.span(use.node), message, Severity.WARNING, advice)
 

@@ -86,7 +86,9 @@ RULE = Rule(
     check=_check,
     severity=Severity.INFO,
     triggers=("init_device_mesh",),
-    sources=("torch/distributed/device_mesh.py of the 2.13.0 (line 441) and 2.15.0 (line 489) wheels, read 2026-11-21",),
+    sources=(
+        "torch/distributed/device_mesh.py of the 2.13.0 (line 441) and 2.15.0 (line 489) wheels, read 2026-11-21",
+    ),
     examples=(
         Bad(
             "from torch.distributed.device_mesh import init_device_mesh\n\n\ndef main():\n"

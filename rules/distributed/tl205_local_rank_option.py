@@ -30,9 +30,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project):
         return
+    flag = view.text(flags[0])[1:-1]
     value = view.text(default) if default is not None else "None"
     message = (
-        f"torchrun does not pass `{flags[0].value}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
+        f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
         f"{value} in every process, and all of them end up on one GPU or believe that they run alone."
     )
     span = view.span(use.node)
@@ -161,7 +162,7 @@ RULE = Rule(
         "process: all of them use one GPU, which the NCCL of torch 2.15 refuses while the group is made."
     ),
     fix=(
-        "Needs review: an option with `type=int` and a constant default gets `int(os.environ.get(\"LOCAL_RANK\", ...))` as "
+        'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
         "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
         "variable, and where DeepSpeed's launcher may pass the option."
     ),

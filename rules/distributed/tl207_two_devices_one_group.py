@@ -30,7 +30,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         devices = _devices_of_module(view, call)
         what = "`DistributedDataParallel` of a module on"
     else:
-        devices = _devices_in_function(view, use, call)
+        devices = _devices_in_function(view, call)
         what = f"`{use.target.rpartition('.')[2]}` in one function on"
     if devices is None:
         return
@@ -41,7 +41,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     )
     advice = (
         "Give each process one GPU. A model that needs two takes tensor or pipeline parallelism with a process for each, or a "
-        f'gloo group. {ESCAPE}'
+        f"gloo group. {ESCAPE}"
     )
     yield Finding("TL207", view.path, view.span(use.node), message, Severity.WARNING, advice)
 
@@ -50,7 +50,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _devices_of_module(view: ModuleView, call: ast.Call) -> tuple[str, str] | None:
-    if not call.args or len(call.args) > 1 or any(k.arg in {"device_ids", "process_group", None} for k in call.keywords):
+    if (
+        not call.args
+        or len(call.args) > 1
+        or any(k.arg in {"device_ids", "process_group", None} for k in call.keywords)
+    ):
         return None
     module = call.args[0]
     if isinstance(module, ast.Name):
@@ -75,14 +79,14 @@ def _submodule_devices(view: ModuleView, method: ast.FunctionDef) -> Iterator[st
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
             continue
         value = statement.value
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in {"to", "cuda"}:
-            if len(value.args) == 1 and not value.keywords and isinstance(value.func.value, ast.Call):
-                text = _device_text(view, value.args[0], method)
+        match value:
+            case ast.Call(func=ast.Attribute(value=ast.Call(), attr="to" | "cuda"), args=[device], keywords=[]):
+                text = _device_text(view, device)
                 if text is not None:
                     yield text
 
 
-def _device_text(view: ModuleView, node: ast.expr, method: ast.FunctionDef) -> str | None:
+def _device_text(view: ModuleView, node: ast.expr) -> str | None:
     """How a device is written: a literal one, or a parameter or attribute that is called like one."""
     literal = _literal(node)
     if literal is not None:
@@ -94,18 +98,19 @@ def _device_text(view: ModuleView, node: ast.expr, method: ast.FunctionDef) -> s
 # Collectives on two devices
 
 
-def _devices_in_function(view: ModuleView, use: Use, call: ast.Call) -> tuple[str, str] | None:
+def _devices_in_function(view: ModuleView, call: ast.Call) -> tuple[str, str] | None:
     """The devices of this collective and of one before it, if they are two literal ones that every run meets."""
     function = view.function_of(call)
     here = _collective_device(view, call)
     if here is None or not _always_runs(view, call):
         return None
     for node in ast.walk(function or view.tree):
-        if isinstance(node, ast.Call) and node is not call and node.lineno <= call.lineno:
-            if view.function_of(node) is function and _always_runs(view, node):
-                other = _collective_device(view, node)
-                if other is not None and other != here:
-                    return other, here
+        if not isinstance(node, ast.Call) or node is call or node.lineno > call.lineno:
+            continue
+        if view.function_of(node) is function and _always_runs(view, node):
+            other = _collective_device(view, node)
+            if other is not None and other != here:
+                return other, here
     return None
 
 
@@ -135,9 +140,10 @@ def _tensor_device(view: ModuleView, node: ast.expr) -> str | None:
         if node.func.attr == "to":
             return _literal(node.args[0])
         if node.func.attr == "cuda":
-            index = node.args[0]
-            known = isinstance(index, ast.Constant) and isinstance(index.value, int)
-            return f"cuda:{index.value}" if known and isinstance(index, ast.Constant) else _literal(index)
+            match node.args[0]:
+                case ast.Constant(value=int() as index):
+                    return f"cuda:{index}"
+            return _literal(node.args[0])
     return None
 
 
@@ -180,7 +186,7 @@ RULE = Rule(
     why=(
         "Up to torch 2.14 an NCCL group made a communicator for every device a process used. Since 2.15 it has exactly one, on "
         "the device it was bound to when it was made: `DistributedDataParallel` over a module on two GPUs, or collectives on "
-        "tensors of `cuda:0` and `cuda:1` in one process, are refused. (Concluded from the source; not watched on GPUs.)"
+        "tensors of `cuda:0` and `cuda:1` in one process, are refused; that is concluded from the source and was not watched on GPUs."
     ),
     fix="None: one process per GPU is another program.",
     targets=(_DDP, *_COLLECTIVES),

@@ -18,7 +18,7 @@ _MESSAGE = (
     "{what}, but on NCCL `batch_isend_irecv` returns one request for the whole batch; only backends without coalescing, "
     "such as gloo, return one for each operation."
 )
-_LOOP = "Wait for all of them in one loop: `for req in reqs: req.wait()`."
+_LOOP = "Wait for all of them in one loop, `for req in reqs: req.wait()`, and use what was received only behind it."
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.group_calls import is_true, new_group_arguments
+from torchlift.rules.distributed.proven_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 _MESSAGE = (
     'Since torch 2.15 a group of the default group\'s "nccl" is split from the communicator of all ranks, and every one of '
@@ -28,6 +30,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     arguments = new_group_arguments(call) if call is not None and use.kind == "call" else None
     if arguments is None or not is_true(arguments.get("use_local_synchronization")):
         return
+    if _holds_every_rank(view, arguments.get("ranks")):
+        return
     backend = backend_of(view, arguments.get("backend"))
     sure = surely_uses_nccl(project)
     if backend == "other" or not may_use_nccl(project) or (backend == "unknown" and not sure):
@@ -35,6 +39,23 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     surely = backend != "unknown" and (sure or backend == "nccl")
     severity = Severity.WARNING if surely else Severity.INFO
     yield Finding("TL231", view.path, view.span(use.node), _MESSAGE, severity, _ADVICE)
+
+
+def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
+    """Whether the groups made here hold all ranks: one of the size of the world, or one for each rank alone."""
+    if ranks is None or (isinstance(ranks, ast.Constant) and ranks.value is None):
+        return True
+    if isinstance(ranks, ast.Name):
+        binding = view.definition(ranks)
+        ranks = binding.value if binding is not None and binding.kind == "assign" and binding.value else ranks
+    if isinstance(ranks, ast.List) and len(ranks.elts) == 1:
+        # Every rank makes a group of its own.
+        alone = ranks.elts[0]
+        return bool(own_rank(view, alone)) or view.text(alone).rpartition(".")[2].strip("_") in {"rank", "global_rank"}
+    if isinstance(ranks, ast.Call) and isinstance(ranks.func, ast.Name) and ranks.func.id in {"list", "range"}:
+        argument = ranks.args[0] if len(ranks.args) == 1 else ranks
+        return "world_size" in view.text(argument) and argument is not ranks
+    return False
 
 
 _NCCL = 'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
@@ -91,6 +112,14 @@ RULE = Rule(
             "another backend is not split from the default group",
         ),
         Ok(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=False)\n", "switched off"),
+        Ok(
+            _NCCL + "group = dist.new_group(list(range(dist.get_world_size())), use_local_synchronization=True)\n",
+            "every rank is a member",
+        ),
+        Ok(
+            _NCCL + "alone = dist.new_group([dist.get_rank()], use_local_synchronization=True)\n",
+            "every rank makes a group of its own",
+        ),
         Ok(
             "class dist:\n    @staticmethod\n    def new_group(ranks, use_local_synchronization): ...\n\n\n"
             "dist.new_group([0], use_local_synchronization=True)\n",

@@ -114,10 +114,10 @@ def _reads_of_attribute(view: ModuleView, target: ast.Attribute) -> Iterator[tup
             statement = view.parent(node)
             plain = isinstance(statement, (ast.Assign, ast.AnnAssign))
             values.append(statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None)
-    for node in ast.walk(around):
-        match node:
-            case ast.Attribute(value=ast.Name(id="self"), attr=target.attr, ctx=ast.Load()):
-                yield node, values
+    for child in ast.walk(around):
+        match child:
+            case ast.Attribute(value=ast.Name(id="self"), attr=target.attr, ctx=ast.Load()) as read:
+                yield read, values
 
 
 def _question(view: ModuleView, read: ast.expr) -> _Question | None:

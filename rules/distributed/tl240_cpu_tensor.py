@@ -133,7 +133,7 @@ RULE = Rule(
     check=_check,
     severity=Severity.ERROR,
     triggers=tuple(f"{target.rpartition('.')[2]} & torch.distributed" for target in _COLLECTIVES)
-    + tuple(f"{target.rpartition('.')[2]} & from torch import" for target in _COLLECTIVES),
+    + tuple(f"{target.rpartition('.')[2]} & from torch import distributed" for target in _COLLECTIVES),
     collectors=(DEFAULT_GROUPS, _DEVICES),
     sources=("torch/distributed/distributed_c10d.py of 2.13.0-2.15.0, BackendConfig and ProcessGroup::getBackend",),
     examples=(

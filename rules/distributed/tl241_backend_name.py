@@ -32,7 +32,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             f'A default group of the project is "{variants[0]}", and `get_backend()` says so: it does not equal "nccl".'
         )
         advice = f'Compare with `dist.get_backend().startswith("nccl")`, or with "{variants[0]}" as well.'
-    elif "absent" in project_backends(context.project):
+    elif project_backends(context.project) == {"absent"}:
         message = (
             "The project calls `init_process_group` without a backend; unless `device_id` is passed, `get_backend()` is then "
             '"undefined" and not "nccl", although CUDA tensors go through NCCL.'

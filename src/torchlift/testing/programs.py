@@ -206,8 +206,7 @@ def _compare_ranks(
 
 def _nothing_compared(observed: Observed) -> str:
     return (
-        "Every call that the old program observed raised, so nothing was compared. "
-        f"{short(observed.calls[0].outcome)}"
+        f"Every call that the old program observed raised, so nothing was compared. {short(observed.calls[0].outcome)}"
     )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import faulthandler
 import os
 import signal
+import socket
 import sys
 import time
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from torchlift.testing.job import Emit
 from torchlift.testing.nodes import Raised
 from torchlift.testing.program_job import ProgramResult, ProgramTask, run_program_task
 
+_LOOPBACK = "127.0.0.1"
 _PAUSE = 0.003
 
 
@@ -67,12 +69,18 @@ def host_ranks(task: RankTask, emit: Emit) -> None:
     """
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    # Left alone, the store would listen on all interfaces, and on IPv6, for whose addresses no /etc/hosts has names.
+    listening = socket.create_server((_LOOPBACK, 0))
+    port = listening.getsockname()[1]
+    store = TCPStore(
+        _LOOPBACK, port, is_master=True, wait_for_workers=False, master_listen_fd=os.dup(listening.fileno())
+    )
     meeting = Path(task.meeting)
     unfinished = meeting / "port.new"
-    unfinished.write_text(str(store.port))
+    unfinished.write_text(str(port))
     unfinished.replace(meeting / "port")
     _wait_until_all_ended(task)
+    del store
 
 
 def _environment(rank: int, ranks: int, port: int) -> dict[str, str]:
@@ -87,13 +95,15 @@ def _environment(rank: int, ranks: int, port: int) -> dict[str, str]:
         "ROLE_WORLD_SIZE": str(ranks),
         "GROUP_WORLD_SIZE": "1",
         "ROLE_NAME": "default",
-        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_ADDR": _LOOPBACK,
         "MASTER_PORT": str(port),
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_MAX_RESTARTS": "0",
         "TORCHELASTIC_RUN_ID": "torchlift",
         "TORCHELASTIC_USE_AGENT_STORE": "True",
         "OMP_NUM_THREADS": "1",
+        # torch looks up a name for every address it connects to: nothing here may wait long for a name server.
+        "RES_OPTIONS": "timeout:1 attempts:1",
     }
     loopback = {"linux": "lo", "darwin": "lo0"}.get(sys.platform)
     return environment | ({"GLOO_SOCKET_IFNAME": loopback} if loopback else {})

@@ -57,7 +57,9 @@ def _result(ending: Ending, timeout: float) -> ProgramResult:
         if isinstance(record, ProgramResult):
             return record
     if ending.how == "stopped":
-        return ProgramResult(Raised("Stopped", "this rank went on after another had failed, and was stopped"), ending.output)
+        return ProgramResult(
+            Raised("Stopped", "this rank went on after another had failed, and was stopped"), ending.output
+        )
     how = f"crashed ({ending.reason})" if ending.how == "crashed" else f"did not end within {timeout:g} seconds"
     return ProgramResult(Raised("Crash", f"the program {how}"), ending.output)
 
