@@ -189,6 +189,30 @@ EXCHANGES = {
     "        b.wait()\n"
     "        x = got + step\n"
     "    return x\n",
+    "one exchange after the other": _HEAD + "def exchange(x, rank, world):\n"
+    "    got, back = torch.empty_like(x), torch.empty_like(x)\n"
+    "    right, left = (rank + 1) % world, (rank - 1) % world\n"
+    "    a = dist.isend(x, right)\n"
+    "    b = dist.irecv(got, left)\n"
+    "    a.wait()\n"
+    "    b.wait()\n"
+    "    got *= 2\n"
+    "    a = dist.isend(got, left)\n"
+    "    dist.recv(back, right)\n"
+    "    a.wait()\n"
+    "    return got, back\n",
+    "exchanges in two branches": _HEAD + "def exchange(x, rank, world):\n"
+    "    got = torch.zeros_like(x)\n"
+    "    for step in range(3):\n"
+    "        if step % 2 == 0:\n"
+    "            a = dist.isend(x, (rank + 1) % world)\n"
+    "            dist.recv(got, (rank - 1) % world)\n"
+    "            a.wait()\n"
+    "        else:\n"
+    "            a = dist.isend(got, (rank + 1) % world)\n"
+    "            dist.recv(x, (rank - 1) % world)\n"
+    "            a.wait()\n"
+    "    return got, x\n",
     "two exchanges with the same names": _HEAD + "def exchange(x, rank, world):\n"
     "    return first(second(x, rank, world), rank, world)\n\n\n"
     + "".join(
@@ -420,7 +444,15 @@ REFUSED = {
     "nobody waits for the send": (body(SEND, RECV, "b.wait()"), "nothing waits"),
     "a global name": (body("global a", SEND, RECV, *WAITS), "not a local name"),
     "a closure waits": (body(SEND, RECV, "a.wait()", "return lambda: b.wait()"), "more than waiting"),
-    "one after the other": (body(SEND, "a.wait()", RECV, "b.wait()"), "waits"),
+    "one after the other": (body(SEND, "a.wait()", RECV, "b.wait()"), "`a.wait()` waits between the operations"),
+    "one of two exchanges has a tag": (
+        body(SEND, RECV, *WAITS, SEND[:-1] + ", tag=1)", RECV[:-1] + ", tag=1)", *WAITS),
+        "tag",
+    ),
+    "one of two exchanges is asked": (
+        body(SEND, RECV, *WAITS, SEND, RECV, "b.is_completed()", *WAITS),
+        "more than waiting",
+    ),
     "a collective in between": (body(SEND, "dist.all_reduce(x)", RECV, *WAITS), "`dist.all_reduce` is called"),
     "a collective before the waits": (body(SEND, RECV, "dist.barrier()", *WAITS), "`dist.barrier` is called"),
     "a collective between the waits": (body(SEND, RECV, "a.wait()", "dist.barrier()", "b.wait()"), "`dist.barrier`"),
@@ -495,6 +527,15 @@ def test_an_exchange_that_is_not_surely_the_same_in_a_batch_is_not_rewritten(nam
     found = plan(code)
     assert isinstance(found, str), found
     assert reason in found and found.startswith("Not rewritten: ") and found.endswith(".")
+
+
+def test_nothing_is_planned_for_no_operations_or_those_of_two_functions() -> None:
+    code = EXCHANGES["two exchanges with the same names"]
+    view = view_of(code)
+    calls = [n for n in ast.walk(view.tree) if isinstance(n, ast.Call) and ast.unparse(n.func).startswith("dist.")]
+    assert len(calls) == 4
+    assert plan_batch(view, calls, safe=True) == "Not rewritten: the operations do not stand in one function."
+    assert isinstance(plan_batch(view, [], safe=True), str)
 
 
 def test_tags_are_kept_on_gloo() -> None:

@@ -36,7 +36,7 @@ class Surroundings:
             )
         if len({group_key(view, one.arguments.get("group")) for one in operations}) != 1:
             raise Refused("Not rewritten: the operations are written with different groups.")
-        tensors = {one.sends: set() for one in operations}  # type: dict[bool, set[str]]
+        tensors: dict[bool, set[str]] = {True: set(), False: set()}
         for one in operations:
             tensors[one.sends].add(ast.dump(one.arguments["tensor"]))
         if tensors[True] & tensors[False]:

@@ -84,9 +84,14 @@ def _read(use: Use, context: Context) -> UnboundInit | None:
     if init is None or init.backend == "other":
         return None
     found = process_device(view, init)
+    if init.single and found is None:
+        return None  # GPU 0, as it always was
     if init.backend != "nccl" or found is None:
         return UnboundInit(init, found)
-    return UnboundInit(init, found, compare_with_guess(view, context.project, found.device, use.call))
+    guess = compare_with_guess(view, context.project, found.device, use.call)
+    if init.single and guess.same == "maybe":
+        guess = Guess("unknown")
+    return UnboundInit(init, found, guess)
 
 
 def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: Finding) -> Iterator[Finding]:
@@ -215,7 +220,7 @@ def _without_setting(unbound: UnboundInit, use: Use, context: Context, finding: 
     """A finding for a call whose device is not set next to it, or not in a way that can be repeated."""
     view, init, found = context.view, unbound.init, unbound.found
     if found is None:
-        rank = visible_rank(view, init.call)
+        rank = visible_rank(view, init)
         if rank is not None:
             spelling = view.spell("torch.device", init.call, use)
             if rank.is_device or spelling is not None:

@@ -42,6 +42,12 @@ class InitCall:
     backend: Backend
     when: NcclWhen | None = None
 
+    @property
+    def single(self) -> bool:
+        """Whether the group has one process for sure."""
+        size = self.arguments.get("world_size")
+        return isinstance(size, ast.Constant) and size.value == 1
+
 
 def read_init_call(view: ModuleView, call: ast.Call) -> InitCall | None:
     """Read a call; None where it has a `device_id`, or may get one through `*` or `**`."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.device_guess import environment_variable
+from torchlift.rules.distributed.init_call import InitCall
 from torchlift.rules.distributed.parameter_values import is_spawned_index
-from torchlift.rules.distributed.process_device import set_device_calls
+from torchlift.rules.distributed.process_device import branch_taken, set_device_calls
 from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
 from torchlift.view import ModuleView
 
@@ -80,9 +81,10 @@ class VisibleRank:
     why: str
 
 
-def visible_rank(view: ModuleView, at: ast.Call) -> VisibleRank | None:
-    """The clearest expression for this process's GPU that surely has a value at `at`; None if nothing is clear."""
-    made = _made_before(view, at)
+def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
+    """The clearest expression for this process's GPU that surely has a value at `init`; None if nothing is clear."""
+    at = init.call
+    made = _made_before(view, init)
     if made is not None:
         return made
     function = view.function_of(at)
@@ -103,13 +105,14 @@ def visible_rank(view: ModuleView, at: ast.Call) -> VisibleRank | None:
     return None
 
 
-def _made_before(view: ModuleView, at: ast.Call) -> VisibleRank | None:
-    """A `torch.device("cuda", ...)` or a `LOCAL_RANK` that a name or an attribute surely holds at `at`."""
+def _made_before(view: ModuleView, init: InitCall) -> VisibleRank | None:
+    """A `torch.device("cuda", ...)` or a `LOCAL_RANK` that a name or an attribute surely holds at `init`."""
+    at = init.call
     statement: ast.stmt = view.statement(at)
     function = view.function_of(at)
     while True:
         block = view.block(statement)
-        for earlier in reversed(block[: block.index(statement)]):
+        for earlier, whole in _surely_run(view, init, block[: block.index(statement)]):
             if not isinstance(earlier, ast.Assign) or len(earlier.targets) != 1:
                 continue
             target = earlier.targets[0]
@@ -117,13 +120,24 @@ def _made_before(view: ModuleView, at: ast.Call) -> VisibleRank | None:
                 continue
             is_device = _is_own_device(view, earlier.value)
             is_rank = _is_integer(earlier.value) and environment_variable(view, earlier.value) == "LOCAL_RANK"
-            if (is_device or is_rank) and is_unchanged(view, target, earlier, at):
+            if (is_device or is_rank) and is_unchanged(view, target, whole, at):
                 text = view.text(target)
                 return VisibleRank(text, is_device, f"`{text}` is the GPU that this process uses")
         parent = view.parent(statement)
         if not isinstance(parent, ast.stmt) or parent is function:
             return None
         statement = parent
+
+
+def _surely_run(view: ModuleView, init: InitCall, block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+    """Statements that surely ran, the last one first, each with the statement of `block` it belongs to.
+
+    Of an `if` that is the last statement of the branch that was taken.
+    """
+    for statement in reversed(block):
+        if isinstance(statement, ast.If):
+            yield from ((inner, statement) for inner in branch_taken(view, init, statement)[-1:])
+        yield statement, statement
 
 
 def _is_own_device(view: ModuleView, node: ast.expr) -> bool:

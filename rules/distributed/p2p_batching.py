@@ -57,7 +57,8 @@ def plan_batch(
 
     Args:
         view: the file.
-        calls: every `isend`, `irecv` and blocking `recv` of the exchange, all in one function.
+        calls: every `isend`, `irecv` and blocking `recv` of the exchange, or of exchanges that follow each other, all in
+            one function.
         safe: whether the caller knows, from running the exchange for several numbers of ranks, that every send among
             `calls` meets a receive among `calls` and the other way round, and that every rank of the group that gets there
             posts at least one of them. Otherwise it is assumed, and the fix needs review.
@@ -67,7 +68,40 @@ def plan_batch(
     try:
         return _Exchange(view, ordered, gloo).plan(safe)
     except Refused as refusal:
-        return str(refusal)
+        reason = str(refusal)
+    parts = _one_after_the_other(view, ordered)
+    if len(parts) < 2 or len({view.function_of(call) for call in ordered}) != 1:
+        return reason
+    # Several exchanges, each waited for before the next: all of them become batches, or none does.
+    try:
+        plans = [_Exchange(view, part, gloo).plan(safe) for part in parts]
+    except Refused:
+        return reason
+    rewrites = dict.fromkeys(rewrite for plan in plans for rewrite in plan.fix.rewrites)
+    assumptions = tuple(dict.fromkeys(assumption for plan in plans for assumption in plan.assumptions))
+    safety = Safety.UNSAFE if assumptions else Safety.SAFE
+    return BatchPlan(Fix("Post the operations of each exchange as one batch", safety, tuple(rewrites)), assumptions)
+
+
+def _one_after_the_other(view: ModuleView, calls: Sequence[ast.Call]) -> list[list[ast.Call]]:
+    """The calls of one function, parted where a request is waited for before the next operation, and by block."""
+    parts: list[list[ast.Call]] = []
+    waited: list[int] = []
+    for call in calls:
+        block = view.block(view.statement(call))
+        joins = bool(parts) and view.block(view.statement(parts[-1][0])) is block
+        if not joins or min(waited, default=call.lineno) < call.lineno:
+            parts.append([])
+            waited = []
+        parts[-1].append(call)
+        parent = view.parent(call)
+        if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+            name = parent.targets[0]
+            owner = view.scope_at(name).lookup(name.id)
+            for binding in owner.bindings[name.id] if owner is not None else ():
+                if binding.node is name:
+                    waited += [read.lineno for read, _ in view.reads_of(binding)]
+    return parts
 
 
 class _Exchange:

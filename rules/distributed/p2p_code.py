@@ -57,6 +57,7 @@ class Code:
         self.communication: set[ast.AST] = set()
         self._point_to_point: dict[Body, list[ast.Call]] = {}
         self._direct: set[Body] = set()
+        self._reached: dict[Body, set[Body]] = {}
         for use in view.uses(COMMUNICATION, project.translate):
             if use.kind in {"import", "string", "annotation", "isinstance"} or not isinstance(use.node, ast.expr):
                 continue
@@ -149,6 +150,9 @@ class Code:
 
     def reach(self, body: Body) -> set[Body]:
         """`body` and all functions of the file that it may run."""
+        known = self._reached.get(body)
+        if known is not None:
+            return known
         found: set[Body] = set()
         pending = [body]
         while pending:
@@ -156,6 +160,7 @@ class Code:
             if current not in found:
                 found.add(current)
                 pending.extend(self._callees.get(current, ()))
+        self._reached[body] = found
         return found
 
     def communicates(self, body: Body) -> bool:
@@ -176,7 +181,7 @@ class Code:
         for body in concerned:
             if body not in covered:  # functions that call each other in a circle
                 found.append(body)
-                covered |= self.reach(body)
+                covered = covered | self.reach(body)
         return found
 
     def helpers(self, body: Body) -> list[FunctionNode]:

@@ -80,7 +80,8 @@ _QUIET = frozenset(
     GroupMember constants rpc tensor device_mesh fsdp checkpoint elastic launcher run""".split()
 )
 _WORLDS = frozenset(
-    f"torch.distributed.{name}" for name in ("group.WORLD", "GroupMember.WORLD", "_get_default_group()", "_world.default_pg")
+    f"torch.distributed.{name}"
+    for name in ("group.WORLD", "GroupMember.WORLD", "_get_default_group()", "_world.default_pg")
 )
 _NO_MEMBER = frozenset(
     f"torch.distributed.{name}" for name in ("GroupMember.NON_GROUP_MEMBER", "group.NON_GROUP_MEMBER")
@@ -246,6 +247,11 @@ class Communication:
         for handle in self.handles:
             if not handle.waited and not self._coalescing:
                 self.wait(handle, line)
+
+    @property
+    def is_collecting(self) -> bool:
+        """Whether a coalescing manager is open."""
+        return bool(self._coalescing)
 
     def open_manager(self, blocking: bool) -> Coalescing:
         """Start to collect operations."""

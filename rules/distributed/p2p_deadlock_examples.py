@@ -52,7 +52,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "    return received\n",
         _RING + "    sending = dist.P2POp(dist.isend, x, (rank + 1) % world)\n"
         "    receiving = dist.P2POp(dist.irecv, received, (rank - 1) % world)\n"
-        "    for _req in dist.batch_isend_irecv([sending, receiving]):\n        _req.wait()\n    return received\n",
+        "    for req in dist.batch_isend_irecv([sending, receiving]):\n        req.wait()\n    return received\n",
         why="a ring in which every rank sends first",
         run=_RUN,
         ranks=(2, 3, 4),
@@ -62,7 +62,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "    to_right = isend(x, dst=(rank + 1) % world)\n    from_left.wait()\n    to_right.wait()\n    return received\n",
         _FROM + "    from_left = dist.P2POp(receive, received, peer=(rank - 1) % world)\n"
         "    to_right = dist.P2POp(isend, x, peer=(rank + 1) % world)\n"
-        "    for _req in dist.batch_isend_irecv([from_left, to_right]):\n        _req.wait()\n    return received\n",
+        "    for req in dist.batch_isend_irecv([from_left, to_right]):\n        req.wait()\n    return received\n",
         why="a ring in which every rank receives first, names imported one by one",
         run=_RUN,
         ranks=(2, 3, 4),
@@ -72,7 +72,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "    request.wait()\n    return received\n",
         _RING + "    request = dist.P2POp(dist.isend, x, (rank + 1) % world)\n"
         "    _op = dist.P2POp(dist.irecv, received, (rank - 1) % world)\n"
-        "    for _req in dist.batch_isend_irecv([request, _op]):\n        _req.wait()\n    return received\n",
+        "    for req in dist.batch_isend_irecv([request, _op]):\n        req.wait()\n    return received\n",
         why="a blocking receive after an unfinished send",
         run=_RUN,
         ranks=(2, 3, 4),
@@ -83,7 +83,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "        return received\n",
         _CLASS + "        a = torch.distributed.P2POp(torch.distributed.isend, x, self.following)\n"
         "        b = torch.distributed.P2POp(torch.distributed.irecv, received, self.preceding)\n"
-        "        for _req in torch.distributed.batch_isend_irecv([a, b]):\n            _req.wait()\n        return received\n",
+        "        for req in torch.distributed.batch_isend_irecv([a, b]):\n            req.wait()\n        return received\n",
         why="neighbours worked out in the constructor",
         run='torch.distributed.init_process_group("gloo")\nresult = Ring().shift(torch.ones(2) * torch.distributed.get_rank())\n',
         ranks=(2, 3, 4),

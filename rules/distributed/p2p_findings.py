@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from torchlift.finding import Finding, Fix, Severity
 from torchlift.rules.distributed.backends import may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.p2p_batching import plan_batch
 from torchlift.rules.distributed.p2p_calls import function_of_call
 from torchlift.rules.distributed.p2p_explanation import rank_by_rank
-from torchlift.rules.distributed.p2p_program import Exchange, Post, Wait
 from torchlift.rules.distributed.p2p_reading import Reading, exchanges
 from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
-from torchlift.finding import Finding, Fix, Severity
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
 
@@ -31,6 +30,16 @@ _ORDER = (
 TRIGGERS = ("isend & distributed", "irecv & distributed")
 
 
+_ORDER_OF_VERDICTS = (
+    Verdict.HANGS_NOW,
+    Verdict.HUNG_BEFORE,
+    None,
+    Verdict.SERIALISED,
+    Verdict.OPEN,
+    Verdict.FINE,
+)
+
+
 @dataclass(frozen=True)
 class Judged:
     """One function and what the simulation says of it.
@@ -43,6 +52,13 @@ class Judged:
     reading: Reading
     judgement: Judgement | None
 
+    @property
+    def urgency(self) -> int:
+        """Smaller for what matters more."""
+        if self.judgement is None:
+            return _ORDER_OF_VERDICTS.index(None)
+        return _ORDER_OF_VERDICTS.index(self.judgement.verdict)
+
     def at(self, size: int) -> Judgement:
         """The verdict for one world size that was read."""
         judgement = judge({size: self.reading.exchanges[size]})
@@ -50,22 +66,31 @@ class Judged:
         return judgement
 
 
-def judged_at(use: Use, context: Context) -> Iterator[Judged]:
-    """The judged functions whose first overlapping call is `use`; none where the project surely has no NCCL group."""
+def judged_at(use: Use, context: Context) -> Judged | None:
+    """The function whose first overlapping call is `use`, if there is something to say of it.
+
+    A function that can run in several ways is reported for the worst of them. Nothing is said where the project surely has
+    no NCCL group.
+    """
     if use.call is None or use.kind != "call":
-        return
+        return None
     if judged_at not in context.cache:
         context.cache[judged_at] = _judge_all(context)
-    yield from context.cache[judged_at].get(use.call, ())
+    found = context.cache[judged_at].get(use.call)
+    assert found is None or isinstance(found, Judged)
+    return found
 
 
-def _judge_all(context: Context) -> Mapping[ast.Call, list[Judged]]:
-    found: dict[ast.Call, list[Judged]] = {}
+def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
+    found: dict[ast.Call, Judged] = {}
     if may_use_nccl(context.project):
         for reading in exchanges(context.view, context.project):
             first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
-            if first is not None:
-                found.setdefault(first, []).append(Judged(reading, judge(reading.exchanges)))
+            if first is None or (reading.unknown and not _order_may_matter(context.view, reading)):
+                continue
+            judged = Judged(reading, judge(reading.exchanges))
+            if first not in found or judged.urgency < found[first].urgency:
+                found[first] = judged
     return found
 
 
@@ -74,21 +99,18 @@ def _may_overlap(view: ModuleView, call: ast.Call) -> bool:
     return resolution is not None and resolution.name in TARGETS
 
 
-def order_matters(exchange: Exchange) -> bool:
-    """Whether some rank posts anything between an unbatched operation and its wait."""
-    return any(_overlaps(program) for program in exchange.programs)
+def _order_may_matter(view: ModuleView, reading: Reading) -> bool:
+    """Whether a function of unknown order both sends and receives and leaves an operation open while it does more."""
+    functions = {call: function_of_call(view, call) for call in reading.calls}
+    sends = any(name in {"isend", "send"} for name in functions.values())
+    receives = any(name in {"irecv", "recv"} for name in functions.values())
+    left_open = any(name in {"isend", "irecv"} and not _waited_at_once(view, call) for call, name in functions.items())
+    return sends and receives and left_open
 
 
-def _overlaps(program: tuple[Post | Wait, ...]) -> bool:
-    open_handles: set[int] = set()
-    for step in program:
-        if isinstance(step, Wait):
-            open_handles.discard(step.handle)
-        elif open_handles:
-            return True
-        elif not step.batched:
-            open_handles.add(step.handle)
-    return False
+def _waited_at_once(view: ModuleView, call: ast.Call) -> bool:
+    parent = view.parent(call)
+    return isinstance(parent, ast.Attribute) and parent.attr == "wait"
 
 
 def sizes_words(sizes: tuple[int, ...]) -> str:

@@ -106,7 +106,9 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
 
 
 def _is_plain(value: Value) -> bool:
-    return value is None or isinstance(value, (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range))
+    return value is None or isinstance(
+        value, (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range)
+    )
 
 
 def attempt(compute: Callable[[], Value]) -> Value:
@@ -298,6 +300,14 @@ def _power(base: Value, exponent: Value, *modulus: Value) -> Value:
     return binary(ast.Pow(), base, exponent)
 
 
+def _copied(value: Value) -> Value:
+    if type(value) in {list, dict, set}:
+        return type(value)(value)
+    if _is_plain(value):
+        return value
+    raise Unworkable
+
+
 _BUILTINS: dict[str, Callable[..., Value]] = {
     "abs": _plain_only(abs),
     "all": lambda values: _every(values, all),
@@ -339,16 +349,8 @@ _LIBRARY: dict[str, Callable[..., Value]] = {
     "itertools.product": lambda *values: _limited(itertools.product(*map(elements, values))),
     "itertools.permutations": lambda values, *count: _limited(itertools.permutations(elements(values), *count)),
     "itertools.combinations": lambda values, count: _limited(itertools.combinations(elements(values), count)),
-    "copy.copy": lambda value: _copied(value),
+    "copy.copy": _copied,
 }
-
-
-def _copied(value: Value) -> Value:
-    if type(value) in {list, dict, set}:
-        return type(value)(value)
-    if _is_plain(value):
-        return value
-    raise Unworkable
 
 
 def _every(values: Value, function: Callable[[Sequence[bool]], bool]) -> bool:

@@ -334,5 +334,8 @@ def join(left: Value, right: Value, condition: Unknown) -> Value:
         condition.why,
         handles=holds_handle((left, right)),
         choice=condition,
-        never_none=left is not None and right is not None and not isinstance(left, Unknown) and not isinstance(right, Unknown),
+        never_none=left is not None
+        and right is not None
+        and not isinstance(left, Unknown)
+        and not isinstance(right, Unknown),
     )

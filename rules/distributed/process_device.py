@@ -45,6 +45,15 @@ class ProcessDevice:
     obstacle: str = ""
 
 
+def branch_taken(view: ModuleView, init: InitCall, statement: ast.If) -> list[ast.stmt]:
+    """The branch of an `if` in front of `init` that was surely taken where it makes an NCCL group; empty if unknown."""
+    facts = _facts(view, init)
+    for branch, holds in ((statement.body, True), (statement.orelse, False)):
+        if _implied(view, statement.test, holds, facts) and is_unchanged(view, statement.test, statement, init.call):
+            return branch
+    return []
+
+
 @dataclass(frozen=True)
 class _Found:
     call: ast.Call

@@ -207,6 +207,15 @@ RULE = Rule(
             why="no set_device, but a local rank",
         ),
         Bad(
+            _HEAD + "def setup(args):\n    if args.cuda:\n        args.device = torch.device(f'cuda:{args.rank}')\n"
+            "    else:\n        args.device = torch.device('cpu')\n    backend = 'nccl' if args.cuda else 'gloo'\n    dist.init_process_group(backend)\n",
+            _HEAD + "def setup(args):\n    if args.cuda:\n        args.device = torch.device(f'cuda:{args.rank}')\n"
+            "    else:\n        args.device = torch.device('cpu')\n    backend = 'nccl' if args.cuda else 'gloo'\n"
+            "    dist.init_process_group(backend, device_id=args.device if backend == 'nccl' else None)\n",
+            safety="unsafe",
+            why="no set_device, but a device made under the same test",
+        ),
+        Bad(
             _HEAD + "def setup():\n    dist.init_process_group('nccl')\n    dist.barrier()\n"
             "    rank = dist.get_rank()\n    torch.cuda.set_device(rank % torch.cuda.device_count())\n",
             safety="manual",
@@ -260,6 +269,10 @@ RULE = Rule(
             "import torch.distributed as dist\n\n\ndef f(device):\n    kw = {'init_method': 'env://'}\n"
             "    if device is not None:\n        kw['device_id'] = device\n    dist.init_process_group('nccl', **kw)\n",
             "the keyword is added elsewhere",
+        ),
+        Ok(
+            "import torch.distributed as dist\n\ndist.init_process_group('nccl', rank=0, world_size=1)\n",
+            "a group of one, on GPU 0 as ever",
         ),
         Ok("import torch.distributed as dist\n\ndist.init_process_group()\n", "no backend named, which TL203 reports"),
         Ok(

@@ -151,6 +151,11 @@ RULE = Rule(
             "torch.cuda.set_device(int(os.environ['SLURM_LOCALID']))\ntorch.distributed.init_process_group('nccl')\n",
             "LOCAL_RANK is made from that of Slurm",
         ),
+        Ok(
+            "import torch\n\ntorch.cuda.set_device(0)\n"
+            "torch.distributed.init_process_group('nccl', rank=0, world_size=1)\n",
+            "a group of one",
+        ),
         Ok("import torch\n\ntorch.cuda.set_device(1)\ntorch.distributed.init_process_group('gloo')\n", "gloo"),
         Ok(
             "import torch\n\ntorch.cuda.set_device(1)\n"

@@ -28,7 +28,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     default = keywords.get("default")
     if default is not None and _may_read_environment(default):
         return
-    if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project):
+    none = default is None or (isinstance(default, ast.Constant) and default.value is None)
+    if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project, everywhere=none):
         return
     flag = view.text(flags[0])[1:-1]
     value = view.text(default) if default is not None else "None"
@@ -105,15 +106,18 @@ def _is_distributed(view: ModuleView, project: Project) -> bool:
     return "torch.distributed" in text or "DistributedDataParallel" in text or bool(project_backends(project))
 
 
-def _filled_elsewhere(view: ModuleView, project: Project) -> bool:
-    """Whether something near this file fills in the local rank, or nothing in the file and beside it ever reads it."""
+def _filled_elsewhere(view: ModuleView, project: Project, *, everywhere: bool) -> bool:
+    """Whether something near this file fills in the local rank, or nothing in the file and beside it ever reads it.
+
+    `everywhere` looks at the whole project: a default of None is there to be replaced.
+    """
     text = view.source.text
     if any(launcher in text for launcher in _LAUNCHERS):
         return True
     records = project.records(_USERS)
     near = {view.path, *_imported_files(view, project)}
     folder = view.path.rpartition("/")[0]
-    near |= {path for path in records if path.rpartition("/")[0] == folder}
+    near |= {path for path in records if everywhere or path.rpartition("/")[0] == folder}
     facts = [records[path] for path in near if path in records]
     return any("filled" in fact for fact in facts) or not any("read" in fact for fact in facts)
 
@@ -134,16 +138,29 @@ def _imported_files(view: ModuleView, project: Project) -> set[str]:
 
 
 def _collect(view: ModuleView) -> frozenset[str] | None:
-    """What one file does: `filled` where it reads the variable `LOCAL_RANK`, `read` where it uses a `local_rank`."""
+    """What one file does: `filled` where it reads `LOCAL_RANK` or assigns a `local_rank`, `read` where it uses one."""
     facts = set()
     for node in ast.walk(view.tree):
         if isinstance(node, (ast.Call, ast.Subscript)) and environment_variable(view, node) == "LOCAL_RANK":
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
             facts.add("filled")
-        elif isinstance(node, ast.Attribute) and node.attr == "local_rank" and isinstance(node.ctx, ast.Load):
-            facts.add("read")
+        elif isinstance(node, ast.Attribute) and node.attr == "local_rank" and not isinstance(node.ctx, ast.Del):
+            parent = view.parent(node)
+            if isinstance(node.ctx, ast.Load):
+                facts.add("read")
+            elif isinstance(parent, ast.Assign) and not _copies_option(parent.value):
+                facts.add("filled")
     return frozenset(facts) or None
+
+
+def _copies_option(node: ast.expr) -> bool:
+    """Whether a value is a constant or a `local_rank` again, which fills in nothing new."""
+    return isinstance(node, ast.Constant) or any(
+        (isinstance(child, ast.Attribute) and child.attr == "local_rank")
+        or (isinstance(child, ast.Name) and child.id == "local_rank")
+        for child in ast.walk(node)
+    )
 
 
 _USERS = Collector("distributed.local_rank_users", ("LOCAL_RANK", "local_rank"), _collect)

@@ -28,7 +28,7 @@ class _Question:
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or use.kind != "call" or not _returns_none(call, use):
+    if call is None or use.kind != "call" or not _returns_none(call, use.target):
         return
     statement = view.parent(call)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -77,8 +77,9 @@ def _finding(
     return Finding("TL232", view.path, span, message, Severity.ERROR, fix=fix, statement=statement)
 
 
-def _returns_none(call: ast.Call, use: Use) -> bool:
-    if use.target.endswith("split_group"):
+def _returns_none(call: ast.Call, function: str) -> bool:
+    """Whether a call gave None to ranks outside of the group up to torch 2.13."""
+    if function.endswith("split_group"):
         return True
     return is_true((new_group_arguments(call) or {}).get("use_local_synchronization"))
 
@@ -89,7 +90,10 @@ def _is_group(view: ModuleView, value: ast.expr | None) -> bool:
         return value.value is None
     if isinstance(value, ast.Call):
         resolution = view.resolve(value.func)
-        return resolution is not None and resolution.certain and resolution.name in _TARGETS
+        if resolution is None or not resolution.certain:
+            return False
+        # A plain `new_group` returned the number always: the old test was false for it.
+        return resolution.name in _TARGETS and _returns_none(value, resolution.name)
     return False
 
 
@@ -161,7 +165,8 @@ RULE = Rule(
     why=(
         "On ranks that are not part of it, `new_group(use_local_synchronization=True)` and `split_group` returned None up to "
         "torch 2.13. Since 2.14 they return `GroupMember.NON_GROUP_MEMBER` like `new_group` always did: the number -100, "
-        "which is not None and counts as true. `if group is None: return` then goes on into collectives of other ranks."
+        "which is not None and counts as true. `if group is None: return` then goes on: collectives warn and do nothing, "
+        "and `group.size()` is asked of a number."
     ),
     fix=(
         "Safe when the value tested can only be such a group or None: `group in (None, dist.GroupMember.NON_GROUP_MEMBER)`, "
@@ -246,6 +251,14 @@ RULE = Rule(
             "        return 0\n    return dist.get_rank(group)\n",
             safety="manual",
             why="the name may hold something else",
+        ),
+        Bad(
+            _START
+            + "if dist.get_world_size() > 2:\n    group = dist.new_group([0, 1])\nelse:\n    "
+            + _LOCAL
+            + "if group is None:\n    print('outside')\n",
+            safety="manual",
+            why="a plain new_group never returned None",
         ),
         Ok(_START + "group = dist.new_group([0, 1])\nif group is None:\n    print('never')\n", "always was the number"),
         Ok(

@@ -1,0 +1,268 @@
+"""Which device a fix writes into `init_process_group`, and when there is none: what the examples of the rules leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchlift.finding import Finding, Safety
+from torchlift.migrate.result import Mode
+from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.versions import TorchVersion
+
+HEAD = "import os\nimport torch\nimport torch.distributed as dist\n\n"
+EAGER = TorchVersion(2, 15)
+RULES = frozenset({"TL201", "TL202", "TL203", "TL205"})
+
+
+def findings(
+    folder: Path, code: str, files: dict[str, str] | None = None, lowest: TorchVersion = EAGER
+) -> tuple[list[Finding], str]:
+    """What the rules on initialisation say about `code`, and `code` with every fix applied."""
+    texts = {"main.py": HEAD + code, **(files or {})}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    options = RunOptions(
+        folder, tuple(sorted(texts)), Mode.DIFF, RULES & frozenset(all_rules()), True, Settings(min_torch=lowest)
+    )
+    result = analyse(options)
+    assert not [failure.detail or failure.reason for failure in result.failures]
+    found = [f for outcome in result.outcomes if outcome.path == "main.py" for f in (*outcome.left, *outcome.fixed)]
+    new = next((outcome.new_text for outcome in result.outcomes if outcome.path == "main.py"), None)
+    return found, new or texts["main.py"]
+
+
+def only(folder: Path, code: str, files: dict[str, str] | None = None) -> tuple[Finding, str]:
+    """The single finding of `code`, and the fixed code."""
+    found, new = findings(folder, code, files)
+    assert len(found) == 1, found
+    return found[0], new
+
+
+def bound(text: str) -> str:
+    """The device that `text` passes."""
+    line = next(line for line in text.splitlines() if "device_id=" in line)
+    return line.partition("device_id=")[2].rstrip(")") + ")"
+
+
+@pytest.mark.parametrize(
+    ("guard", "safety"),
+    [
+        ("if args.local_rank != -1:", Safety.SAFE),
+        ("if args.local_rank >= 0 and args.fast:", Safety.SAFE),
+        ("if not args.local_rank < 0:", Safety.SAFE),
+        ("if args.local_rank > -2:", Safety.UNSAFE),
+        ("if args.local_rank == -1 or args.fast:", Safety.UNSAFE),
+        ("if args.fast:", Safety.UNSAFE),
+    ],
+)
+def test_a_default_of_minus_one_is_safe_only_behind_a_test_that_excludes_it(
+    guard: str, safety: Safety, tmp_path: Path
+) -> None:
+    code = (
+        "import argparse\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=int(os.environ.get('LOCAL_RANK', -1)))\n\n"
+        f"def main(args):\n    {guard}\n        torch.cuda.set_device(args.local_rank)\n"
+        "        dist.init_process_group('nccl')\n"
+    )
+    finding, new = only(tmp_path, code)
+    assert finding.safety is safety
+    assert bound(new) == 'torch.device("cuda", args.local_rank)'
+
+
+def test_the_branch_of_a_failed_test_counts_too(tmp_path: Path) -> None:
+    code = (
+        "def main(local: str):\n    rank = int(local)\n    if rank == -1 or not local:\n        pass\n    else:\n"
+        "        torch.cuda.set_device(rank)\n        dist.init_process_group('nccl')\n"
+    )
+    assert only(tmp_path, code)[0].safety is Safety.SAFE
+
+
+def test_an_index_goes_through_the_functions_of_a_file(tmp_path: Path) -> None:
+    code = (
+        "def setup(rank):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl', rank=rank)\n\n"
+        "def worker(number, size):\n    setup(number)\n\n"
+        "torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)\n"
+    )
+    finding, _ = only(tmp_path, code)
+    assert finding.safety is Safety.SAFE
+    assert "`LOCAL_RANK` inherited" not in finding.message
+
+
+def test_a_caller_in_another_file_takes_the_proof_away(tmp_path: Path) -> None:
+    code = (
+        "def setup(rank):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl', rank=rank)\n\n"
+        "def worker(number, size):\n    setup(number)\n\n"
+        "torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)\n"
+    )
+    finding, _ = only(tmp_path, code, {"other.py": "from main import setup\n\nsetup(-1)\n"})
+    assert finding.safety is Safety.UNSAFE
+
+
+def test_a_spawned_process_is_warned_of_an_inherited_local_rank(tmp_path: Path) -> None:
+    code = (
+        "import torch.multiprocessing as mp\n\ndef worker(index, world):\n    torch.cuda.set_device(index)\n"
+        "    dist.init_process_group('nccl', rank=index, world_size=world)\n\nmp.spawn(worker, args=(2,), nprocs=2)\n"
+    )
+    finding, new = only(tmp_path, code)
+    assert "`LOCAL_RANK` inherited from the launcher" in finding.message
+    assert finding.safety is Safety.SAFE and bound(new) == 'torch.device("cuda", index)'
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "    for where in range(2):\n        pass\n",
+        "    if early:\n        return\n",
+        "    where += 1\n",
+        "    where, early = early, where\n",
+    ],
+)
+def test_nothing_is_written_where_the_device_behind_may_be_another(between: str, tmp_path: Path) -> None:
+    code = (
+        "def setup(where: int, early):\n    dist.init_process_group('nccl')\n"
+        f"{between}    torch.cuda.set_device(where)\n"
+    )
+    assert only(tmp_path, code)[0].fix is None
+
+
+@pytest.mark.parametrize(
+    ("between", "moves"),
+    [
+        ("    local_rank = int(os.environ['LOCAL_RANK'])\n", True),
+        ("    name = 'LOCAL_RANK'\n    local_rank = int(os.environ[name])\n", True),
+        ("    os.environ['LOCAL_RANK'] = '1'\n    local_rank = int(os.environ['LOCAL_RANK'])\n", False),
+        ("    local_rank = dist.get_rank() % torch.cuda.device_count()\n", False),
+        ("    local_rank = ask()\n", False),
+        ("    local_rank = (\n        int(os.environ['LOCAL_RANK']))\n", False),
+        ("    if True:\n        local_rank = int(os.environ['LOCAL_RANK'])\n", False),
+        ("    print(local_rank)\n    local_rank = int(os.environ['LOCAL_RANK'])\n", False),
+    ],
+)
+def test_only_plain_assignments_that_ask_no_group_move_in_front(between: str, moves: bool, tmp_path: Path) -> None:
+    code = f"def setup():\n    dist.init_process_group('nccl')\n{between}    torch.cuda.set_device(local_rank)\n"
+    finding, new = only(tmp_path, code)
+    assert (finding.fix is not None) is moves
+    if moves:
+        compile(new, "main.py", "exec")
+        assert new.index("local_rank = int") < new.index("dist.init_process_group") < new.index("set_device")
+
+
+@pytest.mark.parametrize(
+    ("test", "backend", "safety"),
+    [
+        ("torch.cuda.is_available()", "'nccl'", Safety.SAFE),
+        ("cuda", "'nccl' if cuda else 'gloo'", Safety.SAFE),
+        ("cuda and local_rank >= 0", "'nccl' if cuda else 'gloo'", Safety.UNSAFE),
+        ("not cuda", "'gloo' if not cuda else 'nccl'", Safety.UNSAFE),
+        ("not cuda", "'nccl' if not cuda else 'gloo'", Safety.SAFE),
+        ("cuda", "'nccl'", Safety.UNSAFE),
+    ],
+)
+def test_a_conditional_set_device_counts_where_nccl_implies_its_test(
+    test: str, backend: str, safety: Safety, tmp_path: Path
+) -> None:
+    code = (
+        f"def setup(local_rank: int, cuda):\n    if {test}:\n        torch.cuda.set_device(local_rank)\n"
+        f"    dist.init_process_group({backend})\n"
+    )
+    assert only(tmp_path, code)[0].safety is safety
+
+
+def test_a_test_whose_names_change_in_between_proves_nothing(tmp_path: Path) -> None:
+    code = (
+        "def setup(local_rank: int, cuda):\n    if cuda:\n        torch.cuda.set_device(local_rank)\n    cuda = True\n"
+        "    dist.init_process_group('nccl' if cuda else 'gloo')\n"
+    )
+    assert only(tmp_path, code)[0].safety is Safety.UNSAFE
+
+
+def test_a_second_device_in_the_function_is_named(tmp_path: Path) -> None:
+    code = (
+        "def setup(local_rank: int, other: int):\n    torch.cuda.set_device(local_rank)\n"
+        "    dist.init_process_group('nccl')\n    torch.cuda.set_device(other)\n"
+    )
+    finding, _ = only(tmp_path, code)
+    assert finding.safety is Safety.UNSAFE and "`torch.cuda.set_device(other)` on line 8" in (finding.help or "")
+
+
+def test_a_device_set_in_the_other_branch_is_no_doubt(tmp_path: Path) -> None:
+    code = (
+        "def setup(local_rank: int, other: int, one):\n    if one:\n        torch.cuda.set_device(other)\n    else:\n"
+        "        torch.cuda.set_device(local_rank)\n        dist.init_process_group('nccl')\n"
+    )
+    assert only(tmp_path, code)[0].safety is Safety.SAFE
+
+
+@pytest.mark.parametrize(
+    ("text", "held_back"),
+    [
+        ("def f(t):\n    dist.send(t, 1)\n", True),
+        ("def f(r):\n    return dist.new_group(r, use_local_synchronization=True)\n", True),
+        ("def f(r):\n    return dist.new_group(r, use_local_synchronization=False)\n", False),
+        ("def f(rank, r):\n    if rank in r:\n        return dist.new_group(r)\n", True),
+        ("def f(r):\n    if dist.get_rank() != 0:\n        return None\n    return dist.new_group(r)\n", True),
+        ("def f(r):\n    return dist.new_group(r) if int(os.environ['RANK']) else None\n", True),
+        ("def f(r, known):\n    if r not in known:\n        known[r] = dist.new_group(r)\n", False),
+        ("def f(r):\n    if len(r) > 1:\n        return dist.new_group(r)\n", False),
+        ("def f(r, rank=None):\n    if rank is not None:\n        return dist.new_group(r)\n", False),
+        ("def f(t):\n    return dist.P2POp(dist.isend, t, 1)\n", False),
+        ("def f(socket):\n    socket.send(b'')\n", False),
+    ],
+)
+def test_before_2_15_a_fix_is_held_back_by_what_eager_groups_may_hang(
+    text: str, held_back: bool, tmp_path: Path
+) -> None:
+    code = "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n    dist.init_process_group('nccl')\n"
+    files = {"groups.py": HEAD + text}
+    (old,), _ = findings(tmp_path / "old", code, files, TorchVersion(2, 14))
+    assert (old.fix is None) is held_back
+    assert not held_back or "groups.py:" in (old.help or "")
+    (new,), _ = findings(tmp_path / "new", code, files, TorchVersion(2, 15))
+    assert new.safety is Safety.SAFE
+
+
+def test_releases_that_hang_with_a_device_are_named(tmp_path: Path) -> None:
+    code = "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n    dist.init_process_group('nccl')\n"
+    (finding,), _ = findings(tmp_path, code, lowest=TorchVersion(2, 5))
+    assert finding.safety is Safety.UNSAFE and "2.6.0-2.7.0" in (finding.help or "")
+
+
+def test_advice_uses_the_device_of_the_same_file_only_where_its_names_mean_something(tmp_path: Path) -> None:
+    known = (
+        "def place(args):\n    torch.cuda.set_device(args.gpu)\n\n"
+        "def setup(args, backend):\n    dist.init_process_group(backend)\n"
+    )
+    unknown = known.replace("def setup(args, backend)", "def setup(backend)")
+    assert 'torch.device("cuda", args.gpu) if backend == "nccl" else None' in (
+        only(tmp_path / "a", known)[0].help or ""
+    )
+    assert 'int(os.environ["LOCAL_RANK"])' in (only(tmp_path / "b", unknown)[0].help or "")
+
+
+@pytest.mark.parametrize(
+    ("device", "code"),
+    [
+        ("0", "TL202"),
+        ("2", "TL202"),
+        ("'cuda:1'", "TL202"),
+        ("rank * 2", "TL202"),
+        ("gpus[rank]", "TL202"),
+        ("list(range(8))[rank]", "TL201"),
+        ("[0, 1, 2, 3][rank]", "TL201"),
+        ("[0, 2, 1, 3][rank]", "TL202"),
+        ("rank", "TL201"),
+        ("rank % 8", "TL201"),
+        ("rank % torch.cuda.device_count()", "TL201"),
+        ("int(os.environ['OMPI_COMM_WORLD_LOCAL_RANK'])", "TL202"),
+        ("int(os.environ['LOCAL_RANK'])", "TL201"),
+        ("dist.get_node_local_rank()", "TL201"),
+    ],
+)
+def test_the_device_decides_which_rule_speaks(device: str, code: str, tmp_path: Path) -> None:
+    text = f"def setup(rank: int, gpus):\n    torch.cuda.set_device({device})\n    dist.init_process_group('nccl')\n"
+    assert only(tmp_path, text)[0].code == code
