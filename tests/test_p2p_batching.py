@@ -379,7 +379,7 @@ def test_names_imported_for_the_old_calls_only_go_with_them() -> None:
     )
     new = rewritten(code.replace("dist.", ""))
     assert "torch.distributed.P2POp(isend, x.contiguous(), peer=" in new
-    assert "received = torch.distributed.P2POp(torch.distributed.irecv, got, peer=" in new
+    assert "receiving = torch.distributed.P2POp(torch.distributed.irecv, got, peer=" in new
 
 
 def test_without_the_callers_word_the_fix_needs_review() -> None:

@@ -339,7 +339,12 @@ def test_text_in_another_encoding_is_read_all_the_same(tmp_path: Path) -> None:
 
 def test_a_file_without_a_word_of_a_rule_is_never_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[bytes] = []
-    monkeypatch.setattr(texts, "read_text", lambda data: decoded.append(data) or read_text(data))
+
+    def read(data: bytes) -> SourceText:
+        decoded.append(data)
+        return read_text(data)
+
+    monkeypatch.setattr(texts, "read_text", read)
     put(tmp_path, {"a.sh": "python -m torch.distributed.run\n", "b.yml": "x: 1\n", "c.sh": LAUNCH})
     done = report(tmp_path)
     assert set(decoded) == {LAUNCH.encode()}

@@ -14,6 +14,7 @@ from torchlift.migrate.cli import migrate
 from torchlift.migrate.config import Config, ConfigError, load_config
 from torchlift.prefilter import Prefilter
 from torchlift.project import Project
+from torchlift.view import Use
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, Wrappers
 
 OLD = "\n\ndef f(t):\n    return init.uniform(t)\n"
@@ -134,21 +135,30 @@ def test_what_only_looks_like_the_wrapper_is_not_reported(put: Put, code: str) -
     assert findings(put(a=code)) == []
 
 
-def test_deepspeed_comm_is_known_without_configuration(put: Put) -> None:
-    code = 'import {} as dist\n\ndist.init_process_group("nccl")\n'
-    folder = put("", a=code.format("deepspeed.comm"), b=code.format("torch.distributed"))
-    by_file = {item["filename"]: item for item in findings(folder, "--select", "TL20")}
-    assert "`deepspeed.comm`" in by_file["a.py"]["message"] and "Reached" not in by_file["b.py"]["message"]
-    folder = put('[tool.torchlift]\nwrappers = {"deepspeed.comm" = false}\n')
-    assert {item["filename"] for item in findings(folder, "--select", "TL20")} == {"b.py"}
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import deepspeed.comm as dist\n\ndist.new_group([0])\n",
+        "from deepspeed import comm as dist\n\ndist.new_group([0])\n",
+        "from deepspeed.comm import new_group\n\nnew_group([0])\n",
+        "import deepspeed\n\ndeepspeed.comm.new_group([0])\n",
+        "from deepspeed.comm.comm import *\n\nnew_group([0])\n",
+    ],
+)
+def test_deepspeed_comm_is_known_without_configuration(tmp_path: Path, code: str) -> None:
+    (tmp_path / "a.py").write_text(code)
+    target = "torch.distributed.new_group"
 
+    def calls(project: Project) -> list[Use]:
+        view = project.view("a.py")
+        assert view is not None
+        return [use for use in view.uses(frozenset({target}), project.translate) if use.kind == "call"]
 
-def test_a_safe_fix_is_withheld_behind_a_wrapper_only(put: Put) -> None:
-    code = 'import torch\nimport {} as dist\n\ntorch.cuda.set_device(0)\ndist.init_process_group("nccl")\n'
-    folder = put("", a=code.format("deepspeed.comm"), b=code.format("torch.distributed"))
-    assert run(folder, "--select", "TL20", "--unsafe-fixes").exit_code == 1
-    assert (folder / "a.py").read_text() == code.format("deepspeed.comm")
-    assert "device_id=" in (folder / "b.py").read_text()
+    (use,) = calls(Project(tmp_path, ["a.py"]))
+    assert use.target == use.name == target and use.wrapper in DEFAULT_WRAPPERS
+    assert use.resolution is not None and use.resolution.name == target
+    assert use.resolution.plain_name.startswith("deepspeed.comm")
+    assert calls(Project(tmp_path, ["a.py"], wrappers=Wrappers(()))) == []
 
 
 def test_a_file_that_only_names_the_wrapper_passes_the_byte_search() -> None:

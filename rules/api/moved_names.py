@@ -8,40 +8,9 @@ sources have the new name; 1.4 stands for "1.4 or earlier".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.rules.renaming import MovedName
 from torchlift.versions import TorchVersion
-
-
-@dataclass(frozen=True)
-class MovedName:
-    """One moved name.
-
-    Attributes:
-        old: qualified old name.
-        new: qualified new name.
-        since: first release with the new name.
-        source: where the old name says that it moved, in torch 2.13.0 unless noted.
-        example: expression over `f` that calls it, with the same result for both names; empty where `old is new`.
-        deprecated: release that deprecated the old name, if known.
-        removed: release that removed the old name, if it is gone.
-        triggers: text of which one stands in every file that uses the old name (see `Prefilter`); its last part unless
-            given.
-    """
-
-    old: str
-    new: str
-    since: TorchVersion
-    source: str
-    example: str = ""
-    deprecated: TorchVersion | None = None
-    removed: TorchVersion | None = None
-    triggers: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What the prefilter looks for."""
-        return self.triggers or (self.old.rpartition(".")[2],)
 
 
 _EARLY = TorchVersion(1, 4)
@@ -94,37 +63,6 @@ def _functorch() -> Iterator[MovedName]:
             example,
             deprecated=TorchVersion(2, 0),
             triggers=("functorch",),
-        )
-
-
-def _distributed_tensor() -> Iterator[MovedName]:
-    names = ["DTensor", "distribute_tensor", "distribute_module", "Shard", "Replicate", "Partial", "Placement"]
-    names += ["empty", "full", "ones", "zeros", "rand", "randn"]
-    triggers = ("distributed._tensor", "distributed import _tensor")
-    shim = 'torch/distributed/_tensor/__init__.py: "DTensor has moved to torch.distributed.tensor"'
-    for name in names:
-        new = f"torch.distributed.tensor.{name}"
-        yield MovedName(f"torch.distributed._tensor.{name}", new, TorchVersion(2, 5), shim, triggers=triggers)
-    for name in ("DeviceMesh", "init_device_mesh"):
-        new = f"torch.distributed.device_mesh.{name}"
-        yield MovedName(f"torch.distributed._tensor.{name}", new, TorchVersion(2, 2), shim, triggers=triggers)
-
-
-def _sharded_data_parallel() -> Iterator[MovedName]:
-    # `fully_shard` is left out: there it is the name of a submodule and of the function in it.
-    for name in (
-        "FSDPModule",
-        "MixedPrecisionPolicy",
-        "CPUOffloadPolicy",
-        "OffloadPolicy",
-        "register_fsdp_forward_method",
-    ):
-        yield MovedName(
-            f"torch.distributed._composable.fsdp.{name}",
-            f"torch.distributed.fsdp.{name}",
-            TorchVersion(2, 6),
-            'torch/distributed/_composable/fsdp/__init__.py:1-3, "For backward compatibility"',
-            triggers=("_composable.fsdp", "_composable import"),
         )
 
 
@@ -188,8 +126,6 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         "torch/utils/model_zoo.py:2 imports one as the other",
         triggers=("model_zoo",),
     ),
-    *_distributed_tensor(),
-    *_sharded_data_parallel(),
     *_cuda_memory(),
     MovedName(
         "torch.onnx.utils.is_in_onnx_export",

@@ -2,129 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-
-from torchlift.finding import EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
-from torchlift.project import Collector, Project
-from torchlift.rules.api.moved_names import MOVED_NAMES, MovedName
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.api.moved_names import MOVED_NAMES
+from torchlift.rules.renaming import Renaming
+from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.versions import TorchVersion
-from torchlift.view import Binding, ModuleView, Use
 
-# Ways to read a name that no analysis of names sees.
-_BY_NAME = ("globals(", "locals(", "vars(", "__dict__", "eval(", "exec(")
-# Modules that `import torch` alone does not load (torch 2.13.0, fresh process).
-_NOT_LOADED = ("torch.distributed.tensor.", "torch.distributed.fsdp.")
-_ROWS = {row.old: row for row in MOVED_NAMES}
-
-
-def _check(use: Use, context: Context) -> Iterator[Finding]:
-    row = _ROWS[use.target]
-    view = context.view
-    gone = row.removed is not None and row.removed <= context.settings.target
-    if row.deprecated is not None and row.deprecated > context.settings.target:
-        return
-    severity = Severity.ERROR if gone else Severity.WARNING
-    state = f"was removed in torch {row.removed}" if gone else "is the old name"
-    of = "" if gone else f" of `{row.new}`"
-    message = f"`{row.old}` {state}{of}{f'; use `{row.new}`' if gone else ''}."
-    span = view.span(use.node)
-    patched = _patched_at(context.project, row.old)
-    if patched is not None and use.kind not in {"string", "store", "delete"}:
-        advice = f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."
-        yield Finding("TL401", view.path, span, message, severity, advice)
-        return
-    rewrites = _rewrites(use, row, view, context.project)
-    if rewrites is None:
-        return
-    if not rewrites:
-        yield Finding("TL401", view.path, span, message, severity, f"Write `{row.new}` here.")
-        return
-    fix = Fix(f"Use `{row.new}`", Safety.SAFE, rewrites, needs=row.since)
-    yield Finding("TL401", view.path, span, message, severity, fix=fix)
-
-
-def _collect_patches(view: ModuleView) -> tuple[tuple[str, int], ...] | None:
-    """Old names that a file stores to, deletes, or names in a string, with the line."""
-    found = [
-        (use.target, use.node.lineno)
-        for use in view.uses(frozenset(_ROWS))
-        if use.kind in {"store", "delete", "string"}
-    ]
-    return tuple(found) or None
-
-
-def _patched_at(project: Project, name: str) -> str | None:
-    for path, patches in sorted(project.records(_PATCHES).items()):
-        for target, line in patches:
-            if target == name:
-                return f"{path}:{line}"
-    return None
-
-
-def _rewrites(use: Use, row: MovedName, view: ModuleView, project: Project) -> tuple[Rewrite, ...] | None:
-    """Rewrites of one use; empty where it cannot be rewritten, None where another finding covers it."""
-    node = use.node
-    if isinstance(node, ast.alias):
-        assert use.resolution is not None and use.resolution.binding is not None
-        return _import_rewrites(use, use.resolution.binding, row, view, project)
-    if isinstance(node, ast.Name):
-        binding = use.resolution.binding if use.resolution is not None else None
-        # Reads of an imported or assigned name follow the import or the assignment, which is reported itself.
-        return None if binding is not None and binding.imported != row.old else ()
-    if use.kind in {"string", "store", "delete"} or not isinstance(node, ast.Attribute):
-        return ()
-    if row.new.startswith(_NOT_LOADED) and not _stays_imported(view, row.old):
-        return ()
-    spelling = view.spell(row.new, node, use)
-    if spelling is None:
-        return ()
-    return (ReplaceExpression(view.span(node), Template(spelling.text)), *spelling.imports)
-
-
-def _stays_imported(view: ModuleView, old: str) -> bool:
-    """Whether a plain `import` of the old module, which no fix removes, loads the new one too."""
-    module = old.rpartition(".")[0]
-    return any(
-        isinstance(node, ast.Import) and any(alias.name.startswith(module) for alias in node.names)
-        for node in view.tree.body
-    )
-
-
-def _import_rewrites(
-    use: Use, binding: Binding, row: MovedName, view: ModuleView, project: Project
-) -> tuple[Rewrite, ...]:
-    statement, alias = binding.statement, binding.node
-    if not isinstance(statement, ast.ImportFrom) or statement.level or not isinstance(alias, ast.alias):
-        return ()
-    # `from old.module import X` keeps the part of the name behind the moved module.
-    new = row.new + use.name.removeprefix(row.old)
-    module, _, last = new.rpartition(".")
-    reads: tuple[Rewrite, ...] = ()
-    bound = binding.name
-    if alias.asname is None and last != alias.name and _may_rename(view, binding, last, project):
-        bound = last
-        reads = tuple(ReplaceExpression(view.span(read), Template(last)) for read, _ in view.reads_of(binding))
-    return (EditImport(view.span(statement), alias.name, binding.name, module, last, bound), *reads)
-
-
-def _may_rename(view: ModuleView, binding: Binding, new: str, project: Project) -> bool:
-    """Whether every use of the imported name can take the new name: all in this file, all certain, name free."""
-    if project.may_be_imported(view, binding) or any(word in view.source.text for word in _BY_NAME):
-        return False
-    if any(new in scope.bindings for scope in view.scopes.scope_of.values()):
-        return False
-    if new in view.scopes.chains or len(binding.scope.bindings[binding.name]) != 1:
-        return False
-    return all(alone for _, alone in view.reads_of(binding))
-
-
-def _triggers() -> tuple[str, ...]:
-    return tuple(sorted({word for row in MOVED_NAMES for word in row.words}))
-
-
-_PATCHES = Collector("api.patches", _triggers(), _collect_patches)
+_RENAMING = Renaming("TL401", MOVED_NAMES)
 _RUN = "result = f(torch.arange(3.0), torch.arange(2.0))"
 
 RULE = Rule(
@@ -138,10 +21,10 @@ RULE = Rule(
         "patches do. Imports keep their `as` names; where the imported name can be renamed "
         "throughout the file it is."
     ),
-    targets=tuple(_ROWS),
-    triggers=_triggers(),
-    check=_check,
-    collectors=(_PATCHES,),
+    targets=_RENAMING.targets,
+    triggers=_RENAMING.triggers,
+    check=_RENAMING.check,
+    collectors=(_RENAMING.patches,),
     sources=("the table in rules/api/moved_names.py has the evidence of each row",),
     aliases=("TOR101", "TOR103", "TOR104", "TOR105"),
     examples=(

@@ -173,7 +173,7 @@ class _Exchange:
                 names.append(one.handle.name)
                 self._write_operation(one)
             else:
-                name = self._fresh("received", taken)
+                name = self._fresh("receiving", taken)
                 names.append(name)
                 self._write_operation(one, outer=f"{name} = $call")
         if len(set(names)) != len(names):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p_communication import COMMUNICATION, POINT_TO_POINT
+from torchlift.rules.distributed.p2p_operators import MUTATING
 from torchlift.view import ModuleView
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -58,6 +59,7 @@ class Code:
         self._point_to_point: dict[Body, list[ast.Call]] = {}
         self._direct: set[Body] = set()
         self._reached: dict[Body, set[Body]] = {}
+        self._filled: dict[str, set[Body]] | None = None
         for use in view.uses(COMMUNICATION, project.translate):
             if use.kind in {"import", "string", "annotation", "isinstance"} or not isinstance(use.node, ast.expr):
                 continue
@@ -183,6 +185,29 @@ class Code:
                 found.append(body)
                 covered = covered | self.reach(body)
         return found
+
+    def methods_called(self, name: str) -> list[FunctionNode]:
+        """All methods of classes of the file that have this name."""
+        return self._methods.get(name, [])
+
+    def filled_attributes(self) -> dict[str, set[Body]]:
+        """By attribute: functions that change the list or dict in it, on whatever object."""
+        if self._filled is None:
+            self._filled = {}
+            for node in ast.walk(self.view.tree):
+                parent = self.view.parent(node) if isinstance(node, ast.Attribute) else None
+                match parent:
+                    case ast.Attribute(attr=attribute) if attribute in MUTATING:
+                        changed = True
+                    case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
+                        changed = value is node
+                    case ast.AugAssign(target=target):
+                        changed = target is node
+                    case _:
+                        changed = False
+                if changed and isinstance(node, ast.Attribute):
+                    self._filled.setdefault(node.attr, set()).add(self._body_of(node))
+        return self._filled
 
     def helpers(self, body: Body) -> list[FunctionNode]:
         """Functions below `body` with point-to-point calls, in source order."""

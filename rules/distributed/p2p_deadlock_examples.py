@@ -71,8 +71,8 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         _RING + "    request = dist.isend(x, (rank + 1) % world)\n    dist.recv(received, (rank - 1) % world)\n"
         "    request.wait()\n    return received\n",
         _RING + "    request = dist.P2POp(dist.isend, x, (rank + 1) % world)\n"
-        "    _op = dist.P2POp(dist.irecv, received, (rank - 1) % world)\n"
-        "    for req in dist.batch_isend_irecv([request, _op]):\n        req.wait()\n    return received\n",
+        "    receiving = dist.P2POp(dist.irecv, received, (rank - 1) % world)\n"
+        "    for req in dist.batch_isend_irecv([request, receiving]):\n        req.wait()\n    return received\n",
         why="a blocking receive after an unfinished send",
         run=_RUN,
         ranks=(2, 3, 4),

@@ -299,8 +299,15 @@ class RankRun:
         finally:
             self.communication.silent = False
             self.calls = calls
+        reach = self.code.reach(entry) | self.code.reach(node)
+        filled = self.code.filled_attributes()
         for name, stores in self._stores(owner).items():
             value = instance.attributes.get(name)
+            if name in filled and not filled[name] <= reach:
+                instance.attributes[name] = Unknown(
+                    Level.GIVEN, f"self.{name}", f"what is in `self.{name}` is decided elsewhere", handles=True
+                )
+                continue
             fresh = finished and name in instance.attributes and stores.only_state and (value is None or value in ([], {}))
             if (stores.outside and not fresh) or (not finished and stores.inside > 1):
                 instance.attributes[name] = Unknown(
@@ -845,11 +852,8 @@ class RankRun:
         except Raised as caught:
             flow, error = Flow.NEXT, caught
         if error is not None and node.handlers:
-            condition = Unknown(Level.GIVEN, f"error:{node.lineno}", f"an error in line {node.lineno} is handled")
-            bodies = [[], *(handler.body for handler in node.handlers)]
-            flow = self._either(Doubt(condition, node.lineno), bodies, frame)
-            error = None
-        elif error is None:
+            raise Open(f"an error in the `try` in line {node.lineno} is handled: {error}")
+        if error is None:
             self._doubt_flags(node, frame)
             if flow is Flow.NEXT:
                 flow = self._block(node.orelse, frame)
@@ -1159,6 +1163,8 @@ class RankRun:
         method = self._find_method(base.of, name) if base.of is not None else None
         if method is not None:
             assert isinstance(method.node, FunctionNode)
+            if not base.complete and base.of is not None and self._is_overridden(base.of, name):
+                return self._overridden(base.of, name, node)
             if _has_decorator(method.node, "property", "cached_property"):
                 return self._call_function(method, [base], {}, node)
             if _is_static(method.node):
@@ -1172,6 +1178,21 @@ class RankRun:
         unknown = Unknown(Level.GIVEN, text, f"`{text}` is not set in the class")
         base.attributes[name] = unknown
         return unknown
+
+    def _is_overridden(self, owner: Class, name: str) -> bool:
+        """Whether a subclass in the file brings a method of its own."""
+        return any(
+            self.code.view.parent(method) is not owner.node and owner.node in self.code.bases(parent)
+            for method in self.code.methods_called(name)
+            if isinstance(parent := self.code.view.parent(method), ast.ClassDef)
+        )
+
+    def _overridden(self, owner: Class, name: str, node: ast.Attribute) -> Unknown:
+        """What stands for a method of `self` that may be that of a subclass."""
+        if any(self.code.communicates(method) for method in self.code.methods_called(name)):
+            self._certain(node.lineno)
+            raise Open(f"`{name}` in line {node.lineno} may be that of a subclass of `{owner.node.name}`")
+        return Unknown(Level.GIVEN, f"self.{name}", f"`{name}` may be that of a subclass of `{owner.node.name}`")
 
     def _class_attribute(self, base: Class, name: str, node: ast.Attribute) -> Value:
         method = self._find_method(base, name)
