@@ -152,7 +152,7 @@ def _rewrites(
     if isinstance(node, ast.Name):
         binding = use.resolution.binding if use.resolution is not None else None
         # Reads of an imported or assigned name follow the import or the assignment, which is reported itself.
-        return None if binding is not None and binding.imported != row.old else ()
+        return None if binding is not None else ()
     if use.kind in _NO_READ and not (row.stores and use.kind == "store"):
         return ()
     if row.module or not isinstance(node, ast.Attribute):

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from torchlift.project import Collector, Project
+from torchlift.rules.distributed.p2p_findings import OVERLAPPING, lines_that_may_hang
 from torchlift.rules.distributed.rank_condition import test_on_own_rank
 from torchlift.view import ModuleView
 
-_POINT_TO_POINT = frozenset(f"torch.distributed.{name}" for name in ("isend", "irecv", "send", "recv"))
 _HELPERS = frozenset({"torch.distributed._new_process_group_helper"})
 _GROUPS = frozenset({"torch.distributed.new_group"})
 
 
 @dataclass(frozen=True)
 class GroupRecord:
-    """Lines of one file with code that an eagerly created communicator can hang; see `sensitive_place`."""
+    """What one file has that an eagerly created communicator may hang; see `sensitive_place`.
+
+    Attributes:
+        lines: places that surely are of that kind.
+        messages: whether it posts point-to-point operations without waiting, which have to be looked at in order.
+    """
 
     lines: tuple[tuple[int, str], ...]
-
-
-def point_to_point_that_may_hang(view: ModuleView) -> Iterator[tuple[int, str]]:
-    """Lines of one file with point-to-point operations that an eager group may hang, and what they are.
-
-    Every unbatched operation counts: which of them pair up is not looked at here.
-    """
-    for use in view.uses(_POINT_TO_POINT):
-        if use.kind == "call":
-            yield use.node.lineno, f"unbatched `{use.target.rpartition('.')[2]}`"
+    messages: bool
 
 
 def _collect(view: ModuleView) -> GroupRecord | None:
-    lines = list(point_to_point_that_may_hang(view))
+    lines: list[tuple[int, str]] = []
     for use in view.uses(_HELPERS | _GROUPS):
         if use.kind in {"import", "string"}:
             continue
@@ -43,7 +39,8 @@ def _collect(view: ModuleView) -> GroupRecord | None:
             lines.append((use.node.lineno, "`new_group(use_local_synchronization=True)`"))
         elif use.call is not None and test_on_own_rank(view, use.call) is not None:
             lines.append((use.node.lineno, "a `new_group` that only some ranks call"))
-    return GroupRecord(tuple(lines)) if lines else None
+    messages = any(use.kind not in {"import", "string"} for use in view.uses(OVERLAPPING))
+    return GroupRecord(tuple(lines), messages) if lines or messages else None
 
 
 def _is_local_synchronization(keyword: ast.keyword) -> bool:
@@ -53,19 +50,33 @@ def _is_local_synchronization(keyword: ast.keyword) -> bool:
 
 COLLECTOR = Collector(
     "distributed.groups",
-    ("isend", "irecv", "send & distributed", "recv & distributed", "new_group", "_new_process_group_helper"),
+    ("isend & distributed", "irecv & distributed", "new_group", "_new_process_group_helper"),
     _collect,
 )
+
+_known: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
 
 def sensitive_place(project: Project) -> str | None:
     """The first place that may hang when a legacy NCCL group is created eagerly, as `what at path:line`.
 
+    Point-to-point code counts if it hangs in one queue or cannot be worked out; see `p2p_findings`.
     Source: torch 2.10-2.15 binaries ("In eager initialization mode, unbatched P2P ops are treated as independent
     collective ops, and are thus serialized"), pytorch#153960, open-instruct#1311, DeepSpeed#7266; read 2026-11-21.
     """
+    if project not in _known:
+        _known[project] = _first_place(project)
+    return _known[project]
+
+
+def _first_place(project: Project) -> str | None:
     for path, record in sorted(project.records(COLLECTOR).items()):
         assert isinstance(record, GroupRecord)
-        line, what = min(record.lines)
-        return f"{what} at {path}:{line}"
+        lines = list(record.lines)
+        view = project.view(path) if record.messages else None
+        if view is not None:
+            lines += ((line, "point-to-point code") for line in lines_that_may_hang(view, project))
+        if lines:
+            line, what = min(lines)
+            return f"{what} at {path}:{line}"
     return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torchlift.finding import Finding, Fix, Severity
+from torchlift.project import Project
 from torchlift.rules.distributed.backends import may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.p2p_batching import plan_batch
@@ -20,6 +21,9 @@ from torchlift.view import ModuleView, Use
 TARGETS = ("torch.distributed.isend", "torch.distributed.irecv", "torch.distributed.batch_isend_irecv")
 """Calls that may stand first in an exchange that overlaps anything; blocking calls alone run in the same order on every
 engine."""
+
+OVERLAPPING = frozenset({"torch.distributed.isend", "torch.distributed.irecv"})
+"""Functions that leave an operation open."""
 
 _LARGEST = 8
 _ORDER = (
@@ -92,6 +96,19 @@ def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
             if first not in found or judged.urgency < found[first].urgency:
                 found[first] = judged
     return found
+
+
+def lines_that_may_hang(view: ModuleView, project: Project) -> list[int]:
+    """Lines of one file with overlapping point-to-point calls that one queue hangs, or whose order is not known."""
+    calls = {use.call: use.node.lineno for use in view.uses(OVERLAPPING) if use.call is not None and use.kind == "call"}
+    fine: set[ast.Call] = set()
+    hanging: set[ast.Call] = set()
+    for reading in exchanges(view, project):
+        judgement = judge(reading.exchanges)
+        ends = judgement is not None and judgement.verdict in {Verdict.FINE, Verdict.SERIALISED}
+        (fine if ends else hanging).update(reading.calls)
+    open_calls = {call for call in calls if not _waited_at_once(view, call)}
+    return sorted(calls[call] for call in open_calls if call in hanging or call not in fine)
 
 
 def _may_overlap(view: ModuleView, call: ast.Call) -> bool:

@@ -308,7 +308,9 @@ class RankRun:
                     Level.GIVEN, f"self.{name}", f"what is in `self.{name}` is decided elsewhere", handles=True
                 )
                 continue
-            fresh = finished and name in instance.attributes and stores.only_state and (value is None or value in ([], {}))
+            fresh = (
+                finished and name in instance.attributes and stores.only_state and (value is None or value in ([], {}))
+            )
             if (stores.outside and not fresh) or (not finished and stores.inside > 1):
                 instance.attributes[name] = Unknown(
                     Level.GIVEN, f"self.{name}", f"`self.{name}` is set in several places", handles=holds_handle(value)
@@ -1000,7 +1002,11 @@ class RankRun:
         assert isinstance(binding.node, ast.Name)
         parent = owner.view.parent(binding.node)
         statement = owner.view.parent(parent) if parent is not None else None
-        if not isinstance(parent, ast.Tuple) or not isinstance(statement, ast.Assign) or parent not in statement.targets:
+        if (
+            not isinstance(parent, ast.Tuple)
+            or not isinstance(statement, ast.Assign)
+            or parent not in statement.targets
+        ):
             return unknown
         if True:
             if not any(isinstance(item, ast.Starred) for item in parent.elts):

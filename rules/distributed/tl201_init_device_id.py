@@ -46,7 +46,7 @@ RULE = Rule(
         "annotation, `int(...)`, an `int` option, `mp.spawn`), when other code runs in between, or when no `set_device` is "
         "in sight but something else names this process's GPU. Never offered for gloo or for a backend that is not known "
         "here: a CPU group must not get a `device_id`. Not offered when the project still supports a torch before 2.15 and "
-        "has code that eager groups serialise or hang (unbatched point-to-point, private group helpers, local "
+        "has code that eager groups serialise or hang (overlapping point-to-point that one queue may hang, private group helpers, local "
         "synchronisation, groups that only some ranks create). " + ESCAPE
     ),
     targets=("torch.distributed.init_process_group",),
@@ -223,9 +223,23 @@ RULE = Rule(
         ),
         Bad(
             _HEAD + "def setup(rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl')\n"
-            "    torch.distributed.send(torch.ones(1), 1)\n",
+            "\n\ndef ring(x, received, world):\n    sending = dist.isend(x, (dist.get_rank() + 1) % world)\n"
+            "    dist.recv(received, (dist.get_rank() - 1) % world)\n    sending.wait()\n",
             safety="manual",
-            why="unbatched point-to-point in a project that supports torch 2.13",
+            why="point-to-point of unknown order in a project that supports torch 2.13",
+        ),
+        Bad(
+            _HEAD
+            + "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n    dist.init_process_group('nccl')\n"
+            "\n\ndef pass_on(x, received):\n    rank = dist.get_rank()\n    if rank > 0:\n        dist.recv(received, rank - 1)\n"
+            "    if rank < dist.get_world_size() - 1:\n        dist.isend(x, rank + 1).wait()\n",
+            _HEAD + "def setup(local_rank: int):\n    torch.cuda.set_device(local_rank)\n"
+            "    dist.init_process_group('nccl', device_id=torch.device(\"cuda\", local_rank))\n"
+            "\n\ndef pass_on(x, received):\n    rank = dist.get_rank()\n    if rank > 0:\n        dist.recv(received, rank - 1)\n"
+            "    if rank < dist.get_world_size() - 1:\n        dist.isend(x, rank + 1).wait()\n",
+            why="point-to-point that ends in one queue too, in a project that supports torch 2.13",
+            run=ON_GLOO + 'setup(int(os.environ["LOCAL_RANK"]))\nresult = used()',
+            ranks=(2, 3, 4),
         ),
         Bad(
             _HEAD + "def setup(rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl')\n"

@@ -127,9 +127,10 @@ RULE = Rule(
         Bad(
             "import torch\nimport torch.distributed as dist\n\n\ndef setup(rank, gpus):\n"
             '    torch.cuda.set_device(gpus[rank])\n    dist.init_process_group("nccl")\n'
-            "    if rank:\n        dist.send(torch.ones(1), 0)\n    else:\n        dist.recv(torch.ones(1), 1)\n",
+            "\n\ndef exchange(x, received, to):\n    sending = dist.isend(x, to)\n    dist.recv(received, to)\n"
+            "    sending.wait()\n",
             safety="manual",
-            why="unbatched point-to-point in a project that supports torch 2.13",
+            why="point-to-point of unknown order in a project that supports torch 2.13",
         ),
         Ok(
             'import os\n\nimport torch\n\ntorch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
