@@ -103,7 +103,9 @@ class Renaming:
         span = view.span(use.node)
         patched = None if row.stores else self._patched_at(context.project, row.old)
         if patched is not None and use.kind not in _NO_READ:
-            advice = f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."
+            advice = (
+                f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."
+            )
             yield Finding(self._code, view.path, span, message, severity, advice)
             return
         rewrites = _rewrites(use, row, new, view, context.project)
@@ -119,9 +121,7 @@ class Renaming:
 
     def _collect_patches(self, view: ModuleView) -> tuple[tuple[str, int], ...] | None:
         """Old names that a file stores to, deletes, or names in a string, with the line."""
-        found = [
-            (use.target, use.node.lineno) for use in view.uses(frozenset(self._rows)) if use.kind in _NO_READ
-        ]
+        found = [(use.target, use.node.lineno) for use in view.uses(frozenset(self._rows)) if use.kind in _NO_READ]
         return tuple(found) or None
 
     def _patched_at(self, project: Project, name: str) -> str | None:
@@ -137,13 +137,13 @@ def _advice(row: MovedName, new: str) -> str:
     for old_keyword, new_keyword in row.keywords:
         advice += f" Its argument `{old_keyword}` is called `{new_keyword}` there."
     if row.members:
-        advice += f" It has no more than the operations themselves: {', '.join(f'`.{member}`' for member in row.members)}."
+        advice += (
+            f" It has no more than the operations themselves: {', '.join(f'`.{member}`' for member in row.members)}."
+        )
     return advice
 
 
-def _rewrites(
-    use: Use, row: MovedName, new: str, view: ModuleView, project: Project
-) -> tuple[Rewrite, ...] | None:
+def _rewrites(use: Use, row: MovedName, new: str, view: ModuleView, project: Project) -> tuple[Rewrite, ...] | None:
     """Rewrites of one use; empty where it cannot be rewritten, None where another finding covers it."""
     node = use.node
     if isinstance(node, ast.alias):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import indent
 
 from hypothesis import strategies as st
@@ -99,7 +100,6 @@ def numbers(draw: st.DrawFn, depth: int = 2) -> str:
                 "int({0} < {1})",
                 "round({0} / 2)",
                 "near.other({0})",
-                "(c := {0} % 5)",
             ]
         )
     )
@@ -111,7 +111,7 @@ def tests(draw: st.DrawFn, depth: int = 1) -> str:
     """A condition."""
     left, right = draw(numbers(1)), draw(numbers(1))
     shapes = ["{0} == {1}", "{0} < {1}", "{0} <= {1} < 4", "{0} in numbers", "rank % 2 == 0", "rank > 0", "rank != world - 1"]
-    shapes += ["near.last", "{0} is not None", "any(n == {0} for n in numbers)", "isinstance({0}, int)", "numbers", "not open_"]
+    shapes += ["near.last", "({0}) + 0 is not None", "any(n == {0} for n in numbers)", "isinstance({0}, int)", "numbers", "not open_"]
     shape = draw(st.sampled_from(shapes)).format(left, right)
     if depth and draw(st.booleans()):
         other = draw(tests(depth - 1))
@@ -122,7 +122,7 @@ def tests(draw: st.DrawFn, depth: int = 1) -> str:
 @st.composite
 def statements(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
     """One statement, or a few that belong together."""
-    kinds = ["assign", "augment", "swap", "list", "append", "change", "table", "send", "send", "receive", "batch", "wait", "drain"]
+    kinds = ["assign", "augment", "swap", "walrus", "list", "append", "change", "table", "send", "send", "receive", "batch", "wait", "drain"]
     kinds += ["collective", "blocking", "grouped", "sent", "even"]
     if depth:
         kinds += ["if", "if", "if", "for", "for", "while", "try", "nested", "return", "with"]
@@ -139,6 +139,8 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
             return f"{name} = {number} % 7"
         case "augment":
             return f"{name} {draw(st.sampled_from(['+=', '-=', '//=', '%=']))} {number}\n{name} %= 9"
+        case "walrus":
+            return f"if ({name} := {number} % 5) > 1:\n    numbers = [v for n in numbers if (v := n % 6) != 2] + [rank]"
         case "swap":
             return "a, b = b, a\n(c, *numbers) = [rank, *numbers[:5]]"
         case "list":
@@ -229,6 +231,23 @@ def blocks(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
 @st.composite
 def programs(draw: st.DrawFn) -> str:
     """The source of a module whose function `program(x)` sends and receives."""
+    return draw(_whole_programs())
+
+
+@st.composite
+def open_programs(draw: st.DrawFn) -> str:
+    """The same with a number `k` that nobody knows, in a few places."""
+    source = draw(_whole_programs()).replace("def program(x):", "def program(x, k):")
+    head, body = source[: len(_HEAD) + 3], source[len(_HEAD) + 3 :]
+    places = [found.start() for found in re.finditer(r"\b(?:[abc]|world|-?\d)\b(?! =| [+%/-]+=|,| in )", body)]
+    chosen = draw(st.lists(st.sampled_from(places), min_size=1, max_size=3, unique=True)) if places else []
+    for place in sorted(chosen, reverse=True):
+        body = body[:place] + re.sub(r"^(?:-?\d|\w+)", "k", body[place:])
+    return head + body
+
+
+@st.composite
+def _whole_programs(draw: st.DrawFn) -> str:
     ending = "for request in open_:\n    request.wait()" if draw(st.booleans()) else "pass"
     body = "\n".join([draw(blocks(2)), draw(blocks(2)), ending])
     return _HEAD + indent(body, "    ") + "\n"

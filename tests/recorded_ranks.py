@@ -233,8 +233,8 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def recorded(source: str, entry: str, rank: int, size: int) -> Program | None:
-    """What one rank does when it runs `entry(tensor)` of a module with this source; None if that raises an exception."""
+def recorded(source: str, entry: str, rank: int, size: int, *arguments: object) -> Program | None:
+    """What one rank does when it runs `entry(tensor, *arguments)` of a module with this source; None if that raises an exception."""
     recorder = Recorder(rank, size)
     distributed = recorder.module()
     torch = ModuleType("torch")
@@ -254,7 +254,7 @@ def recorded(source: str, entry: str, rank: int, size: int) -> Program | None:
     with _environment({"RANK": str(rank), "WORLD_SIZE": str(size)}):
         try:
             exec(compile(source, "program.py", "exec"), names)  # the source is the test's own
-            names[entry](_Tensor())
+            names[entry](_Tensor(), *arguments)
         except (ValueError, IndexError, KeyError, TypeError, ZeroDivisionError, AssertionError, RuntimeError):
             return None
     return tuple(recorder.program)

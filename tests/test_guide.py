@@ -1,4 +1,4 @@
-"""The migration guide: its code runs, and its table is that of the rules."""
+"""The migration guides: their code runs, and their tables are those of the rules."""
 
 from __future__ import annotations
 
@@ -13,14 +13,28 @@ from torchlift.rules.guide import with_rules
 from torchlift.testing import FreshProcesses, Program, run_program
 from torchlift.testing.nodes import Raised
 
-PAGE = Path(__file__).parent.parent / "docs" / "torchscript.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks(DOCS / "torchscript.md")
 COMPILED = [block for block in BLOCKS if "aoti_compile_and_package" in block]
 
 
-def test_the_table_of_rules_is_up_to_date() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert page == with_rules(page), "run `python -m torchlift.rules.guide docs/torchscript.md`"
+@pytest.mark.parametrize("name", ["torchscript.md", "distributed.md"])
+def test_the_table_of_rules_is_up_to_date(name: str) -> None:
+    page = (DOCS / name).read_text(encoding="utf-8")
+    assert page == with_rules(page), f"run `python -m torchlift.rules.guide docs/{name}`"
+
+
+def test_the_guide_to_process_groups_runs_on_three_ranks(tmp_path: Path, processes: FreshProcesses) -> None:
+    code = blocks(DOCS / "distributed.md")
+    assert len(code) == 3 and code[-1].splitlines()[-1].startswith("assert")
+    result = run_program(Program("\n\n".join(code)), "result = 1", folder=tmp_path, processes=processes, ranks=3)
+    assert not isinstance(result.result, Raised), result.trace
 
 
 def test_every_block_of_code_of_the_guide_runs(tmp_path: Path, processes: FreshProcesses) -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from exchange_programs import programs
+from exchange_programs import open_programs, programs
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from recorded_ranks import recorded
 
 from torchlift.project import Project
@@ -65,3 +66,20 @@ def test_a_known_program_is_read_as_python_runs_it(source: str) -> None:
             assert size not in reading.exchanges
         else:
             assert [_plain(reading.exchanges[size], rank) for rank in range(size)] == found
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(open_programs(), st.lists(st.integers(-2, 4), min_size=5, max_size=5))
+def test_what_is_known_of_a_program_does_not_depend_on_what_is_not(source: str, values: list[int]) -> None:
+    try:
+        compile(source, "program.py", "exec")
+    except SyntaxError:
+        return
+    reading = _read(source)
+    if reading is None or reading.unknown or reading.assumed:
+        return
+    for size in SIZES:
+        for rank in range(size):
+            ran = recorded(source, "program", rank, size, values[rank])
+            if ran is not None and size in reading.exchanges:
+                assert ran == _plain(reading.exchanges[size], rank)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from torchlift.rules.renaming import MovedName
 from torchlift.versions import TorchVersion
 
-
 _EARLY = TorchVersion(1, 4)
 
 

@@ -148,11 +148,12 @@ RULE = Rule(
             run="result = [f'{kind.__module__}.{kind.__name__}' for kind in kinds]",
         ),
         Bad(
-            "import torch\n\ntorch.distributed.config.compile_on_one_rank = True\n",
-            "import torch\n\ntorch.compiler.config.compile_on_one_rank = True\n",
+            "import torch\n\n\ndef setup():\n    torch.distributed.config.compile_on_one_rank = True\n",
+            "import torch\n\n\ndef setup():\n    torch.compiler.config.compile_on_one_rank = True\n",
             why="compile_on_one_rank, in a project that needs torch 2.14",
-            # torch 2.13 has the setting in the old place only.
-            run="new = torch.compiler.config\nresult = (vars(torch.distributed.config).get('compile_on_one_rank'),)\n",
+            # torch 2.13 has the setting in the old place only, 2.14 one value for both.
+            run="from types import SimpleNamespace\none = SimpleNamespace(compile_on_one_rank=False)\n"
+            "torch.distributed.config = torch.compiler.config = one\nsetup()\nresult = vars(one)",
             min_torch=TorchVersion(2, 14),
         ),
         Bad(
