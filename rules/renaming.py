@@ -93,6 +93,8 @@ class Renaming:
             return
         if row.since > settings.target:
             return
+        if use.wrapper is not None and row.members and use.name.rpartition(".")[2] not in row.members:
+            return  # a module of the wrapper that happens to have the name
         new, since = row.best(settings)
         new += use.name.removeprefix(row.old) if row.module else ""
         gone = row.removed is not None and row.removed <= settings.target
@@ -153,6 +155,12 @@ def _rewrites(use: Use, row: MovedName, new: str, view: ModuleView, project: Pro
         binding = use.resolution.binding if use.resolution is not None else None
         # Reads of an imported or assigned name follow the import or the assignment, which is reported itself.
         return None if binding is not None else ()
+    if (
+        isinstance(node, ast.Constant)
+        and use.kind == "annotation"
+        and row.old.rpartition(".")[2] == new.rpartition(".")[2]
+    ):
+        return None  # it keeps its name; only the import changes
     if use.kind in _NO_READ and not (row.stores and use.kind == "store"):
         return ()
     if row.module or not isinstance(node, ast.Attribute):

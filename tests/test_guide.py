@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from torchlift.migrate.cli import migrate
 from torchlift.rules.guide import with_rules
 from torchlift.testing import FreshProcesses, Program, run_program
 from torchlift.testing.nodes import Raised
@@ -44,6 +46,15 @@ def test_every_block_of_code_of_the_guide_runs(tmp_path: Path, processes: FreshP
     code = "\n\n".join(block for block in BLOCKS if block not in COMPILED)
     result = run_program(Program(code), "result = 1", folder=tmp_path, processes=processes)
     assert not isinstance(result.result, Raised), result.trace
+
+
+def test_the_hang_in_the_readme_is_what_the_guides_ring_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    shown = next(block for block in re.findall(r"^```text\n(.*?)^```$", readme, re.M | re.S) if "TL210" in block)
+    (tmp_path / "ring.py").write_text(blocks(DOCS / "distributed.md")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    report = CliRunner().invoke(migrate, ["--check", "--select", "TL210", "ring.py"])
+    assert shown in report.stdout
 
 
 @pytest.mark.skipif(shutil.which("g++") is None or sys.platform != "linux", reason="AOTInductor needs a C++ compiler")

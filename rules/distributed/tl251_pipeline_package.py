@@ -12,11 +12,11 @@ from torchlift.view import Use
 _REMOVED = TorchVersion(2, 4)
 _PACKAGE = "torch.distributed.pipeline"
 _ADVICE = (
-    "`torch.distributed.pipelining` (2.4+) took its place, with other ideas: one process per stage instead of one process "
-    "for all GPUs, a model that is not necessarily an `nn.Sequential`, and the loss in the schedule instead of a `forward` "
-    "that returns an RRef. For `Pipe(model, chunks=8)`: split it with `pipeline(model, mb_args=..., split_spec=...)`, build "
-    "the stage of this rank with `pipe.build_stage(rank, device)`, and run `ScheduleGPipe(stage, n_microbatches=8, "
-    "loss_fn=loss_fn).step(x)`, with `target=y` on the last rank."
+    "`torch.distributed.pipelining` (2.4+) took its place, with one process per stage instead of one process for all GPUs, "
+    "and the loss in the schedule. For `Pipe(model, chunks=8)`: split the model with `pipe = pipeline(model, "
+    'mb_args=(one_microbatch,), split_spec={"layer2": SplitPoint.BEGINNING})`, build the stage of this rank with `stage = '
+    "pipe.build_stage(rank, device)` and run `schedule = ScheduleGPipe(stage, n_microbatches=8, loss_fn=loss_fn)`: "
+    "`schedule.step(x)` on the first rank, `schedule.step(target=y)` on the last, `schedule.step()` between."
 )
 
 
@@ -35,7 +35,7 @@ RULE = Rule(
     name="removed-pipeline-package",
     summary="`torch.distributed.pipeline` (`Pipe`) is gone",
     why=(
-        "torch 2.3 still had the package and said that it was deprecated; since 2.4 importing it raises ModuleNotFoundError. An "
+        "torch 2.3 still had the package and warned that it was deprecated; since 2.4 importing it raises ModuleNotFoundError. An "
         "import inside a function fails only when the function runs, and tests seldom run that one."
     ),
     fix=(
@@ -46,7 +46,6 @@ RULE = Rule(
     triggers=("pipeline & distributed",),
     check=_check,
     severity=Severity.ERROR,
-    deprecated=TorchVersion(2, 2),
     removed=_REMOVED,
     sources=(
         "torch/distributed/pipeline/__init__.py of the 2.3.1 wheel; the 2.4.0 wheel has no such folder, read 2026-11-21",
