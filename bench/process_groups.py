@@ -24,6 +24,8 @@ from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
 
 BOUNDS: dict[str, list[str]] = {"own": [], "2.15": ["--min-torch", "2.15"]}
+# Where the findings with each bound stand in the results; `findings` is what sample_findings.py reads.
+KEYS = {"own": "own findings", "2.15": "findings"}
 SAFETIES = ("safe", "unsafe", "manual")
 INIT_RULES = {"TL201", "TL202", "TL203"}
 NAME = "init_process_group"
@@ -67,7 +69,7 @@ def run_project(program: str, project: Project, folder: Path, scratch: Path) -> 
                     continue
             calls += [{"path": path.relative_to(folder).as_posix(), **classed(call)} for call in init_calls(tree)]
     repository = as_repository(folder, scratch / project.folder)
-    result: dict[str, Any] = {"name": project.name, "findings": {}, "calls": calls, "problems": []}
+    result: dict[str, Any] = {"name": project.name, "calls": calls, "problems": []}
     for bound, arguments in BOUNDS.items():
         run = migrate(program, repository, "--check", "--select", "TL2", "--output-format", "json", *arguments)
         try:
@@ -75,11 +77,11 @@ def run_project(program: str, project: Project, folder: Path, scratch: Path) -> 
         except ValueError:
             report = {"findings": [], "failures": []}
             result["problems"].append(f"no report (exit code {run.sample.code}): {run.stderr.strip()[-1000:]}")
-        result["findings"][bound] = report["findings"]
+        result[KEYS[bound]] = report["findings"]
         result["problems"] += [f"{one['path']}: {one['reason']}" for one in report["failures"] if one["ours"]]
     for call in calls:
-        for bound, findings in result["findings"].items():
-            call[bound] = next((safety(one) for one in findings if answers(one, call)), "")
+        for bound, key in KEYS.items():
+            call[bound] = next((safety(one) for one in result[key] if answers(one, call)), "")
     return result
 
 
@@ -121,7 +123,7 @@ def safety(finding: dict[str, Any]) -> str:
 
 
 def sentence(result: dict[str, Any]) -> str:
-    found = Counter(map(safety, result["findings"]["2.15"]))
+    found = Counter(map(safety, result["findings"]))
     counted = ", ".join(f"{found[key]} {key}" for key in SAFETIES)
     return f"{len(result['calls'])} init calls; TL2 findings: {counted}; {len(result['problems'])} problem(s)"
 
@@ -150,7 +152,7 @@ def rule_table(results: list[dict[str, Any]]) -> str:
     rows: dict[str, Counter[str]] = {}
     projects: dict[str, set[str]] = {}
     for result in results:
-        for finding in result["findings"]["2.15"]:
+        for finding in result["findings"]:
             rule = f"{finding['code']} {finding['name']}"
             rows.setdefault(rule, Counter())[safety(finding)] += 1
             projects.setdefault(rule, set()).add(result["name"])

@@ -174,8 +174,15 @@ class Surroundings:
 
         `between` and `behind` are the statements before and after the first wait.
         """
+        others = [statement for statement in behind if statement not in waits]
+        if any(
+            isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await))
+            for statement in (*between, *others)
+            for node in ast.walk(statement)
+        ):
+            raise Refused("Not rewritten: the function hands over control before all requests are waited for.")
         found = effects(self.view, between)
-        after = effects(self.view, [statement for statement in behind if statement not in waits])
+        after = effects(self.view, others)
         for one in (found, after):
             if one.communicates:
                 raise Refused(f"Not rewritten: {one.obstacle} before all requests are waited for (line {one.line}).")

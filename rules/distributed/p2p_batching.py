@@ -254,6 +254,8 @@ class _Exchange:
         assert function is not None
         for node in ast.walk(function):
             match node:
+                case ast.Name(id="locals" | "vars" | "eval" | "exec" as name):
+                    raise Refused(f"Not rewritten: `{name}` may look at the names of the function.")
                 case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
                     taken.add(name)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

@@ -13,6 +13,7 @@ from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.p2p_batching import plan_batch
 from torchlift.rules.distributed.p2p_calls import function_of_call
 from torchlift.rules.distributed.p2p_explanation import rank_by_rank
+from torchlift.rules.distributed.p2p_program import Post
 from torchlift.rules.distributed.p2p_reading import Reading, exchanges
 from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
 from torchlift.rules.rule import Context
@@ -162,11 +163,24 @@ def batching(judged: Judged, context: Context, *, proven: bool) -> tuple[Fix | N
     """
     view = context.view
     calls = [call for call in judged.reading.calls if function_of_call(view, call) is not None]
-    plan = plan_batch(view, calls, safe=proven and not judged.reading.assumed)
+    closed = proven and len(calls) == len(judged.reading.calls) and _all_take_part(judged.reading)
+    plan = plan_batch(view, calls, safe=closed and not judged.reading.assumed)
     if isinstance(plan, str):
         return None, f"{plan} Put the sends and receives that belong together into one `dist.batch_isend_irecv`."
     assumptions = [*plan.assumptions, *judged.reading.assumed]
     return plan.fix, f"Needs review: {'; '.join(assumptions)}." if assumptions else ""
+
+
+def _all_take_part(reading: Reading) -> bool:
+    """Whether every rank sends or receives something.
+
+    The first batch of a group makes its communicator on the engine up to torch 2.14, and so needs all of its ranks.
+    """
+    return all(
+        any(isinstance(step, Post) and step.operations[0].kind != "collective" for step in program)
+        for exchange in reading.exchanges.values()
+        for program in exchange.programs
+    )
 
 
 def hang(

@@ -95,25 +95,32 @@ def effects(view: ModuleView, statements: Iterable[ast.AST], known: Collection[a
 def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
     resolution = view.resolve(call.func)
     name = resolution.name if resolution is not None else ""
-    writes = any(keyword.arg == "out" for keyword in call.keywords)
+    writes = any(keyword.arg in {"out", None} for keyword in call.keywords)
     if name in _QUERIES or (_FUNCTION.fullmatch(name) and not writes):
         return
     if name.startswith("torch.distributed."):
         found._found(call, f"`{_short(view, call.func)}` is called", communicates=True)
         return
     function = call.func
+    calls_back = any(keyword.arg in {"key", None} for keyword in call.keywords)
     if isinstance(function, ast.Name) and function.id in _BUILTINS and view.scope_at(call).lookup(function.id) is None:
-        return
+        if not calls_back:
+            return
     if isinstance(call.func, ast.Attribute) and not name:
         if call.func.attr in _WAITING_METHODS:
             found._found(call, f"`{_short(view, call)}` waits", communicates=True)
             return
-        if call.func.attr in _READING_METHODS:
+        if call.func.attr in _READING_METHODS and not _is_of_no_tensor(view, call, call.func.attr):
             return
         if call.func.attr.endswith("_") and not call.func.attr.endswith("__"):
             found._found(call, f"`{_short(view, call.func)}` changes a tensor")
             return
     found.unknown.append(_short(view, call.func) + "(...)")
+
+
+def _is_of_no_tensor(view: ModuleView, call: ast.Call, method: str) -> bool:
+    """Whether a method is surely not the one of tensors: `queue.get()` waits, and `net.half()` as a statement changes `net`."""
+    return (method == "get" and not call.args) or isinstance(view.parent(call), ast.Expr)
 
 
 def _short(view: ModuleView, node: ast.expr | ast.stmt) -> str:

@@ -136,7 +136,8 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
         if call.func is not attribute or not isinstance(statement, ast.Expr):
             return None
         waits.append(statement)
-        positions.append(number % len(known.operations) if -len(known.operations) <= number else -1)
+        length = len(known.operations)
+        positions.append(number % length if -length <= number < length else -1)
     if sorted(positions) != list(range(len(known.operations))):
         return None
     block = view.block(waits[0])
