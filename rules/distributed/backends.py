@@ -54,11 +54,20 @@ def _collect(view: ModuleView) -> _Record | None:
     backends: set[Backend] = set()
     for use in view.uses(_INIT):
         if use.kind == "call" and use.call is not None:
-            arguments = init_arguments(use.call)
-            backends.add("unknown" if arguments is None else backend_of(view, arguments.get("backend")))
+            backends.add(_asked_for(view, use.call))
         elif use.kind == "reference":
             backends.add("unknown")
     return _Record(frozenset(backends)) if backends else None
+
+
+def _asked_for(view: ModuleView, call: ast.Call) -> Backend:
+    arguments = init_arguments(call)
+    if arguments is not None:
+        return backend_of(view, arguments.get("backend"))
+    # What `**` brings cannot be the backend as well where it is given.
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "backend"]
+    first = [argument for argument in call.args[:1] if not isinstance(argument, ast.Starred)]
+    return backend_of(view, [*named, *first][0]) if named or first else "unknown"
 
 
 BACKENDS = Collector("distributed.backends", ("init_process_group",), _collect)

@@ -96,9 +96,20 @@ POINT_TO_POINT = frozenset(f"torch.distributed.{name}" for name in (*_POINT_TO_P
 
 _LIKELY = re.compile(
     r"(?:^|_)(?:i?send|i?recv|receive|exchange|barrier|all_?reduce|broadcast|all_?gather|reduce_scatter|all_?to_?all"
-    r"|communicate|p2p|sendrecv|wait_?all|flush)(?:$|_)"
+    r"|communicate|p2p|sendrecv|wait_?all|flush|(?:start|end)_?coalescing|group_(?:start|end))(?:$|_)"
 )
 """Names of functions that most likely communicate, whoever defines them."""
+
+
+_OTHER_BACKEND = re.compile(r"gloo|cpu|mpi|nccl_?lazy|nccl_?legacy", re.IGNORECASE)
+"""Names of groups that come from outside the file and surely are not on the engine behind `"nccl"`."""
+
+
+def _is_other(backend: Value) -> bool:
+    """Whether a group made with this backend surely has nothing to do with the engine behind `"nccl"`."""
+    if isinstance(backend, External) and backend.name.startswith("torch.distributed.Backend."):
+        return not backend.name.endswith((".NCCL", ".UNDEFINED"))
+    return isinstance(backend, str) and re.search(r"(?:^|:)nccl2?(?:$|,)", backend.lower()) is None
 
 
 def likely_communicates(name: str) -> bool:
@@ -152,6 +163,8 @@ class Communication:
             raise Open(f"the group in line {line} is not understood")
         if value.level is Level.RANK or value.choice is not None:
             raise Open(f"which group is meant in line {line} is not known: {value.why}")
+        if _OTHER_BACKEND.search(value.key):
+            return Group(value.key, self.world.members, value.key, elsewhere=True)
         if self._guessed not in {None, value.key}:
             raise Open(f"line {line} uses a second group whose members are not known: {value.why}")
         self._guessed = value.key
@@ -159,7 +172,7 @@ class Communication:
         self.assumed[value.key] = f"the group in line {line} holds all ranks ({value.why})"
         return self.groups[value.key]
 
-    def new_group(self, ranks: Value, site: str) -> Group:
+    def new_group(self, ranks: Value, site: str, backend: Value = None) -> Group:
         """A new group; all ranks that make it with the same members at the same place get the same one."""
         if ranks is None:
             members = self.world.members
@@ -176,7 +189,7 @@ class Communication:
         name = f"{site}:{members}"
         self._made[name] = self._made.get(name, 0) + 1
         key = f"{name}#{self._made[name]}"
-        self.groups[key] = Group(key, members, f"new_group({list(members)})")
+        self.groups[key] = Group(key, members, f"new_group({list(members)})", elsewhere=_is_other(backend))
         return self.groups[key]
 
     def query(self, name: str, given: Mapping[str, Value], line: int) -> Value:
@@ -232,6 +245,11 @@ class Communication:
             raise Open(f"it is too long: {MOST_OPERATIONS} operations by line {operations[0].line}")
         self.program.append(Post(tuple(operations), handle.number, batched))
         return handle
+
+    @staticmethod
+    def elsewhere(line: int) -> Handle:
+        """What an operation returns that another backend carries out; it is not followed any further."""
+        return Handle(-1, line, waited=True)
 
     def wait(self, handle: Handle, line: int) -> None:
         """Wait for a handle; waiting again does nothing."""

@@ -218,6 +218,10 @@ class RankRun:
 
     def _enter(self, function: Function, node: FunctionNode) -> Value:
         """Run a function that nobody in the file calls."""
+        try:
+            self._check_decorators(function)
+        except Open as reason:
+            self.assumed[f"{reason}, which runs it once on every rank"] = None
         started = self.code.started.get(node)
         values: dict[str, Value] = {}
         arguments = node.args
@@ -1176,7 +1180,7 @@ class RankRun:
             if _is_static(method.node):
                 return method
             return Method(method, base.of if _is_class_method(method.node) else base)
-        if base.of is not None:
+        if base.of is not None and (base.complete or not self._is_bound_below(base.of, name)):
             value = self._class_value(base.of, name)
             if value is not _MISSING:
                 return value
@@ -1191,6 +1195,17 @@ class RankRun:
             self.code.view.parent(method) is not owner.node and owner.node in self.code.bases(parent)
             for method in self.code.methods_called(name)
             if isinstance(parent := self.code.view.parent(method), ast.ClassDef)
+        )
+
+    def _is_bound_below(self, owner: Class, name: str) -> bool:
+        """Whether a subclass in the file binds a class attribute or method of that name anew."""
+        scopes = self.code.view.scopes.scope_of
+        return any(
+            isinstance(node, ast.ClassDef)
+            and node is not owner.node
+            and name in scopes[node].bindings
+            and owner.node in self.code.bases(node)
+            for node in ast.walk(self.code.view.tree)
         )
 
     def _overridden(self, owner: Class, name: str, node: ast.Attribute) -> Unknown:
@@ -1935,7 +1950,8 @@ class RankRun:
         if parameters is None:
             if name == "_get_default_group":
                 return self.communication.world
-            if name == "split_group" or (not is_quiet(name) and likely_communicates(name.rpartition(".")[2])):
+            concerned = not is_quiet(name) or name.startswith(("group.", "GroupMember."))
+            if name == "split_group" or (concerned and likely_communicates(name.rpartition(".")[2])):
                 self._certain(node.lineno)
                 raise Open(f"`torch.distributed.{name}` in line {node.lineno} is not modelled")
             return self._opaque(External(f"torch.distributed.{name}"), positional, keywords, node)
@@ -1976,7 +1992,7 @@ class RankRun:
     def _make_groups(self, name: str, given: Mapping[str, Value], node: ast.Call) -> Value:
         site = f"line {self._line(node)}"
         if name == "new_group":
-            return self.communication.new_group(given.get("ranks"), site)
+            return self.communication.new_group(given.get("ranks"), site, given.get("backend"))
         if name == "new_subgroups":
             size = given.get("group_size")
             if type(size) is not int or size <= 0:
@@ -2046,8 +2062,11 @@ class RankRun:
         group = self._group(given, line)
         if self.rank not in group.members:
             raise Raised(f"line {line}: rank {self.rank} is not in the group")
-        peer = self._peer(given, ("peer", "group_peer"), node, group, alone=True)
-        self._note(node)
+        peer = (
+            self._peer(given, ("peer", "group_peer"), node, group, alone=True) if not group.elsewhere else self.rank
+        )
+        if not group.elsewhere:
+            self._note(node)
         if kind == "recv":
             self._receive(given.get("tensor"))
         return Transfer(kind, peer, group, line, node)
@@ -2068,6 +2087,8 @@ class RankRun:
             raise Open(f"what is in the batch in line {line} is not known")
         if len({transfer.group for transfer in transfers}) > 1:
             raise Raised(f"line {line}: a batch of several groups")
+        if transfers[0].group.elsewhere:
+            return [self.communication.elsewhere(line)] * len(transfers)
         self._note(node)
         operations = [
             Operation(t.kind, t.group.key, t.line, t.peer, "isend" if t.kind == "send" else "irecv") for t in transfers
@@ -2086,6 +2107,8 @@ class RankRun:
         self._receive(*(value for key, value in given.items() if key not in {"group", "op", "async_op"}))
         if self.rank not in group.members:
             return None
+        if group.elsewhere:
+            return self.communication.elsewhere(line) if wanted else None
         handle = self.communication.post([Operation("collective", group.key, line, -1, name)])
         if wanted:
             return handle
@@ -2104,6 +2127,10 @@ class RankRun:
             raise Open(f"`use_batch` in line {line} is not modelled")
         if self.rank not in group.members:
             return None
+        if group.elsewhere:
+            if not sends:
+                self._receive(given.get("tensor", given.get("object_list")))
+            return self.communication.elsewhere(line) if name in {"isend", "irecv"} else None
         peer = self._peer(given, ("dst", "group_dst") if sends else ("src", "group_src"), node, group, alone=True)
         self._note(node)
         if not sends:

@@ -101,11 +101,13 @@ class Group:
         key: key in `Exchange.groups`.
         members: global ranks in the order of their ranks in the group.
         text: how the code calls it.
+        elsewhere: whether its messages are no concern of the engine behind `"nccl"`, because it has another backend.
     """
 
     key: str
     members: tuple[int, ...]
     text: str = ""
+    elsewhere: bool = False
 
 
 @dataclass(eq=False)
