@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 from conftest import TorchPrograms
+from example_project import analyse_files
 from test_moved_names import FIND, INSTALLED
 
+from torchlift.migrate.result import Mode
+from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.distributed.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.renaming import MovedName
+from torchlift.rules.rule import Settings
 from torchlift.testing import FreshProcesses, Program, Verdict, compare_programs
+from torchlift.versions import TorchVersion
 
 FUNCTIONS = [row for row in DISTRIBUTED_NAMES if row.example]
 LATER = [row for row in DISTRIBUTED_NAMES if row.since > INSTALLED]
@@ -98,3 +103,73 @@ def test_a_new_name_is_missing_before_its_release(
 ) -> None:
     code = f"{FIND}\nimport torch.distributed.config\ntry:\n    find({row.new!r})\n    result = 'there'\nexcept AttributeError:\n    result = 'missing'"
     assert torch_programs.run(tmp_path, {}, code) == ["str", "missing"]
+
+
+_TARGETS = (TorchVersion(2, 12), TorchVersion(2, 13), TorchVersion(2, 14), TorchVersion(2, 15))
+
+
+@pytest.mark.parametrize(
+    ("line", "reported"),
+    [
+        ("dist.all_gather_into_tensor(x, x)", {"2.13": "TL252 manual", "2.14": "TL252 manual"}),
+        ("dist.reduce_scatter_tensor(x, x)", {"2.13": "TL252 manual", "2.14": "TL252 manual"}),
+        ("dist.all_gather_single(x, x)", {"2.12": "TL252 manual"}),
+        ("dist.gather_into_tensor(x, x)", {}),
+        ("dist.distributed_c10d._set_pg_timeout(x)", {"2.14": "TL250 safe", "2.15": "TL250 safe"}),
+        ("dist.config.compile_on_one_rank = True", {"2.14": "TL250 safe", "2.15": "TL250 safe"}),
+        ("dist.config.pipeline_per_direction_p2p = True", {"2.15": "TL250 unsafe"}),
+        (
+            "from torch.distributed._tensor import DTensor",
+            dict.fromkeys(("2.12", "2.13", "2.14", "2.15"), "TL250 safe"),
+        ),
+        ("dist._all_gather_base(x, x)", dict.fromkeys(("2.12", "2.13", "2.14", "2.15"), "TL250 safe")),
+    ],
+)
+def test_each_name_is_reported_for_the_releases_that_it_concerns(
+    line: str, reported: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "example.py").write_text(f"import torch.distributed as dist\n\nx = 1\n{line}\n")
+    found = {}
+    for target in _TARGETS:
+        settings = Settings(target=target, min_torch=target)
+        codes = frozenset({"TL250", "TL251", "TL252"})
+        result = analyse(RunOptions(tmp_path, ("example.py",), Mode.CHECK, codes, settings=settings))
+        findings = [finding for outcome in result.outcomes for finding in (*outcome.left, *outcome.fixed)]
+        if findings:
+            found[str(target)] = ", ".join(f"{finding.code} {finding.safety.value}" for finding in findings)
+    assert found == reported
+
+
+@pytest.mark.parametrize(("lowest", "name"), [((1, 13), "all_gather_into_tensor"), ((2, 13), "all_gather_single")])
+def test_the_newest_name_that_every_supported_release_has_is_taken(
+    lowest: tuple[int, int], name: str, tmp_path: Path
+) -> None:
+    text = "from torch.distributed import _all_gather_base\n\n\ndef f(x, y):\n    _all_gather_base(x, y)\n"
+    result = analyse_files(tmp_path, {"example.py": text}, min_torch=TorchVersion(*lowest))
+    assert [outcome.new_text for outcome in result.outcomes] == [text.replace("_all_gather_base", name)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from torch.distributed import reduce_op\n\nprint(reduce_op.SUM, reduce_op)\n",
+        "from torch.distributed import reduce_op\n\nprint(reduce_op.SUM, reduce_op.__members__)\n",
+        "from torch.distributed import reduce_op\n\nprint(reduce_op.SUM, globals()['reduce_op'])\n",
+        "from torch.distributed.distributed_c10d import _get_global_rank as f\n\nprint(f(None, 0), map(f, []))\n",
+        "from torch.distributed.distributed_c10d import _get_global_rank as f\n\nprint(f(None, **{'rank': 0}))\n",
+        "import torch.distributed._sharded_tensor as st\n\nprint(st.ShardedTensor)\n",
+        "from torch.distributed._sharded_tensor.api import ShardedTensor\n",
+    ],
+)
+def test_what_would_not_work_under_the_new_name_is_left(text: str, tmp_path: Path) -> None:
+    result = analyse_files(tmp_path, {"example.py": text}, unsafe=True)
+    assert [outcome.new_text for outcome in result.outcomes] == [None]
+    assert {finding.code for outcome in result.outcomes for finding in outcome.left} == {"TL250"}
+
+
+def test_an_argument_is_renamed_also_where_the_function_keeps_its_name(tmp_path: Path) -> None:
+    text = "from torch.distributed.distributed_c10d import _get_global_rank as f\n\nprint(f(None, 0), f(group=None, rank=1))\n"
+    result = analyse_files(tmp_path, {"example.py": text})
+    assert [outcome.new_text for outcome in result.outcomes] == [
+        "from torch.distributed import get_global_rank as f\n\nprint(f(None, 0), f(group=None, group_rank=1))\n"
+    ]

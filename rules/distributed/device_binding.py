@@ -26,7 +26,7 @@ from torchlift.rules.distributed.init_call import InitCall, NcclWhen, read_init_
 from torchlift.rules.distributed.local_rank import LOCAL_RANKS, customary_device, visible_rank
 from torchlift.rules.distributed.parameter_values import is_spawned_index
 from torchlift.rules.distributed.process_device import ProcessDevice, barrier_between, process_device
-from torchlift.rules.distributed.repeatable import is_repeatable
+from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -42,6 +42,9 @@ _HANG_FIXED = TorchVersion(2, 7, 1)
 
 # How names of numbers end; it only decides between two spellings of a fix that needs review anyway.
 _NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
+
+# They make "cuda" and "nccl" mean the devices of another maker.
+_OTHER_DEVICES = re.compile(r"\b(?:transfer_to_\w+|gpu_migration|torch_npu|torch_musa|torch_mlu|torch_gcu)\b")
 
 _SPAWNED = (
     "In a process made by `mp.spawn`, a `LOCAL_RANK` inherited from the launcher of the parent wins over the index that "
@@ -106,8 +109,18 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
         yield _without_setting(unbound, use, context, finding)
         return
     assumptions = list(found.assumptions)
+    if unbound.guess.constant:
+        assumptions.append(
+            f"this has to be the only GPU that each process works on, with one process per host, or with others hidden from it; "
+            f"`{view.text(found.device)}` is the same one in all of them"
+        )
+    other = _OTHER_DEVICES.search(view.source.text)
+    if other is not None:
+        assumptions.append(f"`{other[0]}` must not put another backend in the place of NCCL")
     written = _device_text(view, context, use, found.device, assumptions)
     if written is None:
+        advice = f"Not rewritten: `torch.device` cannot be written here. Pass `{view.text(found.device)}` as `device_id`."
+        yield replace(finding, help=f"{advice} {ESCAPE}")
         return
     text, imports = written
     moved = _moved(view, found)
@@ -128,7 +141,7 @@ def _offer(
     """`finding` with a fix that passes `value`, unless the project's lowest torch forbids it."""
     view, init = context.view, unbound.init
     if init.when is not None:
-        conditional = _conditional(view, init.when, value)
+        conditional = _conditional(view, init.when, value, init.call)
         if conditional is None:
             advice = (
                 f"Not rewritten: `{view.text(init.when.test)}` decides whether NCCL is used, and may do more than that."
@@ -158,8 +171,10 @@ def _offer(
     return replace(finding, help=help_text, fix=Fix(title, safety, (*others, edit), needs=_NEEDS))
 
 
-def _conditional(view: ModuleView, when: NcclWhen, value: Template) -> Template | None:
+def _conditional(view: ModuleView, when: NcclWhen, value: Template, call: ast.Call) -> Template | None:
     """`value` where NCCL is chosen, `None` otherwise."""
+    if not is_unchanged(view, when.test, when.test, call) and when.variable is None:
+        return None
     if when.variable is not None:
         return Template(f"{value.text} if {when.variable} == {when.nccl} else None", value.parts)
     if not is_repeatable(view, when.test):
@@ -308,7 +323,7 @@ def _means_something(view: ModuleView, text: str, call: ast.Call, same_file: boo
 def _guarded(view: ModuleView, init: InitCall, device: str) -> str:
     if init.when is None:
         return device
-    conditional = _conditional(view, init.when, Template(device))
+    conditional = _conditional(view, init.when, Template(device), init.call)
     if conditional is None:
         return f"{device} if NCCL is used else None"
     return conditional.text.replace("$test", view.text(init.when.test))

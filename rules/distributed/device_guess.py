@@ -33,11 +33,13 @@ class Guess:
         same: `same` as the pick, `other`, `maybe` other, or `unknown`.
         why: for `other` and `maybe`, what the device depends on, as the end of a sentence.
         alone: whether it is right where each process sees a single GPU.
+        constant: whether it is one GPU in every process, whichever torch picks.
     """
 
     same: Literal["same", "other", "maybe", "unknown"]
     why: str = ""
     alone: bool = False
+    constant: bool = False
 
 
 _SAME = Guess("same")
@@ -51,7 +53,7 @@ def compare_with_guess(view: ModuleView, project: Project, node: ast.expr, at: a
         record = project.records(VISIBLE_DEVICES)
         # Where the program hides GPUs itself, every process may see a single one, and any pick is that one.
         if view.path in record or (guess.alone and record):
-            return _UNKNOWN
+            return Guess("unknown", constant=guess.constant)
     return guess
 
 
@@ -237,8 +239,8 @@ def _counts(node: ast.expr) -> bool:
 
 def _constant(number: int) -> Guess:
     if number == 0:
-        return Guess("maybe", "is GPU 0 in every process", alone=True)
-    return Guess("other", f"is GPU {number} in every process")
+        return Guess("maybe", "is GPU 0 in every process", alone=True, constant=True)
+    return Guess("other", f"is GPU {number} in every process", constant=True)
 
 
 def _stores(view: ModuleView, variable: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from torchlift.project import Project
-from torchlift.rules.distributed.parameter_values import arguments_of, is_spawned_index
+from torchlift.rules.distributed.parameter_values import arguments_of, default_of, is_spawned_index
 from torchlift.rules.distributed.repeatable import returned_value
 from torchlift.view import Binding, ModuleView
 
@@ -91,12 +91,27 @@ def excludes_negative(view: ModuleView, node: ast.expr, at: ast.AST) -> bool:
     child: ast.AST = at
     for ancestor in view.ancestors(at):
         if isinstance(ancestor, ast.If) and child is not ancestor.test:
+            if _is_bound_in(ancestor, node, at):
+                return False
             holds = any(child is statement for statement in ancestor.body)
             if _excludes(ancestor.test, text, holds):
                 return True
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             break
         child = ancestor
+    return False
+
+
+def _is_bound_in(around: ast.If, node: ast.expr, at: ast.AST) -> bool:
+    """Whether something in an `if`, in front of `at`, binds what `node` reads to another value."""
+    names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+    attributes = {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)}
+    end = getattr(at, "lineno", 0), getattr(at, "col_offset", 0)
+    for child in ast.walk(around):
+        stores = isinstance(child, (ast.Name, ast.Attribute)) and not isinstance(child.ctx, ast.Load)
+        if isinstance(child, (ast.Name, ast.Attribute)) and stores and (child.lineno, child.col_offset) < end:
+            if (child.id in names) if isinstance(child, ast.Name) else (child.attr in attributes):
+                return True
     return False
 
 
@@ -259,7 +274,7 @@ class _Kinds:
     def _parameter(self, parameter: ast.arg, depth: int) -> DeviceKind:
         annotation = parameter.annotation
         if isinstance(annotation, ast.Name) and annotation.id in {"int", "str"}:
-            return "integer" if annotation.id == "int" else "string"
+            return "string" if annotation.id == "str" else self._annotated_integer(parameter, depth)
         resolution = self.view.resolve(annotation) if annotation is not None else None
         if resolution is not None and resolution.name == "torch.device":
             return "device"
@@ -271,6 +286,32 @@ class _Kinds:
         if spawned:
             kinds.add("integer")
         return kinds.pop() if len(kinds) == 1 else "unknown"
+
+    def _annotated_integer(self, parameter: ast.arg, depth: int) -> DeviceKind:
+        name = ast.Name(parameter.arg, ast.Load())
+        if excludes_negative(self.view, name, self.at):
+            return "integer"
+        given = [default_of(self.view, parameter), *(arguments_of(self.view, self.project, parameter) or ())]
+        return "unknown" if any(self._says_negative(value, depth) for value in given) else "integer"
+
+    def _says_negative(self, node: ast.expr | None, depth: int) -> bool:
+        """Whether a value that should be an integer has a negative number, or None, among what it may be."""
+        if node is None or depth > _DEEPEST or excludes_negative(self.view, node, node):
+            return False
+        if _is_none(node) or isinstance(node, (ast.UnaryOp, ast.IfExp)):
+            return True
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, str) and "-" in node.value
+        if isinstance(node, ast.Name):
+            values = [b.value for b in self._bindings(node) if b.kind == "assign"]
+            return any(self._says_negative(value, depth + 1) for value in values)
+        if isinstance(node, ast.Attribute):
+            stored = [item for item in stored_values(self.view, node.attr) if item is not None]
+            defaults = [k.value for o in options_called(self.view, node.attr) for k in o.keywords if k.arg == "default"]
+            return any(self._says_negative(value, depth + 1) for value in (*stored, *defaults))
+        if isinstance(node, ast.Call):
+            return any(self._says_negative(value, depth + 1) for value in (*node.args, *(k.value for k in node.keywords)))
+        return False
 
     def _attribute(self, node: ast.Attribute, depth: int) -> DeviceKind:
         value = assigned_before(self.view, node, self.at)

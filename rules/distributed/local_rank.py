@@ -11,7 +11,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.distributed.device_guess import environment_variable
 from torchlift.rules.distributed.init_call import InitCall
 from torchlift.rules.distributed.parameter_values import is_spawned_index
-from torchlift.rules.distributed.process_device import branch_taken, set_device_calls
+from torchlift.rules.distributed.process_device import argument_of, branch_taken, is_deferred, set_device_calls
 from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
 from torchlift.view import ModuleView
 
@@ -28,9 +28,9 @@ class LocalRankRecord:
 
 def _collect(view: ModuleView) -> LocalRankRecord | None:
     devices = [
-        (view.text(call.args[0]), call.lineno)
+        (view.text(argument_of(call)), call.lineno)
         for call in set_device_calls(view, view.tree)
-        if is_repeatable(view, call.args[0]) and not isinstance(call.args[0], ast.Constant)
+        if is_repeatable(view, argument_of(call)) and not isinstance(argument_of(call), ast.Constant)
     ]
     reads = any(
         environment_variable(view, n) == "LOCAL_RANK"
@@ -84,6 +84,8 @@ class VisibleRank:
 def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
     """The clearest expression for this process's GPU that surely has a value at `init`; None if nothing is clear."""
     at = init.call
+    if is_deferred(view, at):
+        return None
     made = _made_before(view, init)
     if made is not None:
         return made

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -487,6 +487,8 @@ class RankRun:
         except Raised as error:
             if "line" in str(error):
                 raise
+            if not self._doubts:
+                self._certain(node.lineno)
             raise Raised(f"{error} in line {node.lineno}") from None
 
     def _other_statement(self, node: ast.stmt, frame: Frame) -> Flow:
@@ -885,11 +887,11 @@ class RankRun:
         return Flow.RETURN
 
     def _raise(self, node: ast.Raise, frame: Frame) -> Flow:
-        raise Raised(f"line {node.lineno} raises an exception")
+        raise Raised("an exception is raised")
 
     def _assert(self, node: ast.Assert, frame: Frame) -> Flow:
         if self._truth(self._eval(node.test, frame)) is False:
-            raise Raised(f"the assertion in line {node.lineno} does not hold")
+            raise Raised("the assertion does not hold")
         return Flow.NEXT
 
     def _define(self, node: FunctionNode, frame: Frame) -> Flow:
@@ -1302,10 +1304,14 @@ class RankRun:
         """`and` and `or`; operands behind an unknown one are evaluated in doubt."""
         stops_at = isinstance(node.op, ast.Or)
         unknown: list[Unknown] = []
+        others: list[Value] = []
         for index, operand in enumerate(node.values):
             if unknown:
                 with self._doubting(Doubt(unknown[-1], node.lineno)):
-                    value = self._eval(operand, frame)
+                    try:
+                        value = self._eval(operand, frame)
+                    except Raised:
+                        break  # then it is not evaluated
             else:
                 value = self._eval(operand, frame)
             known = self._truth(value)
@@ -1313,12 +1319,15 @@ class RankRun:
                 if not unknown:
                     return value
                 # Whatever the operands before it are, the whole is as true as this one.
-                return stops_at
+                settled = ("and" if stops_at else "or", ())
+                return Unknown(unknown[0].level, _key(node, unknown), unknown[0].why, formula=settled)
             if known is None:
                 assert isinstance(value, Unknown)
                 unknown.append(value)
-            elif index == len(node.values) - 1 and not unknown:
-                return value
+            elif index == len(node.values) - 1:
+                if not unknown:
+                    return value
+                others.append(value)
         kind = "or" if stops_at else "and"
         if len(unknown) == 1 and len(node.values) == 1:
             return unknown[0]
@@ -1326,7 +1335,7 @@ class RankRun:
             max(value.level for value in unknown),
             f"({f' {kind} '.join(value.key for value in unknown)})",
             unknown[0].why,
-            handles=any(value.handles for value in unknown),
+            handles=any(holds_handle(value) for value in (*unknown, *others)),
             choice=next((value.choice for value in unknown if value.choice is not None), None),
             formula=("or" if stops_at else "and", tuple(unknown)),
         )
@@ -1382,11 +1391,13 @@ class RankRun:
         if known is not None:
             return self._eval(node.body if known else node.orelse, frame)
         assert isinstance(test, Unknown)
-        doubt = Doubt(test, node.lineno)
-        with self._doubting(doubt):
-            left = self._eval(node.body, frame)
-            right = self._eval(node.orelse, frame)
-        return join(left, right, test)
+        results: list[Value] = []
+        for branch in (node.body, node.orelse):
+            with self._doubting(Doubt(test, node.lineno)), suppress(Raised):
+                results.append(self._eval(branch, frame))
+        if not results:
+            raise Raised("both values raise an exception")
+        return join(results[0], results[-1], test)
 
     def _walrus(self, node: ast.NamedExpr, frame: Frame) -> Value:
         value = self._eval(node.value, frame)
@@ -1480,7 +1491,7 @@ class RankRun:
             open_test = next((test for test in tests if self._truth(test) is None), None)
             if open_test is not None:
                 ignored: list[Value] = []
-                with self._doubting(Doubt(open_test, node.lineno)):
+                with self._doubting(Doubt(open_test, node.lineno)), suppress(Raised):
                     self._generate(node, depth + 1, inner, outer, ignored)
                 return join(ignored, None, open_test)  # type: ignore[no-any-return]
             unknown = self._generate(node, depth + 1, inner, outer, found)
@@ -1511,7 +1522,7 @@ class RankRun:
                 self.assumed[text] = None
                 return None
         ignored: list[Value] = []
-        with self._doubting(Doubt(item, node.lineno)):
+        with self._doubting(Doubt(item, node.lineno)), suppress(Raised):
             self._store(generator.target, item, inner)
             for test in generator.ifs:
                 self._eval(test, inner)

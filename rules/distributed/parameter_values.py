@@ -70,11 +70,20 @@ def arguments_of(view: ModuleView, project: Project, parameter: ast.arg) -> list
     return found
 
 
+def default_of(view: ModuleView, parameter: ast.arg) -> ast.expr | None:
+    """The default of a parameter; None if it has none, or belongs to a lambda."""
+    function = _function(view, parameter)
+    return _default(function, parameter) if function is not None else None
+
+
 def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: ast.arg) -> ast.expr | None:
     arguments = function.args
     if parameter in arguments.kwonlyargs:
         return arguments.kw_defaults[arguments.kwonlyargs.index(parameter)]
-    index = arguments.args.index(parameter) - (len(arguments.args) - len(arguments.defaults))
+    positional = [*arguments.posonlyargs, *arguments.args]
+    if parameter not in positional:
+        return None
+    index = positional.index(parameter) - (len(positional) - len(arguments.defaults))
     return arguments.defaults[index] if index >= 0 else None
 
 

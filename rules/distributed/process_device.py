@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -64,13 +65,15 @@ class _Found:
 
 def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
     """The device set next to `init` in the same function; None where there is no `set_device` that belongs to it."""
+    if is_deferred(view, init.call):
+        return None
     facts = _facts(view, init)
     before = _before(view, init.call, facts)
     found = before or _after(view, init.call)
     if found is None:
         return None
     assumptions: list[str] = []
-    device = found.call.args[0]
+    device = argument_of(found.call)
     if found.test is not None and not _tests_only(view, found.test) and not _same_test(view, found, init.call, before):
         assumptions.append(f"`{view.text(found.test)}` has to be the same in both places")
     if found.test is not None and not _implied(view, found.test, found.holds, facts):
@@ -83,6 +86,13 @@ def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
         assumptions.append(
             f"`{view.text(other)}` on line {other.lineno} must not be the device that collectives of this group use"
         )
+    if before is None or found.test is not None:
+        handler = _handler_that_tells(view, init.call)
+        if handler is not None:
+            assumptions.append(
+                f"the `except` on line {handler.lineno} must not wait for the RuntimeError of a machine without GPUs, where a "
+                "device raises ValueError instead"
+            )
     asked = next(_calls_of_distributed(view, device), None)
     if asked is not None and before is None:
         obstacle = f"`{view.text(asked)}` asks the group itself"
@@ -101,13 +111,33 @@ def process_device(view: ModuleView, init: InitCall) -> ProcessDevice | None:
     )
 
 
+def is_deferred(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a call stands in a lambda or a comprehension: it runs later, and names mean something else in it."""
+    scopes = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, ast.stmt):
+            return False
+        if isinstance(ancestor, scopes):
+            return True
+    return False
+
+
+def argument_of(call: ast.Call) -> ast.expr:
+    """The device of one of `set_device_calls`."""
+    return call.args[0] if call.args else call.keywords[0].value
+
+
 def set_device_calls(view: ModuleView, root: ast.AST) -> Iterator[ast.Call]:
     """Calls below `root` that set the current device, of which the argument is known."""
     for node in ast.walk(root):
-        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1 and not _spreads(node):
             resolution = view.resolve(node.func)
             if resolution is not None and resolution.certain and resolution.name in SETTERS:
                 yield node
+
+
+def _spreads(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def _setting(view: ModuleView, statement: ast.stmt) -> ast.Call | None:
@@ -176,14 +206,82 @@ def _leaves(statement: ast.stmt, around: ast.AST | None = None) -> bool:
     return any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(statement))
 
 
+# `select_gpu(...)`, `setup_device(...)`: functions of other files that may well set a device.
+_SETS_BY_NAME = re.compile(r"(?:set|select|init|choose|pick|assign|bind|use|config)\w*(?:device|gpu|cuda)", re.IGNORECASE)
+
+
 def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Iterator[ast.Call]:
     """Calls in the same function that set another device, unless they exclude the initialisation."""
-    text = ast.dump(chosen.args[0])
+    text = ast.dump(argument_of(chosen))
+    for ancestor in view.ancestors(init):
+        if isinstance(ancestor, (ast.With, ast.AsyncWith)):
+            yield from (c for item in ancestor.items if (c := _device_context(view, item, text)) is not None)
+        elif isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            break
+    arguments = [node for part in (*init.args, *init.keywords) for node in ast.walk(part)]
+    for node in [*nodes_between(view.function_of(init) or view.tree, chosen, init), *arguments]:
+        if isinstance(node, ast.Call) and _sets_inside(view, node, text):
+            yield node
     for other in set_device_calls(view, view.function_of(init) or view.tree):
         if other is chosen or view.function_of(other) is not view.function_of(init):
             continue
-        if ast.dump(other.args[0]) != text and not _exclusive(view, init, other):
+        if ast.dump(argument_of(other)) != text and not _exclusive(view, init, other):
             yield other
+
+
+def _device_context(view: ModuleView, item: ast.withitem, text: str) -> ast.Call | None:
+    """A `torch.cuda.device(...)` of a `with` statement that is another device than the one whose dump is `text`."""
+    call = item.context_expr
+    if not isinstance(call, ast.Call):
+        return None
+    resolution = view.resolve(call.func)
+    if resolution is None or resolution.name not in {"torch.cuda.device", "torch.accelerator.device_index"}:
+        return None
+    return None if len(call.args) == 1 and ast.dump(call.args[0]) == text else call
+
+
+def _sets_inside(view: ModuleView, call: ast.Call, text: str) -> bool:
+    """Whether a call may set another device: a function of this file that does, or one with a name that says so."""
+    resolution = view.resolve(call.func)
+    if resolution is not None and resolution.name.partition(".")[0] in {"torch", "os", "logging", "warnings"}:
+        return False
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    functions = [
+        node
+        for node in ast.walk(view.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
+    ]
+    if not functions:
+        return _SETS_BY_NAME.search(name) is not None
+    return any(ast.dump(argument_of(c)) != text for f in functions for c in set_device_calls(view, f))
+
+
+def _handler_that_tells(view: ModuleView, call: ast.Call) -> ast.ExceptHandler | None:
+    """A handler around a call, or around calls of its function in this file, that tells a RuntimeError from a ValueError."""
+    function = view.function_of(call)
+    places: list[ast.AST] = [call]
+    if function is not None:
+        places += [
+            node
+            for node in ast.walk(view.tree)
+            if isinstance(node, ast.Call)
+            and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == function.name
+        ]
+    for place in places:
+        child: ast.AST = place
+        for ancestor in view.ancestors(place):
+            if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
+                handler = ancestor.handlers[0] if ancestor.handlers else None
+                if handler is not None and not _catches_both(handler):
+                    return handler
+            child = ancestor
+    return None
+
+
+def _catches_both(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {node.id for node in types if isinstance(node, ast.Name)}
+    return None in types or bool({"Exception", "BaseException"} & names) or {"RuntimeError", "ValueError"} <= names
 
 
 def _exclusive(view: ModuleView, one: ast.AST, other: ast.AST) -> bool:
@@ -363,6 +461,11 @@ class _Moving:
         read = any(
             isinstance(node, ast.Name) and node.id == binding.name
             for node in [*ast.walk(self.front), *nodes_between(self.view.tree, self.front, statement)]
+        )
+        bound = binding.scope.bindings[binding.name]
+        read = read or (
+            len(bound) > 1
+            and any(chain.scope is not binding.scope for chain in self.view.scopes.chains.get(binding.name, ()))
         )
         if read or not is_repeatable(self.view, statement.value):
             self.obstacle = f"`{binding.name}` cannot move in front of it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from torchlift.view import ModuleView
 
@@ -12,6 +12,9 @@ _KNOWN = frozenset(
      "torch.accelerator.is_available", "torch.accelerator.device_count", "torch.distributed.get_node_local_rank",
      "torch.distributed.is_available", "torch.distributed.is_nccl_available"}
 )  # fmt: skip
+_STORES = frozenset(
+    f"torch.distributed.{name}" for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore")
+)
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "log", "format"})
 _NO_EFFECT = frozenset({"print", "str", "int", "len", "repr", "bool", "range", "float", "isinstance", "hasattr"})
 
@@ -72,10 +75,14 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
     change (attributes, the environment, globals) must not see a call in between that might do so.
     """
     function = view.function_of(end)
+    parts = [child for part in _with_returned(view, node) for child in ast.walk(part)]
     loops = [a for a in view.ancestors(end) if isinstance(a, (ast.For, ast.AsyncFor, ast.While))]
-    names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
-    attributes = {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)}
+    names = {child.id for child in parts if isinstance(child, ast.Name)}
+    attributes = {child.attr for child in parts if isinstance(child, ast.Attribute)}
     between = list(nodes_between(function or view.tree, start, end))
+    if isinstance(end, ast.Call):
+        # What a fix adds to a call is evaluated behind the arguments it has.
+        between += [child for part in (*end.args, *end.keywords) for child in ast.walk(part)]
     for child in [*between, *(inner for loop in loops for inner in ast.walk(loop))]:
         if isinstance(child, ast.Name) and child.id in names and not isinstance(child.ctx, ast.Load):
             return False
@@ -83,8 +90,17 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
             return False
     if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and _is_local(view, node, function)):
         return True
-    variables: set[object] = {child.value for child in ast.walk(node) if isinstance(child, ast.Constant)}
+    variables: set[object] = {child.value for child in parts if isinstance(child, ast.Constant)}
     return not any(_may_change_state(view, child, variables) for child in between)
+
+
+def _with_returned(view: ModuleView, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
+    """An expression and, of the small functions it calls, the expressions they return."""
+    yield node
+    for child in ast.walk(node) if depth < 4 else ():
+        returned = returned_value(view, child) if isinstance(child, ast.Call) else None
+        if returned is not None:
+            yield from _with_returned(view, returned, depth + 1)
 
 
 def nodes_between(root: ast.AST, start: ast.stmt | ast.expr, end: ast.stmt | ast.expr) -> Iterable[ast.AST]:
@@ -99,13 +115,17 @@ def nodes_between(root: ast.AST, start: ast.stmt | ast.expr, end: ast.stmt | ast
 
 def _is_local(view: ModuleView, node: ast.Name, function: ast.AST | None) -> bool:
     owner = view.scope_at(node).lookup(node.id)
-    return function is not None and owner is not None and owner.kind == "function"
+    if function is None or owner is None or owner.kind != "function":
+        return False
+    return not any(isinstance(child, ast.Nonlocal) and node.id in child.names for child in ast.walk(view.tree))
 
 
 def _may_change_state(view: ModuleView, node: ast.AST, variables: set[object]) -> bool:
     """Whether `node` may change what an expression that names the environment `variables` evaluates to."""
     if isinstance(node, ast.Call):
         return not is_harmless_call(view, node)
+    if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)):
+        return True  # other code runs meanwhile
     return stores_item(view, node, variables)
 
 
@@ -130,7 +150,11 @@ def is_harmless_call(view: ModuleView, call: ast.Call) -> bool:
     if resolution is not None:
         if resolution.name.startswith("torch.distributed.") and resolution.name.rpartition(".")[2][:1].islower():
             return True
-        if resolution.name in _KNOWN or resolution.name.startswith(("logging.", "warnings.", "os.environ.get")):
+        if resolution.name in _KNOWN or resolution.name.startswith(
+            ("logging.", "warnings.", "os.environ.get", "datetime.")
+        ):
+            return True
+        if resolution.name in _STORES:
             return True
     if isinstance(function, ast.Attribute) and function.attr == "format" and isinstance(function.value, ast.Constant):
         return True

@@ -10,6 +10,8 @@ from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression,
 from torchlift.project import Project
 from torchlift.rules.distributed.group_calls import new_group_arguments
 from torchlift.rules.distributed.proven_rank import differs_by_rank, own_rank
+from torchlift.rules.distributed.rank_condition import test_on_own_rank
+from torchlift.rules.distributed.repeatable import returned_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -174,7 +176,8 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Pr
     proved = (
         not before
         and all(_same_everywhere(view, value, call) for value in arguments.values())
-        and not _changes(around.test)
+        and _only_asks(view, around.test)
+        and not _some_ranks_stop(view, around)
         and _reached_by_all(view, around, project)
     )
     name = view.fresh_name("group_of_all_ranks", call)
@@ -191,10 +194,10 @@ def _pure(view: ModuleView, node: ast.expr) -> bool:
         if isinstance(child, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Subscript)):
             return False
         if isinstance(child, ast.Call):
-            known = isinstance(child.func, ast.Name) and child.func.id in _LOOKING - {"print"}
             resolution = view.resolve(child.func)
-            known = known or (resolution is not None and resolution.name in _PURE_CALLS)
-            if not known:
+            if not _is_builtin(view, child, _LOOKING - {"print"}) and (
+                resolution is None or resolution.name not in _PURE_CALLS
+            ):
                 return False
     return True
 
@@ -212,9 +215,9 @@ def _same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
         case ast.BinOp():
             return _same_everywhere(view, node.left, call) and _same_everywhere(view, node.right, call)
         case ast.Call(keywords=[]):
-            known = isinstance(node.func, ast.Name) and node.func.id in _LOOKING - {"print"}
             resolution = view.resolve(node.func)
-            known = known or (resolution is not None and resolution.name == "torch.distributed.get_world_size")
+            known = resolution is not None and resolution.name == "torch.distributed.get_world_size"
+            known = known or _is_builtin(view, node, _LOOKING - {"print"})
             return known and all(_same_everywhere(view, argument, call) for argument in node.args)
         case ast.Name():
             binding = view.definition(node)
@@ -230,6 +233,12 @@ def _same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
             return False
 
 
+_ASKING = frozenset(
+    {"torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.get_node_local_rank",
+     "torch.distributed.is_initialized", "os.environ.get", "os.getenv"}
+)  # fmt: skip
+_ENDING = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"})
+_DEFAULT_GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"})
 _LOOKING = frozenset({"len", "sorted", "list", "range", "print", "tuple"})
 
 
@@ -243,14 +252,44 @@ def _never_changed(view: ModuleView, name: ast.Name, call: ast.Call) -> bool:
             continue
         if isinstance(parent, ast.keyword) and view.parent(parent) is call:
             continue
-        looking = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in _LOOKING
-        if not looking:
+        if not isinstance(parent, ast.Call) or not _is_builtin(view, parent, _LOOKING):
             return False
     return True
 
 
-def _changes(test: ast.expr) -> bool:
-    return any(isinstance(node, (ast.NamedExpr, ast.Await)) for node in ast.walk(test))
+def _is_builtin(view: ModuleView, call: ast.Call, names: frozenset[str]) -> bool:
+    """Whether a call is one of Python's own functions `names`."""
+    function = call.func
+    return isinstance(function, ast.Name) and function.id in names and view.scope_at(call).lookup(function.id) is None
+
+
+def _only_asks(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a test does nothing but compare, so that the group may as well be created in front of it."""
+    for node in ast.walk(test):
+        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Call):
+            resolution = view.resolve(node.func)
+            asks = resolution is not None and resolution.name in _ASKING
+            returned = returned_value(view, node)
+            asks = asks or (returned is not None and _only_asks(view, returned))
+            if not asks and not _is_builtin(view, node, _LOOKING | {"int", "str", "bool"}):
+                return False
+    return True
+
+
+def _some_ranks_stop(view: ModuleView, statement: ast.stmt) -> bool:
+    """Whether the file may end a process before `statement`, or has ranks that are in no default group at all."""
+    for node in ast.walk(view.tree):
+        if isinstance(node, ast.Call):
+            resolution = view.resolve(node.func)
+            name = resolution.name if resolution is not None else view.text(node.func)
+            before = view.function_of(node) is not None or node.lineno < statement.lineno
+            if name in _ENDING and before:
+                return True
+            if name in _DEFAULT_GROUP and test_on_own_rank(view, node) is not None:
+                return name.endswith("init_process_group") or not node.args
+    return False
 
 
 def _reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, depth: int = 0) -> bool:
@@ -272,10 +311,17 @@ def _reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, dep
         elif isinstance(ancestor, ast.If):
             if not _is_main_test(ancestor.test):
                 return False
-        elif not isinstance(ancestor, ast.With):
+        elif not isinstance(ancestor, ast.With) or not all(_is_of_torch(view, item) for item in ancestor.items):
             return False
         child = ancestor
     return False
+
+
+def _is_of_torch(view: ModuleView, item: ast.withitem) -> bool:
+    """Whether a context is torch's own: others may swallow the error that ends their block."""
+    node = item.context_expr
+    resolution = view.resolve(node.func if isinstance(node, ast.Call) else node)
+    return resolution is not None and resolution.certain and resolution.name.startswith("torch.")
 
 
 def _may_leave(statement: ast.stmt) -> bool:
