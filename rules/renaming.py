@@ -11,6 +11,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.rule import Context, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.guards import is_last_resort_for
 
 # Ways to read a name that no analysis of names sees.
 _BY_NAME = ("globals(", "locals(", "vars(", "__dict__", "eval(", "exec(")
@@ -95,6 +96,9 @@ class Renaming:
             return
         if use.wrapper is not None and row.members and use.name.rpartition(".")[2] not in row.members:
             return  # a module of the wrapper that happens to have the name
+        known = {row.new, row.newer[0] if row.newer is not None else row.new}
+        if is_last_resort_for(view, use.node, frozenset(known)):
+            return
         new, since = row.best(settings)
         new += use.name.removeprefix(row.old) if row.module else ""
         gone = row.removed is not None and row.removed <= settings.target
@@ -217,6 +221,11 @@ def _import_rewrites(
     if not row.module:
         # `from old import X` keeps the part of the name behind the moved one.
         new += use.name.removeprefix(row.old)
+    if use.wrapper is not None:
+        # What a mirror of torch has under the new name is the mirror's own.
+        if not new.startswith(f"{use.wrapper.mirrors}."):
+            return ()
+        new = use.wrapper.module + new.removeprefix(use.wrapper.mirrors)
     module, _, last = new.rpartition(".")
     reads = view.reads_of(binding)
     text: str | None = None
@@ -247,6 +256,8 @@ def _may_rename(view: ModuleView, binding: Binding, new: str, project: Project) 
     if _may_be_read_elsewhere(view, binding, project):
         return False
     if any(new in scope.bindings for scope in view.scopes.scope_of.values()):
+        return False
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) and binding.name in node.names for node in ast.walk(view.tree)):
         return False
     if new in view.scopes.chains or len(binding.scope.bindings[binding.name]) != 1:
         return False

@@ -201,7 +201,8 @@ def test_a_device_set_in_the_other_branch_is_no_doubt(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "held_back"),
     [
-        ("def f(t):\n    dist.send(t, 1)\n", True),
+        ("def f(t, to):\n    dist.isend(t, to)\n", True),
+        ("def f(t):\n    dist.send(t, 1)\n", False),
         ("def f(r):\n    return dist.new_group(r, use_local_synchronization=True)\n", True),
         ("def f(r):\n    return dist.new_group(r, use_local_synchronization=False)\n", False),
         ("def f(rank, r):\n    if rank in r:\n        return dist.new_group(r)\n", True),

@@ -482,7 +482,7 @@ REFUSED = {
         "may need what was received",
     ),
     "a peer that is received first": (
-        body(SEND, "dist.recv(got, left)", "dist.recv(x[1:], got)", "a.wait()"),
+        body(SEND, "dist.recv(got, left)", "dist.recv(y[1:], got)", "a.wait()"),
         "may need what",
     ),
     "a blocking send": (body("dist.send(x, right)", RECV, "b.wait()"), "blocking `send`"),

@@ -234,3 +234,21 @@ def test_a_wrong_wrapper_is_an_error_that_says_what_is_wrong(tmp_path: Path, tex
 def test_a_wrong_wrapper_on_the_command_line_is_answered_with_a_sentence(put: Put, value: str, part: str) -> None:
     done = run(put(""), "--wrapper", value)
     assert done.exit_code == 2 and part in " ".join(done.output.replace("\u2502", " ").split())
+
+
+RENAMED = "from {where} import _get_global_rank\n\nrank = _get_global_rank(None, rank=1)\n"
+OF_DISTRIBUTED = '[tool.torchlift.wrappers]\n"mylib.d" = {mirrors = "torch.distributed", rewrite = true}\n'
+
+
+def test_a_rewritten_import_stays_with_the_wrapper_it_was_from(put: Put) -> None:
+    """A wrapper has a reason: importing the new name from torch would go around it."""
+    folder = put(OF_DISTRIBUTED, user=RENAMED.format(where="mylib.d"))
+    assert run(folder).exit_code == 0
+    text = (folder / "user.py").read_text()
+    assert text == "from mylib.d import get_global_rank\n\nrank = get_global_rank(None, group_rank=1)\n"
+
+
+def test_a_wrapper_that_is_a_module_of_the_project_keeps_its_own_functions(put: Put) -> None:
+    own = "def _get_global_rank(group, rank):\n    return rank\n\n\nfirst = _get_global_rank(None, rank=0)\n"
+    folder = put(OF_DISTRIBUTED, mylib__d=own, user="import mylib.d as dist\n\nprint(dist.first)\n")
+    assert findings(folder) == []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torchlift.rules.distributed.p2p_calls import group_key
 from torchlift.rules.distributed.p2p_requests import Operation, Refused
 from torchlift.rules.distributed.quiet_code import effects
+from torchlift.rules.distributed.shared_memory import part_of
 from torchlift.view import ModuleView
 
 
@@ -36,26 +37,22 @@ class Surroundings:
             )
         if len({group_key(view, one.arguments.get("group")) for one in operations}) != 1:
             raise Refused("Not rewritten: the operations are written with different groups.")
-        tensors: dict[bool, set[str]] = {True: set(), False: set()}
-        for one in operations:
-            tensors[one.sends].add(ast.dump(one.arguments["tensor"]))
-        if tensors[True] & tensors[False]:
-            raise Refused("Not rewritten: a tensor is sent and received into at the same time.")
-        if len({self._on_cpu(one.arguments["tensor"]) for one in operations}) != 1:
+        tensors = [(one, part_of(view, one.arguments["tensor"])) for one in operations]
+        for sent, part in tensors:
+            for received, other in tensors:
+                if not sent.sends or received.sends:
+                    continue
+                one_of, one_into = sent.arguments["tensor"], received.arguments["tensor"]
+                shared = part.whole == other.whole and not part.is_beside(other)
+                whole = shared and not (part.indexes and other.indexes)
+                if whole or ast.dump(one_of) == ast.dump(one_into):
+                    raise Refused("Not rewritten: a tensor is sent and received into at the same time.")
+                if shared:
+                    self.assumptions.append(f"`{view.text(one_of)}` and `{view.text(one_into)}` must not overlap")
+        if len({says_cpu(view, one.arguments["tensor"]) for one in operations}) != 1:
             raise Refused(
                 "Not rewritten: some tensors are on the CPU and others may not be; a batch is posted for one device."
             )
-
-    def _on_cpu(self, tensor: ast.expr) -> bool:
-        """Whether an expression, or what its name is bound to, says that the tensor is on the CPU."""
-        binding = self.view.definition(tensor)
-        value = binding.value if binding is not None and binding.kind == "assign" else None
-        for node in ast.walk(value if value is not None else tensor):
-            if isinstance(node, ast.Attribute) and node.attr == "cpu":
-                return True
-            if isinstance(node, ast.Constant) and node.value == "cpu":
-                return True
-        return False
 
     def check_branches(self, block: list[ast.stmt]) -> None:
         """The branch that holds the exchange has to be one that no rank takes alone."""
@@ -194,6 +191,27 @@ class Surroundings:
             # Otherwise a rank outside the group would have failed at the wait: its request is None.
             self.assumptions.append(f"this rank has to be a member of `{self.view.text(group)}`")
         return found.quiet
+
+
+def says_cpu(view: ModuleView, tensor: ast.expr, depth: int = 2) -> bool:
+    """Whether an expression, or what its name is bound to, says that the tensor is on the CPU."""
+    binding = view.definition(tensor)
+    value = binding.value if binding is not None and binding.kind == "assign" else None
+    for node in ast.walk(value if value is not None else tensor):
+        if isinstance(node, ast.Attribute) and node.attr == "cpu":
+            return True
+        if isinstance(node, ast.Constant) and node.value == "cpu":
+            return True
+    model = _model(view, value) if depth else None
+    return model is not None and says_cpu(view, model, depth - 1)
+
+
+def _model(view: ModuleView, value: ast.expr | None) -> ast.expr | None:
+    """The `x` of a `torch.empty_like(x)`, which is where `x` is."""
+    if not isinstance(value, ast.Call) or not value.args or any(k.arg in {"device", None} for k in value.keywords):
+        return None
+    resolution = view.resolve(value.func)
+    return value.args[0] if resolution is not None and resolution.name.endswith("_like") else None
 
 
 def _is_membership(test: ast.expr) -> bool:

@@ -30,6 +30,7 @@ from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_guarded
 
 COLLECTORS = (COLLECTOR, LOCAL_RANKS, LOCAL_RANK_SET, VISIBLE_DEVICES)
 """What a rule that calls `unbound_init` lists among its collectors."""
@@ -84,7 +85,7 @@ def _read(use: Use, context: Context) -> UnboundInit | None:
     if use.call is None or use.kind != "call" or use.wrapper is not None:
         return None  # a library that wraps the function chooses the device itself
     init = read_init_call(view, use.call)
-    if init is None or init.backend == "other":
+    if init is None or init.backend == "other" or _knows_older_torch(view, use.call):
         return None
     found = process_device(view, init)
     if init.single and found is None:
@@ -95,6 +96,27 @@ def _read(use: Use, context: Context) -> UnboundInit | None:
     if init.single and guess.same == "maybe":
         guess = Guess("unknown")
     return UnboundInit(init, found, guess)
+
+
+def _knows_older_torch(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a call is the one for a torch without `device_id`: beside a test for it, or behind a `TypeError`."""
+    child: ast.AST = call
+    for ancestor in view.ancestors(call):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            if "device_id" in ast.unparse(ancestor.test):
+                return True
+        elif isinstance(ancestor, ast.ExceptHandler):
+            around = view.parent(ancestor)
+            tried = around.body if isinstance(around, ast.Try) else []
+            if any(isinstance(n, ast.keyword) and n.arg == "device_id" for item in tried for n in ast.walk(item)):
+                return True
+        child = ancestor
+    return is_guarded(view, call)
+
+
+def _is_replaced(view: ModuleView, target: str) -> bool:
+    """Whether the file puts a function of its own in the place of `target`."""
+    return any(use.kind == "store" for use in view.uses(frozenset({target})))
 
 
 def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: Finding) -> Iterator[Finding]:
@@ -109,6 +131,8 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
         yield _without_setting(unbound, use, context, finding)
         return
     assumptions = list(found.assumptions)
+    if _is_replaced(view, use.target):
+        assumptions.append(f"what this file puts in the place of `{use.target}` has to take `device_id`")
     if unbound.guess.constant:
         assumptions.append(
             f"this has to be the only GPU that each process works on, with one process per host, or with others hidden from it; "
@@ -119,7 +143,9 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
         assumptions.append(f"`{other[0]}` must not put another backend in the place of NCCL")
     written = _device_text(view, context, use, found.device, assumptions)
     if written is None:
-        advice = f"Not rewritten: `torch.device` cannot be written here. Pass `{view.text(found.device)}` as `device_id`."
+        advice = (
+            f"Not rewritten: `torch.device` cannot be written here. Pass `{view.text(found.device)}` as `device_id`."
+        )
         yield replace(finding, help=f"{advice} {ESCAPE}")
         return
     text, imports = written

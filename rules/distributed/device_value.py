@@ -108,10 +108,11 @@ def _is_bound_in(around: ast.If, node: ast.expr, at: ast.AST) -> bool:
     attributes = {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)}
     end = getattr(at, "lineno", 0), getattr(at, "col_offset", 0)
     for child in ast.walk(around):
-        stores = isinstance(child, (ast.Name, ast.Attribute)) and not isinstance(child.ctx, ast.Load)
-        if isinstance(child, (ast.Name, ast.Attribute)) and stores and (child.lineno, child.col_offset) < end:
-            if (child.id in names) if isinstance(child, ast.Name) else (child.attr in attributes):
-                return True
+        if not isinstance(child, (ast.Name, ast.Attribute)) or isinstance(child.ctx, ast.Load):
+            continue
+        same = child.id in names if isinstance(child, ast.Name) else child.attr in attributes
+        if same and (child.lineno, child.col_offset) < end:
+            return True
     return False
 
 
@@ -210,6 +211,8 @@ class _Kinds:
     def _call(self, node: ast.Call, depth: int) -> DeviceKind:
         match node:
             case ast.Call(func=ast.Name(id="int"), args=[inner], keywords=[]):
+                if self.view.scope_at(node).lookup("int") is not None:
+                    return "unknown"
                 if not self._may_be_negative(inner, depth) or excludes_negative(self.view, node, self.at):
                     return "integer"
                 return "unknown"
@@ -221,6 +224,9 @@ class _Kinds:
             return "unknown"
         if resolution.name == "torch.device":
             return "device"
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if any(self._says_negative(value, depth) for value in given):
+            return "unknown"
         return "integer" if resolution.name in _INTEGERS else "unknown"
 
     def _may_be_negative(self, node: ast.expr, depth: int) -> bool:
@@ -310,7 +316,9 @@ class _Kinds:
             defaults = [k.value for o in options_called(self.view, node.attr) for k in o.keywords if k.arg == "default"]
             return any(self._says_negative(value, depth + 1) for value in (*stored, *defaults))
         if isinstance(node, ast.Call):
-            return any(self._says_negative(value, depth + 1) for value in (*node.args, *(k.value for k in node.keywords)))
+            return any(
+                self._says_negative(value, depth + 1) for value in (*node.args, *(k.value for k in node.keywords))
+            )
         return False
 
     def _attribute(self, node: ast.Attribute, depth: int) -> DeviceKind:

@@ -57,6 +57,7 @@ def _sharded_data_parallel() -> Iterator[MovedName]:
             TorchVersion(2, 6),
             'torch/distributed/_composable/fsdp/__init__.py:1-3, "For backward compatibility"',
             triggers=("_composable.fsdp", "_composable import"),
+            note="The old module is kept for backward compatibility only.",
         )
 
 

@@ -108,6 +108,8 @@ def _keywords_of(view: ModuleView, node: ast.expr) -> dict[str, ast.expr] | None
         }
         if stored & {"device_id", "backend"}:
             return None
+        if isinstance(binding.statement, ast.Assign) and len(binding.statement.targets) > 1:
+            return None  # another name for the same dict
         node = binding.value
     if isinstance(node, ast.Dict):
         if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):

@@ -60,6 +60,10 @@ class Code:
         self._direct: set[Body] = set()
         self._reached: dict[Body, set[Body]] = {}
         self._filled: dict[str, set[Body]] | None = None
+        self._stores: dict[str, list[ast.Attribute]] | None = None
+        self._classes: list[ast.ClassDef] | None = None
+        self._below: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        self._attribute_stores: list[ast.Attribute] | None = None
         for use in view.uses(COMMUNICATION, project.translate):
             if use.kind in {"import", "string", "annotation", "isinstance"} or not isinstance(use.node, ast.expr):
                 continue
@@ -68,10 +72,8 @@ class Code:
             self.communication.add(use.node)
             body = self._body_of(use.node)
             self._direct.add(body)
-            if use.target in POINT_TO_POINT:
-                calls = self._point_to_point.setdefault(body, [])
-                if use.call is not None:
-                    calls.append(use.call)
+            if use.target in POINT_TO_POINT and use.call is not None:
+                self._point_to_point.setdefault(body, []).append(use.call)
         self.rank_texts: set[str] = set()
         self.world_texts: set[str] = set()
         if self._point_to_point:
@@ -84,6 +86,11 @@ class Code:
             for call in (n for n in ast.walk(view.tree) if isinstance(n, ast.Call)):
                 self._callees[self._body_of(call)].update(self._called(call))
             self.started = self._all_started()
+            for function, start in self.started.items():
+                for _, value in start.passed:
+                    binding = view.definition(value)
+                    if binding is not None and isinstance(binding.node, FunctionNode):
+                        self._callees[function].add(binding.node)
 
     def _body_of(self, node: ast.AST) -> Body:
         return self.view.function_of(node) or self.view.tree
@@ -123,8 +130,7 @@ class Code:
         """The class around a `self.method`."""
         if not isinstance(function.value, ast.Name) or function.value.id not in {"self", "cls"}:
             return None
-        around = self.view.ancestors(function)
-        return next((ancestor for ancestor in around if isinstance(ancestor, ast.ClassDef)), None)
+        return self.class_around(function)
 
     def bases(self, node: ast.ClassDef) -> list[ast.ClassDef]:
         """The class and its bases in the file, nearest first."""
@@ -140,6 +146,24 @@ class Code:
                 if binding is not None and isinstance(binding.node, ast.ClassDef):
                     pending.append(binding.node)
         return found
+
+    def below(self, node: ast.ClassDef) -> list[ast.ClassDef]:
+        """Classes of the file that have this one among their bases, in source order."""
+        if self._classes is None:
+            self._classes = [item for item in ast.walk(self.view.tree) if isinstance(item, ast.ClassDef)]
+        if node not in self._below:
+            self._below[node] = [one for one in self._classes if one is not node and node in self.bases(one)]
+        return self._below[node]
+
+    def attribute_stores(self) -> list[ast.Attribute]:
+        """Everything like `x.name = ...` in the file."""
+        if self._attribute_stores is None:
+            self._attribute_stores = [
+                node
+                for node in ast.walk(self.view.tree)
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            ]
+        return self._attribute_stores
 
     def _methods_of(self, node: ast.ClassDef, name: str) -> Iterator[FunctionNode]:
         family = self.bases(node)
@@ -189,6 +213,19 @@ class Code:
     def methods_called(self, name: str) -> list[FunctionNode]:
         """All methods of classes of the file that have this name."""
         return self._methods.get(name, [])
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class in whose body a node stands."""
+        return next((ancestor for ancestor in self.view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+
+    def attribute_stores(self) -> dict[str, list[ast.Attribute]]:
+        """Every place where an attribute is set or deleted, by its name."""
+        if self._stores is None:
+            self._stores = {}
+            for node in ast.walk(self.view.tree):
+                if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                    self._stores.setdefault(node.attr, []).append(node)
+        return self._stores
 
     def filled_attributes(self) -> dict[str, set[Body]]:
         """By attribute: functions that change the list or dict in it, on whatever object."""

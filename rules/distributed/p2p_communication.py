@@ -142,6 +142,7 @@ class Communication:
         self._coalescing: list[tuple[Coalescing, list[Operation]]] = []
         self._made: dict[str, int] = {}
         self._guessed: str | None = None
+        self._unsure: dict[str, str] = {}
 
     # Groups
 
@@ -156,6 +157,8 @@ class Communication:
         if value is None or (isinstance(value, External) and value.name in _WORLDS):
             return self.world
         if isinstance(value, Group):
+            if value.key in self._unsure:
+                self.assumed[value.key] = f"the group in line {line} is on NCCL ({self._unsure[value.key]})"
             return value
         if isinstance(value, External) and value.name in _NO_MEMBER:
             return Group("none", ())
@@ -169,7 +172,7 @@ class Communication:
             raise Open(f"line {line} uses a second group whose members are not known: {value.why}")
         self._guessed = value.key
         self.groups.setdefault(value.key, Group(value.key, self.world.members, value.key))
-        self.assumed[value.key] = f"the group in line {line} holds all ranks ({value.why})"
+        self.assumed[value.key] = f"the group in line {line} is on NCCL and holds all ranks ({value.why})"
         return self.groups[value.key]
 
     def new_group(self, ranks: Value, site: str, backend: Value = None) -> Group:
@@ -190,6 +193,8 @@ class Communication:
         self._made[name] = self._made.get(name, 0) + 1
         key = f"{name}#{self._made[name]}"
         self.groups[key] = Group(key, members, f"new_group({list(members)})", elsewhere=_is_other(backend))
+        if isinstance(backend, Unknown):
+            self._unsure[key] = backend.why
         return self.groups[key]
 
     def query(self, name: str, given: Mapping[str, Value], line: int) -> Value:

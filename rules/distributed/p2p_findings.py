@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from torchlift.finding import Finding, Fix, Severity
 from torchlift.project import Project
 from torchlift.rules.distributed.backends import may_use_nccl
+from torchlift.rules.distributed.batch_surroundings import says_cpu
 from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.p2p_batching import plan_batch
-from torchlift.rules.distributed.p2p_calls import function_of_call
+from torchlift.rules.distributed.p2p_calls import (
+    RECV_PARAMETERS,
+    SEND_PARAMETERS,
+    function_of_call,
+    named_arguments,
+)
 from torchlift.rules.distributed.p2p_explanation import rank_by_rank
 from torchlift.rules.distributed.p2p_program import Post
 from torchlift.rules.distributed.p2p_reading import Reading, exchanges
@@ -86,17 +92,39 @@ def judged_at(use: Use, context: Context) -> Judged | None:
     return found
 
 
+_OTHER_CHIPS = frozenset({"torch_npu", "habana_frameworks", "torch_xla", "torch_mlu", "torch_musa"})
+"""Modules that bring a backend of another chip; what a file that imports one posts is not NCCL's."""
+
+
+def _is_for_other_chips(view: ModuleView) -> bool:
+    imported = (binding.imported for bound in view.scopes.module.bindings.values() for binding in bound)
+    return any(name is not None and name.partition(".")[0] in _OTHER_CHIPS for name in imported)
+
+
 def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
     found: dict[ast.Call, Judged] = {}
-    if may_use_nccl(context.project):
+    if may_use_nccl(context.project) and not _is_for_other_chips(context.view):
         for reading in exchanges(context.view, context.project):
             first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
             if first is None or (reading.unknown and not _order_may_matter(context.view, reading)):
                 continue
+            if _all_on_cpu(context.view, reading):
+                continue  # gloo's, or an error of another kind
             judged = Judged(reading, judge(reading.exchanges))
             if first not in found or judged.urgency < found[first].urgency:
                 found[first] = judged
     return found
+
+
+def _all_on_cpu(view: ModuleView, reading: Reading) -> bool:
+    """Whether all that is sent and received surely are tensors on the CPU."""
+    found: list[bool] = []
+    for call in reading.calls:
+        name = function_of_call(view, call)
+        arguments = named_arguments(call, RECV_PARAMETERS if name in {"recv", "irecv"} else SEND_PARAMETERS)
+        tensor = arguments.get("tensor") if name is not None and arguments is not None else None
+        found.append(tensor is not None and says_cpu(view, tensor))
+    return all(found)
 
 
 def lines_that_may_hang(view: ModuleView, project: Project) -> list[int]:

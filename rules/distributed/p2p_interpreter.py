@@ -112,6 +112,7 @@ _UNIFORM = (
 _ENDING = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 _SYNCHRONIZING = frozenset({"torch.cuda.synchronize", "torch.accelerator.synchronize"})
 _HARMLESS = ("logging.", "warnings.", "builtins.print", "builtins.repr", "builtins.id", "builtins.type", "time.")
+_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print"})
 _THREADS = ("threading.", "concurrent.", "asyncio.")
 _PROCESSES = ("torch.multiprocessing.", "multiprocessing.")
 _KNOWN_DECORATORS = ("torch.", "functools.", "typing.", "abc.", "contextlib.suppress", "typing_extensions.", "pytest.")
@@ -315,7 +316,10 @@ class RankRun:
             fresh = (
                 finished and name in instance.attributes and stores.only_state and (value is None or value in ([], {}))
             )
-            if (stores.outside and not fresh) or (not finished and stores.inside > 1):
+            # What is None or empty and never set again in the file is set by another one.
+            unfinished = not finished and (stores.inside > 1 or isinstance(value, (list, dict, set)))
+            elsewhere = value is None and not stores.outside and stores.inside == 1 and name in instance.attributes
+            if (stores.outside and not fresh) or unfinished or elsewhere:
                 instance.attributes[name] = Unknown(
                     Level.GIVEN, f"self.{name}", f"`self.{name}` is set in several places", handles=holds_handle(value)
                 )
@@ -324,22 +328,23 @@ class RankRun:
         return instance
 
     def _stores(self, owner: Class) -> dict[str, _Stores]:
-        """Where the attributes of `self` are set, by attribute."""
+        """Where the attributes of an object of a class are set, by attribute."""
         found: dict[str, _Stores] = {}
-        view = self.code.view
-        for base in self.code.bases(owner.node):
-            for node in ast.walk(base):
-                if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
-                    continue
-                if not isinstance(node.value, ast.Name) or node.value.id != "self":
-                    continue
-                stores = found.setdefault(node.attr, _Stores())
-                function = view.function_of(node)
-                if function is not None and function.name == "__init__":
+        code = self.code
+        family = code.bases(owner.node)
+        for name, nodes in code.attribute_stores().items():
+            for node in nodes:
+                function = code.view.function_of(node)
+                around = code.class_around(node)
+                own = isinstance(node.value, ast.Name) and node.value.id == "self" and around is not None
+                if own and around is not None and around not in family and owner.node not in code.bases(around):
+                    continue  # an unrelated class that has an attribute of the same name
+                stores = found.setdefault(name, _Stores())
+                if own and around in family and function is not None and function.name == "__init__":
                     stores.inside += 1
                 else:
                     stores.outside += 1
-                    stores.only_state = stores.only_state and self._is_state(view.statement(node), node)
+                    stores.only_state = stores.only_state and self._is_state(code.view.statement(node), node)
         return found
 
     def _is_state(self, statement: ast.stmt, target: ast.Attribute) -> bool:
@@ -1087,7 +1092,7 @@ class RankRun:
             level,
             key,
             why,
-            handles=any(holds_handle(value) for value in values),
+            handles=_passes_on(node) and any(holds_handle(value) for value in values),
             choice=first.choice if first is not None else None,
             source=first if len(values) == 1 or isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) else None,
         )
@@ -1202,13 +1207,7 @@ class RankRun:
     def _is_bound_below(self, owner: Class, name: str) -> bool:
         """Whether a subclass in the file binds a class attribute or method of that name anew."""
         scopes = self.code.view.scopes.scope_of
-        return any(
-            isinstance(node, ast.ClassDef)
-            and node is not owner.node
-            and name in scopes[node].bindings
-            and owner.node in self.code.bases(node)
-            for node in ast.walk(self.code.view.tree)
-        )
+        return any(name in scopes[node].bindings for node in self.code.below(owner.node))
 
     def _overridden(self, owner: Class, name: str, node: ast.Attribute) -> Unknown:
         """What stands for a method of `self` that may be that of a subclass."""
@@ -1237,10 +1236,7 @@ class RankRun:
         code = self.code
         if view is not code.view:
             return _MISSING
-        if any(
-            isinstance(n, ast.Attribute) and n.attr == name and not isinstance(n.ctx, ast.Load)
-            for n in ast.walk(view.tree)
-        ):
+        if name in code.attribute_stores():
             return _MISSING
         for node in code.bases(base.node):
             scope = view.scopes.scope_of[node]
@@ -1785,6 +1781,8 @@ class RankRun:
         if base is not None and name in {"rank", "size"} and not positional and not keywords and may_be_group(base):
             query = "get_rank" if name == "rank" else "get_world_size"
             return self.communication.query(query, {"group": base}, node.lineno)
+        if name in _LOGGING and "log" in _text(node.func.value).lower():
+            return None
         if name == "wait" and not function.handles:
             return Unknown(Level.GIVEN, function.key, function.why)
         if name == "wait":
@@ -1893,6 +1891,8 @@ class RankRun:
             return self._environment(
                 positional[0], positional[1] if len(positional) > 1 else keywords.get("default"), node
             )
+        if name == "logging.getLogger":
+            return External("logging.Logger")
         if name in _ENDING:
             raise Ended
         if name in _SYNCHRONIZING:
@@ -2016,7 +2016,7 @@ class RankRun:
                 lists = elements(given.get("ranks_per_subgroup_list"))
             except Unworkable:
                 raise Open(f"the groups made in {site} are not known") from None
-        groups = [self.communication.new_group(ranks, site) for ranks in lists]
+        groups = [self.communication.new_group(ranks, site, given.get("backend")) for ranks in lists]
         own = next((group for group in groups if self.rank in group.members), None)
         return own, groups
 
@@ -2073,9 +2073,7 @@ class RankRun:
         group = self._group(given, line)
         if self.rank not in group.members:
             raise Raised(f"line {line}: rank {self.rank} is not in the group")
-        peer = (
-            self._peer(given, ("peer", "group_peer"), node, group, alone=True) if not group.elsewhere else self.rank
-        )
+        peer = self._peer(given, ("peer", "group_peer"), node, group, alone=False) if not group.elsewhere else self.rank
         if not group.elsewhere:
             self._note(node)
         if kind == "recv":
@@ -2178,9 +2176,19 @@ _PASSING_ON = frozenset(
 )
 
 
+_COUNTING = frozenset("abs all any bool float format hash id int isinstance len repr round str sum type".split())
+
+
 def defaults_hold_something(node: ast.expr) -> bool:
     """Whether a default value is a display with elements."""
     return bool(getattr(node, "elts", None) or getattr(node, "keys", None))
+
+
+def _passes_on(node: ast.AST) -> bool:
+    """Whether what an expression gives may contain what it is computed from, as a number or a text cannot."""
+    if isinstance(node, ast.Call):
+        return not isinstance(node.func, ast.Name) or node.func.id not in _COUNTING
+    return not isinstance(node, (ast.Compare, ast.JoinedStr, ast.UnaryOp))
 
 
 def _live(items: list[Value]) -> Iterator[Value]:

@@ -207,7 +207,9 @@ def _leaves(statement: ast.stmt, around: ast.AST | None = None) -> bool:
 
 
 # `select_gpu(...)`, `setup_device(...)`: functions of other files that may well set a device.
-_SETS_BY_NAME = re.compile(r"(?:set|select|init|choose|pick|assign|bind|use|config)\w*(?:device|gpu|cuda)", re.IGNORECASE)
+_SETS_BY_NAME = re.compile(
+    r"(?:set|select|init|choose|pick|assign|bind|use|config)\w*(?:device|gpu|cuda)", re.IGNORECASE
+)
 
 
 def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Iterator[ast.Call]:
@@ -427,6 +429,9 @@ class _Moving:
             if not isinstance(node, ast.Name):
                 continue
             binding = self.view.definition(node)
+            if self._is_brought_late(node):
+                self.obstacle = f"`{node.id}` is only known behind it"
+                return False
             if binding is None or binding.kind != "assign":
                 if any(self._binds(child, node.id) for child in self.between):
                     self.obstacle = f"`{node.id}` is set between the two"
@@ -439,6 +444,15 @@ class _Moving:
             elif not self._move(binding):
                 return False
         return True
+
+    def _is_brought_late(self, name: ast.Name) -> bool:
+        """Whether an import or a definition between the two gives a name its meaning."""
+        owner = self.view.scope_at(name).lookup(name.id)
+        bindings = owner.bindings.get(name.id, ()) if owner is not None else ()
+        return any(
+            binding.kind != "assign" and any(binding.statement is node or binding.node is node for node in self.between)
+            for binding in bindings
+        )
 
     def _move(self, binding: Binding) -> bool:
         statement = binding.statement

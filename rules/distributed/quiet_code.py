@@ -77,6 +77,10 @@ def effects(view: ModuleView, statements: Iterable[ast.AST], known: Collection[a
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             if isinstance(node, ast.ClassDef):
                 found._found(node, "a class is defined")
+                continue
+            if not isinstance(node, ast.Lambda) and node.decorator_list:
+                found._found(node, f"the decorator of `{node.name}` runs")
+            stack.extend(value for value in (*node.args.defaults, *node.args.kw_defaults) if value is not None)
             continue
         if isinstance(node, _LEAVING):
             found.leaves = True
@@ -103,9 +107,9 @@ def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
         return
     function = call.func
     calls_back = any(keyword.arg in {"key", None} for keyword in call.keywords)
-    if isinstance(function, ast.Name) and function.id in _BUILTINS and view.scope_at(call).lookup(function.id) is None:
-        if not calls_back:
-            return
+    builtin = function.id if isinstance(function, ast.Name) and function.id in _BUILTINS else None
+    if builtin is not None and not calls_back and view.scope_at(call).lookup(builtin) is None:
+        return
     if isinstance(call.func, ast.Attribute) and not name:
         if call.func.attr in _WAITING_METHODS:
             found._found(call, f"`{_short(view, call)}` waits", communicates=True)

@@ -12,9 +12,7 @@ _KNOWN = frozenset(
      "torch.accelerator.is_available", "torch.accelerator.device_count", "torch.distributed.get_node_local_rank",
      "torch.distributed.is_available", "torch.distributed.is_nccl_available"}
 )  # fmt: skip
-_STORES = frozenset(
-    f"torch.distributed.{name}" for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore")
-)
+_STORES = frozenset(f"torch.distributed.{name}" for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore"))
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "log", "format"})
 _NO_EFFECT = frozenset({"print", "str", "int", "len", "repr", "bool", "range", "float", "isinstance", "hasattr"})
 
@@ -88,6 +86,8 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
             return False
         if isinstance(child, ast.Attribute) and child.attr in attributes and not isinstance(child.ctx, ast.Load):
             return False
+    if any(_is_bound_between(view, node, name, start, end) for name in names):
+        return False
     if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and _is_local(view, node, function)):
         return True
     variables: set[object] = {child.value for child in parts if isinstance(child, ast.Constant)}
@@ -101,6 +101,22 @@ def _with_returned(view: ModuleView, node: ast.expr, depth: int = 0) -> Iterator
         returned = returned_value(view, child) if isinstance(child, ast.Call) else None
         if returned is not None:
             yield from _with_returned(view, returned, depth + 1)
+
+
+def _is_bound_between(
+    view: ModuleView, at: ast.expr, name: str, start: ast.stmt | ast.expr, end: ast.stmt | ast.expr
+) -> bool:
+    """Whether an import, a definition, a handler or anything else binds `name` between two places."""
+    owner = view.scope_at(at).lookup(name)
+    first, last = (start.end_lineno or start.lineno, start.end_col_offset or 0), (end.lineno, end.col_offset)
+    for binding in owner.bindings.get(name, ()) if owner is not None else ():
+        place = binding.statement or binding.node
+        if first <= (getattr(place, "lineno", 0), getattr(place, "col_offset", 0)) < last:
+            return True
+        place = binding.node
+        if first <= (getattr(place, "lineno", 0), getattr(place, "col_offset", 0)) < last:
+            return True
+    return False
 
 
 def nodes_between(root: ast.AST, start: ast.stmt | ast.expr, end: ast.stmt | ast.expr) -> Iterable[ast.AST]:

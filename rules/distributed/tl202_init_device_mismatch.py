@@ -44,7 +44,8 @@ RULE = Rule(
     ),
     fix=(
         "As for TL201: safe when the backend is NCCL for sure and the device that the same function sets can be repeated in "
-        "the call. An error where the device is another one for sure (a constant other than 0, `rank * 2`, a list that is "
+        "the call; needs review where it is the same GPU in every process, which is right for one process per host only. An "
+        "error where the device is another one for sure (a constant other than 0, `rank * 2`, a list that is "
         "not `[0, 1, 2, ...]`), else a warning. Silent where the project sets `CUDA_VISIBLE_DEVICES` itself in a way that "
         f"makes every device the same. {ESCAPE}"
     ),
@@ -100,6 +101,7 @@ RULE = Rule(
             _HEAD + "def setup():\n    torch.cuda.set_device(0)\n    dist.init_process_group('nccl')\n",
             _HEAD + "def setup():\n    torch.cuda.set_device(0)\n"
             "    dist.init_process_group('nccl', device_id=torch.device(\"cuda\", 0))\n",
+            safety="unsafe",
             why="GPU 0 everywhere",
             run=ON_GLOO + "setup()\nresult = used()",
             ranks=(2, 3, 4),
@@ -109,6 +111,7 @@ RULE = Rule(
             '    dist.init_process_group("nccl")\n',
             _HEAD + 'def setup():\n    device = torch.device("cuda:1")\n    torch.cuda.set_device(device)\n'
             '    dist.init_process_group("nccl", device_id=device)\n',
+            safety="unsafe",
             why="a device object, another GPU than the first",
             run=ON_GLOO + "setup()\nresult = used()",
             ranks=(2, 3, 4),

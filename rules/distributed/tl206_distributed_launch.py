@@ -178,6 +178,12 @@ RULE = Rule(
             path="run.bash",
         ),
         Bad(
+            "cat <<EOF > job.sh\npython -m torch.distributed.launch train.py\nEOF\n",
+            safety="manual",
+            why="a here-document that becomes a script",
+            path="make_job.sh",
+        ),
+        Bad(
             "LAUNCHER ?= torch.distributed.launch\n\ntrain:\n\tpython -m $(LAUNCHER) train.py\n",
             safety="manual",
             why="a variable of a makefile",
@@ -217,6 +223,37 @@ RULE = Rule(
         Ok('echo "Usage: python -m torch.distributed.launch train.py"\n', "a line of help", "c.sh"),
         Ok(
             "python -m torch.distributed.launcher.api\npython -m my.torch.distributed.launch\n", "other modules", "d.sh"
+        ),
+        Ok(
+            ": <<'OLD'\npython -m torch.distributed.launch train.py\nOLD\ntorchrun train.py\n",
+            "a here-document that comments code out",
+            "f.sh",
+        ),
+        Ok(
+            "usage() {\n  cat >&2 <<EOF\npython -m torch.distributed.launch train.py\nEOF\n}\n",
+            "a here-document of help",
+            "g.sh",
+        ),
+        Ok(
+            "sed -i 's/python -m torch.distributed.launch/torchrun/' *.sh\n"
+            "ps aux | grep 'python -m torch.distributed.launch' | wc -l\n",
+            "text that is looked for",
+            "h.sh",
+        ),
+        Ok(
+            "description: |\n  Example:\n    python -m torch.distributed.launch train.py\nrun: torchrun train.py\n",
+            "a description over several lines",
+            "i.yml",
+        ),
+        Ok(
+            "{{- /* python -m torch.distributed.launch */ -}}\n{# python -m torch.distributed.launch #}\na: b\n",
+            "comments of templates",
+            "j.yaml",
+        ),
+        Ok(
+            'FROM a\nLABEL start="python -m torch.distributed.launch"\nRUN echo "python -m torch.distributed.launch"\n',
+            "a label, and what a build prints",
+            "Dockerfile",
         ),
         Ok("steps:\n  - name: python -m torch.distributed.launch\n    run: torchrun train.py\n", "a title", "e.yml"),
         Ok('"""Start with python -m torch.distributed.launch train.py."""\n', "a docstring"),

@@ -37,8 +37,9 @@ RULE = Rule(
         "Safe when the operations stand in one list of statements that every rank runs, their handles are used for "
         "waiting only, nothing stands between the first operation and the first wait but assignments, and the group is "
         "the default one: each call becomes a `P2POp`, `batch_isend_irecv` runs them together where the first wait stood. "
-        "Needs review when membership of the group or a uniform condition had to be assumed. Otherwise the help says what "
-        "stands in the way."
+        "Needs review when something had to be assumed: membership of the group or its backend, a condition that is the "
+        "same on every rank, ranks that post nothing, a decorator, tensors that may share memory, calls in between. "
+        "Otherwise the help says what stands in the way."
     ),
     targets=TARGETS,
     triggers=TRIGGERS,

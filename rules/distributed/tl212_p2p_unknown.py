@@ -73,6 +73,11 @@ RULE = Rule(
             "blocking calls run in their order on every engine",
         ),
         Ok(
+            "import torch_npu\n" + _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n"
+            "    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n",
+            "a file for another chip",
+        ),
+        Ok(
             "import torch\n\n\nclass Channel:\n    def isend(self, x, to): ...\n    def irecv(self, y, source): ...\n\n\n"
             "def exchange(channel: Channel, x, y, to):\n    channel.isend(x, to)\n    channel.irecv(y, to)\n"
             '    """as torch.distributed.isend does"""\n',

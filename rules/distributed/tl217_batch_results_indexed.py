@@ -123,6 +123,10 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
     """Waiting for every request by position, turned into one loop; None unless each is waited for once, in one place."""
     if known is None or not known.complete or requests.scope.kind != "function":
         return None
+    if known.name is not None and any(read.lineno > batch.lineno for read, _ in view.reads_of(known.name)):
+        return None  # it may be filled afterwards
+    if _looks_at_names(requests.scope.node):
+        return None
     waits: list[ast.stmt] = []
     positions: list[int] = []
     for read, certain in view.reads_of(requests):
@@ -155,6 +159,13 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
     rewrites: list[Rewrite] = [InsertStatements(view.span(first), lines)]
     rewrites += [DeleteStatement(view.span(wait)) for wait in waits]
     return Fix("Wait for all requests in one loop", Safety.SAFE, tuple(rewrites))
+
+
+def _looks_at_names(function: ast.AST) -> bool:
+    """Whether a function may see that it has a name more."""
+    return any(
+        isinstance(node, ast.Name) and node.id in {"locals", "vars", "eval", "exec"} for node in ast.walk(function)
+    )
 
 
 def _alone(view: ModuleView, statement: ast.stmt) -> bool:

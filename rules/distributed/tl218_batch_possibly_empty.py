@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
@@ -39,7 +40,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if not all(any(fill in ast.walk(item) for item in between) for fill in known.fills):
         return  # filled in another place too: in a loop around, or in the statement of the batch itself
     tests = [item.test for item in between if isinstance(item, ast.If) and _holds(item, known.fills)]
-    if any(_fills(item, known.fills) for item in between) or _one_of_them_holds(tests):
+    if any(_fills(item, known.fills) for item in between) or _one_of_them_holds(view, tests):
         return
     if _is_guarded(view, call, known.name, tests):
         return
@@ -71,13 +72,18 @@ def _block_fills(block: Sequence[ast.stmt], fills: Sequence[ast.stmt]) -> bool:
     return any(_fills(item, fills) or isinstance(item, _ENDS) for item in block)
 
 
-def _one_of_them_holds(tests: Sequence[ast.expr]) -> bool:
+def _one_of_them_holds(view: ModuleView, tests: Sequence[ast.expr]) -> bool:
     """Whether two of the tests rule out that neither holds: `a` and `not a`, `x == y` and `x != y`, `x % 2 == 0` and `== 1`."""
-    for index, one in enumerate(tests):
-        for other in tests[index + 1 :]:
-            for first, second in ((one, other), (other, one)):
+    forms = [_forms(view, test) for test in tests]
+    for index, ones in enumerate(forms):
+        for other in itertools.chain.from_iterable(forms[index + 1 :]):
+            for first, second in itertools.chain.from_iterable(((one, other), (other, one)) for one in ones):
                 match first, second:
                     case ast.UnaryOp(op=ast.Not(), operand=inner), _ if ast.dump(inner) == ast.dump(second):
+                        return True
+                    case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=0)]), _ if ast.dump(
+                        left
+                    ) == ast.dump(second):
                         return True
                     case ast.Compare(ops=[a]), ast.Compare(ops=[b]) if ast.dump(first.left) == ast.dump(second.left):
                         same = ast.dump(first.comparators[0]) == ast.dump(second.comparators[0])
@@ -89,6 +95,13 @@ def _one_of_them_holds(tests: Sequence[ast.expr]) -> bool:
                     case _:
                         pass
     return False
+
+
+def _forms(view: ModuleView, test: ast.expr) -> list[ast.expr]:
+    """A test as it stands, and what its name is bound to."""
+    binding = view.definition(test) if isinstance(test, ast.Name) else None
+    bound = binding.value if binding is not None and binding.kind == "assign" else None
+    return [test] if bound is None else [test, bound]
 
 
 def _words(nodes: Sequence[ast.AST]) -> set[str]:

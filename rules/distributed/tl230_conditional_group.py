@@ -237,7 +237,9 @@ _ASKING = frozenset(
     {"torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.get_node_local_rank",
      "torch.distributed.is_initialized", "os.environ.get", "os.getenv"}
 )  # fmt: skip
-_ENDING = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"})
+_ENDING = frozenset(
+    {"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"}
+)
 _DEFAULT_GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"})
 _LOOKING = frozenset({"len", "sorted", "list", "range", "print", "tuple"})
 

@@ -46,6 +46,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         question = _question(view, read)
         if question is None or is_guarded(view, read) or _knows_the_number(view, question.whole):
             continue
+        if any(value is not None and _is_made_none(view, value) for value in values):
+            continue
         yield _finding(view, use, context, question, values, how)
 
 
@@ -68,6 +70,9 @@ def _finding(
     else:
         new = f"{'in' if question.outside else 'not in'} (None, {constant})"
     known = all(_is_group(view, value) for value in values)
+    if isinstance(question.group, ast.Attribute):
+        # A class that builds on this one may store another value.
+        known = known and set(context.project.files_holding(f"self.{question.group.attr} =")) <= {view.path}
     if spelled is None or not known:
         advice = f"Write `{group} {new}`."
         return Finding("TL232", view.path, span, message, Severity.ERROR, advice, statement=statement)
@@ -152,6 +157,17 @@ def _knows_the_number(view: ModuleView, whole: ast.expr) -> bool:
             break
         top = ancestor
     return any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in ast.walk(top))
+
+
+def _is_made_none(view: ModuleView, value: ast.expr) -> bool:
+    """Whether a value is the None that a test for the number puts in its place: `if g == NON_GROUP_MEMBER: g = None`."""
+    if not isinstance(value, ast.Constant) or value.value is not None:
+        return False
+    return any(
+        isinstance(ancestor, ast.If)
+        and any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in ast.walk(ancestor.test))
+        for ancestor in view.ancestors(value)
+    )
 
 
 _START = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
@@ -264,6 +280,11 @@ RULE = Rule(
         Ok(
             _START + _LOCAL + "if group is None or group == dist.GroupMember.NON_GROUP_MEMBER:\n    print('outside')\n",
             "both are asked for",
+        ),
+        Ok(
+            _START + _LOCAL + "if group == dist.GroupMember.NON_GROUP_MEMBER:\n    group = None\n"
+            "if group is None:\n    print('outside')\n",
+            "the number is made None first",
         ),
         Ok(_START + _LOCAL + "group = load()\nif group is None:\n    print('no group')\n", "another value by then"),
         Ok(_START + _LOCAL + "other = group or dist.group.WORLD\n", "a value, not a question"),

@@ -35,11 +35,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = f'Name the backend without a device, `backend="{name}"`: such a group serves every device.'
         yield Finding("TL233", view.path, span, message, severity, advice)
         return
-    asks = project.files_holding("get_backend", "get_backend_config")
+    asks = project.files_holding("get_backend", "_device_types")
     help_text = None
     if asks:
         help_text = (
-            f'Needs review: `get_backend` of this group says "gloo" then and not "cpu:gloo"; it is asked in {asks[0]}.'
+            f'Needs review: `get_backend` of this group says "gloo" then and not "cpu:gloo", and it serves CUDA as well; '
+            f"a group is asked for that in {asks[0]}."
         )
     fix = Fix(
         'Name the backend "gloo"',

@@ -21,7 +21,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
         variable = _REPORTED[setting.name]
         if context.settings.target < variable.since:
             continue
-        if variable.status == "torchcomms" and setting.value.lower() in _OFF:
+        if variable.status in _SURE and setting.value.lower() in _OFF:
             continue
         if not may_use_nccl(context.project):
             return
@@ -124,6 +124,8 @@ RULE = Rule(
         Ok("export MY_TORCH_NCCL_NAN_CHECK=1\nTORCH_NCCL_NAN_CHECK_LOG=1 run\n", "names of somebody else", "e.sh"),
         Ok("steps:\n  - name: with TORCH_NCCL_NAN_CHECK=1\n    run: make\n", "a title", "t.yml"),
         Ok("env:\n  TORCH_DISTRIBUTED_USE_TORCHCOMMS: 0\n", "the torchcomms flag, switched off", "f.yml"),
+        Ok("export TORCH_NCCL_NAN_CHECK=0\n", "a check that is off anyway", "i.sh"),
+        Ok(": <<X\nexport TORCH_NCCL_NAN_CHECK=1\nX\n", "commented out as a here-document", "j.sh"),
         Ok(
             "export TORCH_NCCL_NAN_CHECK=1\n",
             "a project whose groups are all gloo",

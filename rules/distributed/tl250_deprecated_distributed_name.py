@@ -174,6 +174,16 @@ RULE = Rule(
             "    dist.all_reduce(x, op=reduce_op)\n",
             "a parameter called reduce_op",
         ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef gather(whole, x):\n    try:\n        check(x)\n    except Exception:\n"
+            "        dist._all_gather_base(whole, x)\n",
+            "import torch.distributed as dist\n\n\ndef gather(whole, x):\n    try:\n        check(x)\n    except Exception:\n"
+            "        dist.all_gather_single(whole, x)\n",
+            why="a handler of a `try` that looks for no other name",
+            run="import torch\n" + _GLOO + "x = torch.arange(3.) + dist.get_rank()\n"
+            "result = torch.empty(3 * dist.get_world_size())\ngather(result, x)",
+            ranks=_RANKS,
+        ),
         Ok(
             "import torch.distributed as dist\n\nif hasattr(dist, 'all_gather_into_tensor'):\n    gather = dist.all_gather_into_tensor\n"
             "else:\n    gather = dist._all_gather_base\n",
@@ -183,6 +193,16 @@ RULE = Rule(
             "try:\n    from torch.distributed.tensor import DTensor\nexcept ImportError:\n"
             "    from torch.distributed._tensor import DTensor\n\nkind = DTensor\n",
             "an import fallback handles both",
+        ),
+        Ok(
+            "import torch\n\ntry:\n    if min_version('1.13'):\n        gather = torch.distributed.all_gather_into_tensor\n"
+            "    else:\n        gather = torch.distributed._all_gather_base\nexcept:\n"
+            "    gather = torch.distributed._all_gather_base\n",
+            "the last resort of a `try` that looks the new name up",
+        ),
+        Ok(
+            "from deepspeed.comm.reduce_op import ReduceOp\n\nprint(ReduceOp.SUM)\n",
+            "DeepSpeed's own module of that name",
         ),
         Ok("import comms as dist\n\ndist._all_gather_base(dist.reduce_op.SUM)\n", "another library"),
         Ok(

@@ -11,6 +11,7 @@ _VERSION_WORD = re.compile(
     r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
 )
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
+_ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
 def is_guarded(view: ModuleView, node: ast.AST) -> bool:
@@ -27,6 +28,22 @@ def is_guarded(view: ModuleView, node: ast.AST) -> bool:
             return True
         child = ancestor
     return False
+
+
+def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -> bool:
+    """Whether `node` runs only where a `try` that looks one of `names` up has failed, with whatever error."""
+    for ancestor in view.ancestors(node):
+        parent = view.parent(ancestor)
+        if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and _catches_anything(ancestor):
+            tried = {id(child) for statement in parent.body for child in ast.walk(statement)}
+            if any(id(use.node) in tried for use in view.uses(names)):
+                return True
+    return False
+
+
+def _catches_anything(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in _ANY_ERROR) for kind in types)
 
 
 def _tests_release(view: ModuleView, test: ast.expr) -> bool:

@@ -32,6 +32,8 @@ _SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?
 # Comments to the shell, options to the batch system that reads the script.
 _DIRECTIVE = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|\$) ")
 _ESCAPE_DIRECTIVE = re.compile(r"\A(?:#[^\n]*\n)*?#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
+# Comments of the templates that YAML is often made from: Helm's, and those of Jinja.
+_TEMPLATE_COMMENT = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?<!\$)\{#.*?#\}", re.DOTALL)
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 
@@ -140,6 +142,8 @@ class TextView:
 
 
 def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]]:
+    if kind == "yaml" and "{" in text:
+        text = _TEMPLATE_COMMENT.sub(lambda match: re.sub(r"[^\r\n]", " ", match[0]), text)
     escape = "`" if kind == "dockerfile" and _ESCAPE_DIRECTIVE.match(text) else "\\"
     pieces: list[str] = []
     comments: list[Span] = []
