@@ -21,6 +21,15 @@ def test_a_variable_that_lost_its_meaning_says_what_to_do_and_one_that_kept_it_d
     assert all(bool(variable.advice) == variable.matters for variable in ENVIRONMENT_VARIABLES)
 
 
+@pytest.mark.parametrize(("value", "is_off"), [("0", True), ("False", True), ("1", False), ("", False), (None, False)])
+def test_streams_that_shall_be_recorded_are_not_promised_to_be(value: str | None, is_off: bool) -> None:
+    variable = environment_variable("TORCH_NCCL_AVOID_RECORD_STREAMS")
+    assert variable is not None
+    advice = variable.advice_for(value)
+    assert ("asks torch to record streams" in advice) is is_off
+    assert ("does no harm" in advice) is not is_off
+
+
 def test_nothing_is_said_about_an_unknown_variable() -> None:
     assert environment_variable("NCCL_DEBUG") is None
     assert environment_variable("torch_nccl_nan_check") is None

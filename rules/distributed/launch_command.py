@@ -1,6 +1,7 @@
 """Commands that start `torch.distributed.launch`, and what torchrun makes of their options.
 
-Source: `torch/distributed/launch.py` and `torch/distributed/run.py` of the torch 2.10.0-2.15.0 wheels, read 2026-11-21.
+Source: `torch/distributed/launch.py` and `torch/distributed/run.py` of the torch 2.10.0-2.15.0 wheels, read 2026-11-21; the
+dash of `--local-rank`: launch.py of 2.13.0, lines 101-113, and run.py, line 966.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def advice_for(options: str) -> str:
     if _USE_ENV.search(options):
         return f"{replacement} Drop `--use_env`, which torchrun always does."
     return (
-        f"{replacement} torchrun passes no `--local-rank` to the script, which has to read "
+        f"{replacement} torchrun passes no `--local-rank` to the script (the old module does, since torch 2.0 with the dash, "
+        "which a parser that only knows `--local_rank` refuses); the script has to read "
         '`int(os.environ["LOCAL_RANK"])` instead.'
     )

@@ -29,6 +29,7 @@ class EnvironmentVariable:
         fact: one or two sentences for a message: what happens to it since when.
         advice: what to do, empty where nothing has to be done.
         source: where the fact comes from.
+        off: what to do where the variable is switched off, if that asks for something too; else empty.
     """
 
     name: str
@@ -37,6 +38,11 @@ class EnvironmentVariable:
     fact: str
     advice: str
     source: str
+    off: str = ""
+
+    def advice_for(self, value: object) -> str:
+        """What to do where the variable is set to `value`."""
+        return self.off if self.off and str(value).lower() in _OFF_VALUES else self.advice
 
     @property
     def matters(self) -> bool:
@@ -44,6 +50,7 @@ class EnvironmentVariable:
         return self.status in {"replaced", "gone", "unproven", "torchcomms"}
 
 
+_OFF_VALUES = frozenset({"0", "false", "off", "no", "n"})
 _V215 = TorchVersion(2, 15)
 _HONOURED = "https://github.com/pytorch/pytorch/pull/192280"
 _LIBRARY = "libtorch_cuda.so of torch 2.14.1 and 2.15.0"
@@ -97,7 +104,9 @@ _KNOWN = (
         "`TORCH_NCCL_AVOID_RECORD_STREAMS` is not read any more: torch 2.14 warns that it is the default and deprecated, and "
         "torch 2.15 does not contain the name.",
         "Remove it once only torch releases with that default are supported; it does no harm.",
-        _LIBRARY,
+        f"{_LIBRARY}; https://github.com/pytorch/pytorch/pull/194701 (ignored whatever its value, also by the old engine)",
+        "Its value asks torch to record streams, which torch 2.14 and 2.15 do not do whatever the value, in the old NCCL engine "
+        "neither: nothing brings it back. Remove it once no release that reads it is supported.",
     ),
     _unproven("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", _MONITOR),
     _unproven("TORCH_NCCL_ENABLE_MONITORING", _MONITOR),

@@ -33,9 +33,11 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     flag = view.text(flags[0])[1:-1]
     value = view.text(default) if default is not None else "None"
+    says_alone = none or value.startswith(("-", '"-', "'-"))
+    alone = " or believe that they run alone" if says_alone else ""
     message = (
         f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
-        f"{value} in every process, and all of them end up on one GPU or believe that they run alone."
+        f"{value} in every process, and all of them end up on one GPU{alone}."
     )
     span = view.span(use.node)
     fix = _fix(view, call, flags, keywords)
@@ -46,10 +48,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         )
         yield Finding("TL205", view.path, span, message, Severity.WARNING, advice)
         return
-    help_text = (
-        "Needs review: where `LOCAL_RANK` is set although the option is left out, the option now follows it; what tests for "
-        f"{value} to find out that it runs alone must mean that."
+    consequence = (
+        f"; what tests for {value} to find out that it runs alone must mean that."
+        if says_alone
+        else ": processes other than the first now use their own GPU and no longer count as the first."
+        if value == "0"
+        else ": every process now uses its own GPU."
     )
+    help_text = f"Needs review: where `LOCAL_RANK` is set although the option is left out, the option now follows it{consequence}"
     yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)
 
 
@@ -211,6 +217,15 @@ RULE = Rule(
             run="import os\nresult = parser.parse_args([]).local_rank",
             ranks=(2, 3, 4),
             differs="torchrun sets LOCAL_RANK and passes no option",
+        ),
+        Bad(
+            _OS_HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=1)\n' + _USE,
+            _OS_HEAD
+            + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 1)))\n'
+            + _USE,
+            safety="unsafe",
+            why="both spellings, default 1",
+            run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
         ),
         Bad(
             _HEAD + 'parser.add_argument("--local_rank")\n' + _USE,

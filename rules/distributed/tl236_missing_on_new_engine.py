@@ -13,7 +13,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
 # What dir(ProcessGroupNCCL) has and dir(ProcessGroupNCCL2) has not, on the torch 2.15.0 wheel; with what to write instead.
-_MISSING = {
+MISSING = {
     "_group_start": "Send and receive in one batch with `dist.batch_isend_irecv([...])`.",
     "_group_end": "Send and receive in one batch with `dist.batch_isend_irecv([...])`.",
     "_is_initialized": "The communicator of the new engine is made together with the group: the answer would be True.",
@@ -57,7 +57,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         "attribute: AttributeError."
     )
     severity = Severity.ERROR if named else Severity.WARNING
-    yield Finding("TL236", view.path, span, message, severity, f"{_MISSING[name]} {ESCAPE}")
+    yield Finding("TL236", view.path, span, message, severity, f"{MISSING[name]} {ESCAPE}")
 
 
 def _backend_object(view: ModuleView, node: ast.expr) -> ast.Call | None:

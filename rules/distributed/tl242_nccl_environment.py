@@ -32,12 +32,15 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         # The torchcomms flag has a rule of its own (TL243).
         if variable is None or not variable.matters or variable.status == "torchcomms":
             continue
-        if variable.since > context.settings.target or not may_use_nccl(context.project) or _is_off(store):
+        if variable.since > context.settings.target or not may_use_nccl(context.project):
             continue
+        value = store.value.value if isinstance(store.value, ast.Constant) else None
+        if value == "" or (value == "0" and not variable.off):
+            continue  # as if it were not set
         if variable.status == "replaced" and _names(view, "TORCH_DIST_NAN_CHECK"):
             continue
         span = view.span(store.node)
-        yield Finding("TL242", view.path, span, variable.fact, Severity.INFO, variable.advice or None)
+        yield Finding("TL242", view.path, span, variable.fact, Severity.INFO, variable.advice_for(value) or None)
 
 
 def _too_late(view: ModuleView, store: Store, call: ast.Call) -> Finding:
@@ -80,11 +83,6 @@ def _target(view: ModuleView, call: ast.Call) -> str:
     return resolution.name if resolution is not None else ""
 
 
-def _is_off(store: Store) -> bool:
-    """Whether the variable is set to what it is without being set: off."""
-    return isinstance(store.value, ast.Constant) and store.value.value in {"0", ""}
-
-
 def _names(view: ModuleView, name: str) -> bool:
     return name in view.source.text
 
@@ -113,6 +111,7 @@ RULE = Rule(
     collectors=(BACKENDS,),
     sources=(
         "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192280 (variables)",
+        "https://github.com/pytorch/pytorch/pull/194701 (TORCH_NCCL_AVOID_RECORD_STREAMS was ignored before it went)",
         "libtorch_cuda.so of torch 2.14.1 and 2.15.0; torch/distributed/distributed_c10d.py of 2.15.0, line 3188",
     ),
     examples=(
@@ -133,6 +132,11 @@ RULE = Rule(
             'import os\n\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "1"\n',
             safety="manual",
             why="not read any more",
+        ),
+        Bad(
+            'import os\n\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "0"\n',
+            safety="manual",
+            why="not read any more, and asks for what torch does not do any more",
         ),
         Bad(
             'import os\n\nos.environ.update({"TORCH_NCCL_NAN_CHECK": "1"}, TORCH_NCCL_ENABLE_MONITORING="1")\n',
@@ -167,6 +171,10 @@ RULE = Rule(
         Ok(
             'import os\n\nos.environ["TORCH_NCCL_NAN_CHECK"] = "1"\nos.environ["TORCH_DIST_NAN_CHECK"] = "1"\n',
             "both names are set",
+        ),
+        Ok(
+            'import os\n\nos.environ["TORCH_NCCL_ENABLE_MONITORING"] = "0"\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = ""\n',
+            "switched off, or empty",
         ),
         Ok('os = {}\nos["environ"] = {"TORCH_NCCL_NAN_CHECK": "1"}\n', "own dictionary"),
         Ok(

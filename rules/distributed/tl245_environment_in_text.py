@@ -26,7 +26,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
         if not may_use_nccl(context.project):
             return
         severity = Severity.WARNING if variable.status in _SURE else Severity.INFO
-        yield Finding("TL245", view.path, setting.span, variable.fact, severity, variable.advice or None)
+        yield Finding("TL245", view.path, setting.span, variable.fact, severity, variable.advice_for(setting.value) or None)
 
 
 RULE = Rule(
@@ -107,6 +107,12 @@ RULE = Rule(
             safety="manual",
             why="a makefile",
             path="Makefile",
+        ),
+        Bad(
+            "env:\n  TORCH_NCCL_AVOID_RECORD_STREAMS: 0\n",
+            safety="manual",
+            why="asks for what torch does not do any more",
+            path="model_config.yaml",
         ),
         Bad("TORCH_NCCL_RETHROW_CUDA_ERRORS=0\n", safety="manual", why="an environment file", path=".env"),
         Ok(
