@@ -113,8 +113,23 @@ def numbers(draw: st.DrawFn, depth: int = 2) -> str:
 def tests(draw: st.DrawFn, depth: int = 1) -> str:
     """A condition."""
     left, right = draw(numbers(1)), draw(numbers(1))
-    shapes = ["{0} == {1}", "{0} < {1}", "{0} <= {1} < 4", "{0} in numbers", "rank % 2 == 0", "rank > 0", "rank != world - 1"]
-    shapes += ["near.last", "({0}) + 0 is not None", "any(n == {0} for n in numbers)", "isinstance({0}, int)", "numbers", "not open_"]
+    shapes = [
+        "{0} == {1}",
+        "{0} < {1}",
+        "{0} <= {1} < 4",
+        "{0} in numbers",
+        "rank % 2 == 0",
+        "rank > 0",
+        "rank != world - 1",
+    ]
+    shapes += [
+        "near.last",
+        "({0}) + 0 is not None",
+        "any(n == {0} for n in numbers)",
+        "isinstance({0}, int)",
+        "numbers",
+        "not open_",
+    ]
     shape = draw(st.sampled_from(shapes)).format(left, right)
     if depth and draw(st.booleans()):
         other = draw(tests(depth - 1))
@@ -125,7 +140,22 @@ def tests(draw: st.DrawFn, depth: int = 1) -> str:
 @st.composite
 def statements(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
     """One statement, or a few that belong together."""
-    kinds = ["assign", "augment", "swap", "walrus", "list", "append", "change", "table", "send", "send", "receive", "batch", "wait", "drain"]
+    kinds = [
+        "assign",
+        "augment",
+        "swap",
+        "walrus",
+        "list",
+        "append",
+        "change",
+        "table",
+        "send",
+        "send",
+        "receive",
+        "batch",
+        "wait",
+        "drain",
+    ]
     kinds += ["collective", "blocking", "grouped", "sent", "even"]
     if depth:
         kinds += ["if", "if", "if", "for", "for", "while", "try", "nested", "return", "with"]
@@ -154,7 +184,9 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
         case "change":
             return draw(st.sampled_from(["numbers[0] = {0}", "numbers.insert(1, {0})", "numbers += [{0}]", "numbers = sorted(numbers)[:4]", "numbers = list(reversed(numbers))"])).format(number)  # fmt: skip
         case "table":
-            return f"table[{number} % 3] = {draw(numbers(1))}\n{name} = sum(v for k, v in table.items() if k != 'w') % 5"
+            return (
+                f"table[{number} % 3] = {draw(numbers(1))}\n{name} = sum(v for k, v in table.items() if k != 'w') % 5"
+            )
         case "send":
             return f"{guard}open_.append(dist.isend(x, {peer}{group}))"
         case "receive":
@@ -177,10 +209,10 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool = False) -> str:
             return f"{guard}dist.{draw(st.sampled_from(['send', 'recv']))}(x, {peer})"
         case "grouped":
             return (
-                f"if dist.get_rank(even) >= 0 and dist.get_world_size(even) > 1:\n"
-                f"    other = (dist.get_rank(even) + 1) % even.size()\n"
-                f"    open_.append(dist.isend(x, group=even, group_dst=other))\n"
-                f"    open_.append(dist.irecv(x, dist.get_global_rank(even, other), even))"
+                "if dist.get_rank(even) >= 0 and dist.get_world_size(even) > 1:\n"
+                "    other = (dist.get_rank(even) + 1) % even.size()\n"
+                "    open_.append(dist.isend(x, group=even, group_dst=other))\n"
+                "    open_.append(dist.irecv(x, dist.get_global_rank(even, other), even))"
             )
         case "even":
             return "dist.all_reduce(x, group=even)"

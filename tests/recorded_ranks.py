@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from torchlift.rules.distributed.p2p_program import Operation, Post, Program, Wait
+from torchlift.rules.distributed.p2p.program import Operation, Post, Program, Wait
 
 
 class _Tensor:
@@ -177,7 +177,7 @@ class Recorder:
     ) -> _Work | None:
         return self._collective(group, async_op)
 
-    def do_P2POp(  # noqa: N802
+    def do_P2POp(
         self,
         op: Any,
         tensor: object,

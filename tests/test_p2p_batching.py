@@ -14,7 +14,7 @@ import pytest
 from torchlift.finding import Safety
 from torchlift.migrate.rewrite.build import apply_edits, build_edits
 from torchlift.migrate.verify import problem_with
-from torchlift.rules.distributed.p2p_batching import BatchPlan, plan_batch
+from torchlift.rules.distributed.p2p.batching import BatchPlan, plan_batch
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
 

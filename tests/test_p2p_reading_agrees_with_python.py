@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from recorded_ranks import recorded
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p_program import Exchange, Post, Program, Wait
-from torchlift.rules.distributed.p2p_reading import Reading, exchanges
+from torchlift.rules.distributed.p2p.program import Exchange, Post, Program, Wait
+from torchlift.rules.distributed.p2p.reading import Reading, exchanges
 from torchlift.source import SourceText
 
 SIZES = (2, 3, 4, 5)
@@ -29,7 +29,8 @@ def _plain(exchange: Exchange, rank: int) -> Program:
             continue
         numbers[step.handle] = len(numbers)
         operations = tuple(
-            replace(operation, group=str(exchange.groups[operation.group]), line=0, name="") for operation in step.operations
+            replace(operation, group=str(exchange.groups[operation.group]), line=0, name="")
+            for operation in step.operations
         )
         steps.append(Post(operations, numbers[step.handle], step.batched))
     return tuple(steps)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchlift.rules.distributed.p2p_program import Exchange, Operation, Post, Program, Wait
-from torchlift.rules.distributed.p2p_simulation import Engine, simulate
+from torchlift.rules.distributed.p2p.program import Exchange, Operation, Post, Program, Wait
+from torchlift.rules.distributed.p2p.simulation import Engine, simulate
 
 # An independent model: a state is what every rank has posted, finished and waited for; one step at a time is taken, in
 # every order there is.

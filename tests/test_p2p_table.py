@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p_reading import exchanges
-from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.reading import exchanges
+from torchlift.rules.distributed.p2p.verdict import Judgement, Verdict, judge
 
 HEAD = """\
 import torch

@@ -13,8 +13,8 @@ from test_p2p_simulation import (
     written,
 )
 
-from torchlift.rules.distributed.p2p_explanation import rank_by_rank
-from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.explanation import rank_by_rank
+from torchlift.rules.distributed.p2p.verdict import Judgement, Verdict, judge
 
 
 def judged(pattern: Pattern) -> Judgement:

@@ -18,12 +18,13 @@ from torchlift.finding import (
     Safety,
     Template,
 )
+from torchlift.rules.distributed.advised_device import NUMBER, advised_device
 from torchlift.rules.distributed.device_guess import LOCAL_RANK_SET, VISIBLE_DEVICES, Guess, compare_with_guess
 from torchlift.rules.distributed.device_value import device_kind
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.group_facts import COLLECTOR, sensitive_place
 from torchlift.rules.distributed.init_call import InitCall, NcclWhen, read_init_call
-from torchlift.rules.distributed.local_rank import LOCAL_RANKS, customary_device, visible_rank
+from torchlift.rules.distributed.local_rank import LOCAL_RANKS, visible_rank
 from torchlift.rules.distributed.parameter_values import is_spawned_index
 from torchlift.rules.distributed.process_device import ProcessDevice, barrier_between, process_device
 from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
@@ -40,9 +41,6 @@ _NEEDS = TorchVersion(2, 3)
 _EAGER_BY_DEFAULT = TorchVersion(2, 15)
 # pytorch#153960: with device_id, NCCL of torch 2.6.0-2.7.0 can hang; fixed in 2.7.1.
 _HANG_FIXED = TorchVersion(2, 7, 1)
-
-# How names of numbers end; it only decides between two spellings of a fix that needs review anyway.
-_NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
 
 # They make "cuda" and "nccl" mean the devices of another maker.
 _OTHER_DEVICES = re.compile(r"\b(?:transfer_to_\w+|gpu_migration|torch_npu|torch_musa|torch_mlu|torch_gcu)\b")
@@ -221,7 +219,7 @@ def _device_text(
         return None
     if kind == "integer":
         return f'{spelling.text}("cuda", $device)', spelling.imports
-    if kind == "unknown" and _NUMBER.search(view.text(device)):
+    if kind == "unknown" and NUMBER.search(view.text(device)):
         assumptions.append(f"`{view.text(device)}` has to be a number, and not negative (which `set_device` ignores)")
         return f'{spelling.text}("cuda", $device)', spelling.imports
     if kind == "unknown":
@@ -274,7 +272,7 @@ def _without_setting(unbound: UnboundInit, use: Use, context: Context, finding: 
         reason = "no `torch.cuda.set_device(...)` surely runs next to it in this function"
     else:
         reason = f"`{view.text(found.call)}` on line {found.call.lineno} cannot be repeated here: {found.obstacle}"
-    device, note = _device_to_write(context, init.call, found)
+    device, note = advised_device(view, context.project, init, found)
     note += _barrier_in_between(view, init.call, found)
     advice = f"Not rewritten: {reason}. Pass `device_id={_guarded(view, init, device)}`{note}. {ESCAPE}"
     return replace(finding, help=advice)
@@ -282,10 +280,7 @@ def _without_setting(unbound: UnboundInit, use: Use, context: Context, finding: 
 
 def device_advice(unbound: UnboundInit, context: Context) -> tuple[str, str]:
     """A device to write into the call, for text that cannot be checked, and where it comes from."""
-    found, call = unbound.found, unbound.init.call
-    if found is not None and not found.obstacle and not found.moved:
-        return _as_device(context.view, context, found.device, call), ""
-    return _device_to_write(context, call, found)
+    return advised_device(context.view, context.project, unbound.init, unbound.found)
 
 
 def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: ProcessDevice | None) -> str:
@@ -302,48 +297,6 @@ def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: P
         f"Not rewritten: the backend is not a constant here, and a CPU group must not get a device. Pass "
         f'`device_id={device} if {text} == "nccl" else None`{note}. {ESCAPE}'
     )
-
-
-def _as_device(view: ModuleView, context: Context, device: ast.expr, at: ast.Call) -> str:
-    kind = device_kind(view, context.project, device, at)
-    text = view.text(device)
-    if kind == "device" or (kind == "unknown" and text.endswith("device")):
-        return text
-    if kind == "integer" or (kind == "unknown" and _NUMBER.search(text)):
-        return f'torch.device("cuda", {text})'
-    return f"torch.device({text})"
-
-
-def _device_to_write(context: Context, call: ast.Call, found: ProcessDevice | None) -> tuple[str, str]:
-    """A device for advice, in the words this project uses where they mean something here, and where it has them from."""
-    view = context.view
-    variable = 'torch.device("cuda", int(os.environ["LOCAL_RANK"]))'
-    if found is not None:
-        return variable, " (`LOCAL_RANK` is set by torchrun)"
-    function = view.function_of(call)
-    lines = range(function.lineno, (function.end_lineno or function.lineno) + 1) if function is not None else range(0)
-    customary = customary_device(context.project, view.path, lines)
-    if customary is None:
-        return variable, " (`LOCAL_RANK` is set by torchrun) or with this rank's own GPU"
-    text, place = customary
-    if not _means_something(view, text, call, place.rpartition(":")[0] == view.path):
-        return variable, f" (`LOCAL_RANK` is set by torchrun) or with what `set_device` gets at {place}, `{text}`"
-    if text.startswith(("torch.device(", "device")) or text.endswith("device"):
-        written = text
-    elif text.startswith(("f'", 'f"', "'", '"')):
-        written = f"torch.device({text})"
-    else:
-        written = f'torch.device("cuda", {text})'
-    return written, f", the device that `set_device` gets at {place}"
-
-
-def _means_something(view: ModuleView, text: str, call: ast.Call, same_file: bool) -> bool:
-    """Whether an expression from elsewhere surely names the same thing at `call`: `args.local_rank` does, `self.rank` not."""
-    if not same_file and not re.fullmatch(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)", text):
-        return False
-    scope = view.scope_at(call)
-    names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
-    return "self" not in names and all(name in {"int", "str"} or scope.lookup(name) is not None for name in names)
 
 
 def _guarded(view: ModuleView, init: InitCall, device: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.p2p_findings import OVERLAPPING, lines_that_may_hang
+from torchlift.rules.distributed.p2p.findings import OVERLAPPING, lines_that_may_hang
 from torchlift.rules.distributed.rank_condition import test_on_own_rank
 from torchlift.view import ModuleView
 
@@ -60,7 +60,7 @@ _known: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 def sensitive_place(project: Project) -> str | None:
     """The first place that may hang when a legacy NCCL group is created eagerly, as `what at path:line`.
 
-    Point-to-point code counts if it hangs in one queue or cannot be worked out; see `p2p_findings`.
+    Point-to-point code counts if it hangs in one queue or cannot be worked out; see `p2p.findings`.
     Source: torch 2.10-2.15 binaries ("In eager initialization mode, unbatched P2P ops are treated as independent
     collective ops, and are thus serialized"), pytorch#153960, open-instruct#1311, DeepSpeed#7266; read 2026-11-21.
     """

@@ -8,7 +8,7 @@ from typing import Literal
 
 from torchlift.rules.distributed.backends import backend_of
 from torchlift.rules.distributed.group_calls import new_group_arguments
-from torchlift.rules.distributed.p2p_calls import group_key
+from torchlift.rules.distributed.p2p.calls import group_key
 from torchlift.view import ModuleView
 
 _CPU_WORDS = re.compile(r"gloo|cpu|mpi", re.IGNORECASE)

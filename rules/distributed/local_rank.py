@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from torchlift.project import Collector, Project
@@ -13,6 +13,7 @@ from torchlift.rules.distributed.init_call import InitCall
 from torchlift.rules.distributed.parameter_values import is_spawned_index
 from torchlift.rules.distributed.process_device import argument_of, branch_taken, is_deferred, set_device_calls
 from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
+from torchlift.rules.distributed.spelled_out import spelled_out
 from torchlift.view import ModuleView
 
 _LONGEST = 60
@@ -28,7 +29,7 @@ class LocalRankRecord:
 
 def _collect(view: ModuleView) -> LocalRankRecord | None:
     devices = [
-        (view.text(argument_of(call)), call.lineno)
+        (_spelled_out(view, argument_of(call)), call.lineno)
         for call in set_device_calls(view, view.tree)
         if is_repeatable(view, argument_of(call)) and not isinstance(argument_of(call), ast.Constant)
     ]
@@ -40,15 +41,54 @@ def _collect(view: ModuleView) -> LocalRankRecord | None:
     return LocalRankRecord(tuple(devices), reads) if devices or reads else None
 
 
+def _spelled_out(view: ModuleView, device: ast.expr) -> str:
+    """A device with the local names in it replaced by what they are assigned, unless that is long or asks a group."""
+    text = spelled_out(view, device, lambda name: _value_in_front(view, name))
+    return text if len(text) <= _LONGEST else view.text(device)
+
+
+def _value_in_front(view: ModuleView, name: ast.Name) -> ast.expr | None:
+    """What a local name is assigned, if that can be evaluated before there is a group."""
+    binding = view.definition(name)
+    if binding is None or binding.kind != "assign" or binding.value is None or binding.scope.kind != "function":
+        return None
+    for call in (node for node in ast.walk(binding.value) if isinstance(node, ast.Call)):
+        called = view.definition(call.func)
+        function = called.node if called is not None else None
+        if isinstance(function, ast.FunctionDef) and not call.args and not call.keywords:
+            if any(_asks_distributed(view, node) for node in ast.walk(function)):
+                return None
+        elif not is_repeatable(view, call):
+            return None
+    return binding.value
+
+
+def _asks_distributed(view: ModuleView, node: ast.AST) -> bool:
+    resolution = view.resolve(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return resolution is not None and resolution.name.startswith("torch.distributed")
+
+
 LOCAL_RANKS = Collector("distributed.local_ranks", ("set_device", "set_device_index", "LOCAL_RANK"), _collect)
 """Rules that call `customary_device` list it among their collectors."""
 
 
-def customary_device(project: Project, path: str, lines: range) -> tuple[str, str] | None:
+def reads_local_rank(project: Project, path: str) -> bool:
+    """Whether a file, or another one in its folder, reads `LOCAL_RANK`."""
+    folder = path.rpartition("/")[0]
+    return any(
+        record.reads_variable and other.rpartition("/")[0] == folder
+        for other, record in project.records(LOCAL_RANKS).items()
+    )
+
+
+def customary_device(
+    project: Project, path: str, lines: range, accept: Callable[[str, bool], bool]
+) -> tuple[str, str] | None:
     """The device that the files nearest to `path` pass to `set_device` most often, and one place: `(text, path:line)`.
 
     "Nearest" is the file itself, then its folder, then each folder above with everything below it. `lines` of the file
-    itself do not count. None if there is none.
+    itself do not count, nor does a device that `accept` refuses; it is asked with the text and whether it is from the file
+    itself. None if there is none.
     """
     records: Mapping[str, LocalRankRecord] = project.records(LOCAL_RANKS)
     folder = path.rpartition("/")[0]
@@ -65,6 +105,7 @@ def customary_device(project: Project, path: str, lines: range) -> tuple[str, st
             if other in records
             for text, line in records[other].devices
             if len(text) <= _LONGEST and "\n" not in text and not (other == path and line in lines)
+            and accept(text, other == path)
         ]
         if found:
             text = Counter(text for text, _ in found).most_common(1)[0][0]

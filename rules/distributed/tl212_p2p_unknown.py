@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS
 from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
-from torchlift.rules.distributed.p2p_findings import TARGETS, TRIGGERS, judged_at
+from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS
-from torchlift.rules.distributed.p2p_findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
-from torchlift.rules.distributed.p2p_verdict import Verdict
+from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
+from torchlift.rules.distributed.p2p.verdict import Verdict
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

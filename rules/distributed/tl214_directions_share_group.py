@@ -10,7 +10,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.group_identity import surely_without_nccl
-from torchlift.rules.distributed.p2p_calls import (
+from torchlift.rules.distributed.p2p.calls import (
     OP,
     OP_PARAMETERS,
     POINT_TO_POINT,
@@ -20,7 +20,7 @@ from torchlift.rules.distributed.p2p_calls import (
     group_key,
     named_arguments,
 )
-from torchlift.rules.distributed.p2p_directions import Neighbour, neighbour
+from torchlift.rules.distributed.p2p.directions import Neighbour, neighbour
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, is_nccl_only
-from torchlift.rules.distributed.p2p_calls import RECV_PARAMETERS, group_key, is_given, named_arguments
+from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, group_key, is_given, named_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, InsertStatements, Rewrite, Safety, Severity
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.batch_operations import BatchList, batch_list
 from torchlift.rules.distributed.group_identity import surely_without_nccl
-from torchlift.rules.distributed.p2p_calls import BATCH, OP_PARAMETERS, named_arguments
-from torchlift.rules.distributed.quiet_code import effects
+from torchlift.rules.distributed.p2p.batch_operations import BatchList, batch_list
+from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, named_arguments
+from torchlift.rules.distributed.p2p.quiet_code import effects
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 

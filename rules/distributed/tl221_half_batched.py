@@ -10,7 +10,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.group_identity import surely_without_nccl
 from torchlift.rules.distributed.own_rank import differs_by_rank
-from torchlift.rules.distributed.p2p_calls import (
+from torchlift.rules.distributed.p2p.calls import (
     OP,
     OP_PARAMETERS,
     RECV_PARAMETERS,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.missing_attributes import MISSING, missing_behind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -15,10 +16,6 @@ _TARGETS = ("torch.distributed.ProcessGroupNCCL", "torch._C._distributed_c10d.Pr
 _MESSAGE = (
     'Since torch 2.15 "nccl" makes a `ProcessGroupNCCL2`, which is not a subclass of `ProcessGroupNCCL`: this test is false '
     "for it."
-)
-_REVIEW = (
-    "Needs review: what follows has to work with both classes. `ProcessGroupNCCL2` has no `_group_start`, `_group_end`, "
-    "`_is_initialized`, `_set_default_timeout`, `_set_enable_nan_check`, `comm_split_count`, `uid` and `NCCLConfig`. "
 )
 
 
@@ -51,7 +48,23 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     fix = Fix(
         "Accept the new class too", Safety.UNSAFE, (*spelled.imports, ReplaceExpression(span, template, bare=True))
     )
-    yield Finding("TL235", view.path, span, _MESSAGE, Severity.ERROR, _REVIEW + ESCAPE, fix)
+    review = f"Needs review: what follows has to work with both classes{_missing(view, test)}. {ESCAPE}"
+    yield Finding("TL235", view.path, span, _MESSAGE, Severity.ERROR, review, fix)
+
+
+def _missing(view: ModuleView, test: ast.Call) -> str:
+    """What the code behind a test uses and the new class has not, as the rest of a sentence."""
+    used = missing_behind(view, test.args[0], test)
+    if used is None:
+        return f". `ProcessGroupNCCL2` has no {_listed(MISSING)}"
+    if not used:
+        return "; none of the attributes that `ProcessGroupNCCL2` is known to lack is used there"
+    return f", and `ProcessGroupNCCL2` has no {_listed(used)}, used there"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = (f"`{name}`" for name in names)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _test_of_class(view: ModuleView, node: ast.expr) -> ast.expr | None:
@@ -110,6 +123,15 @@ RULE = Rule(
             '(Nccl, getattr(torch.distributed, "ProcessGroupNCCL2", Nccl))))\n',
             safety="unsafe",
             why="one of several classes, imported under another name",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
+            "    if isinstance(backend, dist.ProcessGroupNCCL):\n        backend._set_default_timeout(timeout)\n",
+            "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
+            '    if isinstance(backend, (dist.ProcessGroupNCCL, getattr(dist, "ProcessGroupNCCL2", dist.ProcessGroupNCCL))):\n'
+            "        backend._set_default_timeout(timeout)\n",
+            safety="unsafe",
+            why="an attribute that only the old class has stands behind the test, and is named",
         ),
         Bad(
             "import torch.distributed.distributed_c10d as c10d\n\n\ndef is_nccl(backend):\n"

@@ -9,22 +9,10 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, named_backends
+from torchlift.rules.distributed.missing_attributes import MISSING
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
-# What dir(ProcessGroupNCCL) has and dir(ProcessGroupNCCL2) has not, on the torch 2.15.0 wheel; with what to write instead.
-MISSING = {
-    "_group_start": "Send and receive in one batch with `dist.batch_isend_irecv([...])`.",
-    "_group_end": "Send and receive in one batch with `dist.batch_isend_irecv([...])`.",
-    "_is_initialized": "The communicator of the new engine is made together with the group: the answer would be True.",
-    "_set_default_timeout": "Write `dist.set_timeout(timeout, group)` (2.14+), which reaches every backend of the group.",
-    "_set_enable_nan_check": "Set `TORCH_DIST_NAN_CHECK=1` before the group is created, which works with any backend.",
-    "comm_split_count": "Nothing replaces the counter; count the `split_group` and `new_group` calls instead.",
-    "uid": "Nothing replaces it; `group.group_name` tells groups apart.",
-    "get_build_nccl_version": "Write `torch.cuda.nccl.version()`.",
-    "get_runtime_nccl_version": "Write `torch.cuda.nccl.version()`.",
-    "NCCLConfig": "Write `dist.ProcessGroupNCCL.NCCLConfig`, through the class and not through the backend object.",
-}  # fmt: skip
 _MISSING_LAZY = {
     "register_mem_pool": 'A group of the plain "nccl" backend has it.',
     "deregister_mem_pool": 'A group of the plain "nccl" backend has it.',
@@ -110,11 +98,11 @@ RULE = Rule(
         "`register_mem_pool` and `deregister_mem_pool`."
     ),
     fix="Manual; the message names what takes the place of the attribute, where something does.",
-    targets=tuple(f"*.{name}" for name in (*_MISSING, *_MISSING_LAZY)),
+    targets=tuple(f"*.{name}" for name in (*MISSING, *_MISSING_LAZY)),
     check=_check,
     severity=Severity.ERROR,
     triggers=tuple(
-        f"{name} & {call}" for name in (*_MISSING, *_MISSING_LAZY) for call in ("_get_backend", "get_backend_impl")
+        f"{name} & {call}" for name in (*MISSING, *_MISSING_LAZY) for call in ("_get_backend", "get_backend_impl")
     ),
     collectors=(BACKENDS, DEFAULT_GROUPS),
     sources=(

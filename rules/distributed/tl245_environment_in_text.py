@@ -26,7 +26,9 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
         if not may_use_nccl(context.project):
             return
         severity = Severity.WARNING if variable.status in _SURE else Severity.INFO
-        yield Finding("TL245", view.path, setting.span, variable.fact, severity, variable.advice_for(setting.value) or None)
+        yield Finding(
+            "TL245", view.path, setting.span, variable.fact, severity, variable.advice_for(setting.value) or None
+        )
 
 
 RULE = Rule(

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from torchlift.finding import Finding, Fix, Severity
 from torchlift.project import Project
 from torchlift.rules.distributed.backends import may_use_nccl
-from torchlift.rules.distributed.batch_surroundings import says_cpu
 from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
-from torchlift.rules.distributed.p2p_batching import plan_batch
-from torchlift.rules.distributed.p2p_calls import (
+from torchlift.rules.distributed.p2p.batch_surroundings import says_cpu
+from torchlift.rules.distributed.p2p.batching import plan_batch
+from torchlift.rules.distributed.p2p.calls import (
     RECV_PARAMETERS,
     SEND_PARAMETERS,
     function_of_call,
     named_arguments,
 )
-from torchlift.rules.distributed.p2p_explanation import rank_by_rank
-from torchlift.rules.distributed.p2p_program import Post
-from torchlift.rules.distributed.p2p_reading import Reading, exchanges
-from torchlift.rules.distributed.p2p_verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.explanation import rank_by_rank
+from torchlift.rules.distributed.p2p.program import Post
+from torchlift.rules.distributed.p2p.reading import Reading, exchanges
+from torchlift.rules.distributed.p2p.verdict import Judgement, Verdict, judge
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
 

@@ -20,7 +20,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from enum import Enum
 
-from torchlift.rules.distributed.p2p_program import Exchange, Operation, Post, Wait
+from torchlift.rules.distributed.p2p.program import Exchange, Operation, Post, Wait
 
 
 class Engine(Enum):

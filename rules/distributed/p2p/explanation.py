@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from torchlift.rules.distributed.p2p_program import Operation
-from torchlift.rules.distributed.p2p_simulation import Blocked, Outcome
+from torchlift.rules.distributed.p2p.program import Operation
+from torchlift.rules.distributed.p2p.simulation import Blocked, Outcome
 
 _MOST_RANKS = 4
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p_communication import COMMUNICATION, POINT_TO_POINT
-from torchlift.rules.distributed.p2p_operators import MUTATING
+from torchlift.rules.distributed.p2p.communication import COMMUNICATION, POINT_TO_POINT
+from torchlift.rules.distributed.p2p.operators import MUTATING
 from torchlift.view import ModuleView
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -63,7 +63,6 @@ class Code:
         self._stores: dict[str, list[ast.Attribute]] | None = None
         self._classes: list[ast.ClassDef] | None = None
         self._below: dict[ast.ClassDef, list[ast.ClassDef]] = {}
-        self._attribute_stores: list[ast.Attribute] | None = None
         for use in view.uses(COMMUNICATION, project.translate):
             if use.kind in {"import", "string", "annotation", "isinstance"} or not isinstance(use.node, ast.expr):
                 continue
@@ -154,16 +153,6 @@ class Code:
         if node not in self._below:
             self._below[node] = [one for one in self._classes if one is not node and node in self.bases(one)]
         return self._below[node]
-
-    def attribute_stores(self) -> list[ast.Attribute]:
-        """Everything like `x.name = ...` in the file."""
-        if self._attribute_stores is None:
-            self._attribute_stores = [
-                node
-                for node in ast.walk(self.view.tree)
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-            ]
-        return self._attribute_stores
 
     def _methods_of(self, node: ast.ClassDef, name: str) -> Iterator[FunctionNode]:
         family = self.bases(node)

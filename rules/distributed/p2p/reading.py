@@ -1,6 +1,6 @@
 """Reads the functions of a file that send and receive into what every rank of a world does.
 
-A function is run for every world size and every rank on its source text, see `p2p_interpreter`. What cannot be known is said,
+A function is run for every world size and every rank on its source text, see `interpreter`. What cannot be known is said,
 never guessed.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p_code import Body, Code, FunctionNode
-from torchlift.rules.distributed.p2p_interpreter import RankRun
-from torchlift.rules.distributed.p2p_program import Exchange, Post
-from torchlift.rules.distributed.p2p_values import Choice, Handle, Open, Raised, Unknown, parts
+from torchlift.rules.distributed.p2p.code import Body, Code, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun
+from torchlift.rules.distributed.p2p.program import Exchange, Post
+from torchlift.rules.distributed.p2p.values import Choice, Handle, Open, Raised, Unknown, parts
 from torchlift.view import ModuleView
 
 SIZES = range(2, 9)

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Sequence
 
-from torchlift.rules.distributed.p2p_calls import group_key
-from torchlift.rules.distributed.p2p_requests import Operation, Refused
-from torchlift.rules.distributed.quiet_code import effects
-from torchlift.rules.distributed.shared_memory import part_of
+from torchlift.rules.distributed.p2p.calls import group_key
+from torchlift.rules.distributed.p2p.quiet_code import effects
+from torchlift.rules.distributed.p2p.requests import Operation, Refused
+from torchlift.rules.distributed.p2p.shared_memory import part_of
 from torchlift.view import ModuleView
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from torchlift.rules.distributed.p2p_program import Exchange, Post
-from torchlift.rules.distributed.p2p_simulation import Engine, Outcome, simulate
+from torchlift.rules.distributed.p2p.program import Exchange, Post
+from torchlift.rules.distributed.p2p.simulation import Engine, Outcome, simulate
 
 
 class Verdict(Enum):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchlift.rules.distributed.p2p_calls import OP
+from torchlift.rules.distributed.p2p.calls import OP
 from torchlift.view import Binding, ModuleView
 
 

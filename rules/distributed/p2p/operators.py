@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from torchlift.rules.distributed.p2p_values import (
+from torchlift.rules.distributed.p2p.values import (
     Class,
     Coalescing,
     External,
@@ -82,10 +82,11 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
     """
     if isinstance(left, Once) or isinstance(right, Once):
         raise Unworkable
-    if isinstance(op, ast.Add) and isinstance(left, (list, tuple)) and type(left) is type(right):
-        if len(left) + len(right) > _MOST_ELEMENTS:
-            raise Unworkable
-        return left + right
+    for kind in (list, tuple):
+        if isinstance(op, ast.Add) and type(left) is kind and type(right) is kind:
+            if len(left) + len(right) > _MOST_ELEMENTS:
+                raise Unworkable
+            return kind([*left, *right])
     if isinstance(op, ast.Mult):
         for sequence, count in ((left, right), (right, left)):
             if isinstance(sequence, (list, tuple, str)) and isinstance(count, int):

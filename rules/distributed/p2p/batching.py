@@ -23,9 +23,9 @@ from torchlift.finding import (
     Safety,
     Template,
 )
-from torchlift.rules.distributed.batch_surroundings import Surroundings
-from torchlift.rules.distributed.p2p_calls import POINT_TO_POINT
-from torchlift.rules.distributed.p2p_requests import Operation, Refused, RequestReader, Waits, statement_of
+from torchlift.rules.distributed.p2p.batch_surroundings import Surroundings
+from torchlift.rules.distributed.p2p.calls import POINT_TO_POINT
+from torchlift.rules.distributed.p2p.requests import Operation, Refused, RequestReader, Waits, statement_of
 from torchlift.view import Binding, ModuleView, Use
 
 _RENAMED = {"dst": "peer", "src": "peer", "group_dst": "group_peer", "group_src": "group_peer"}

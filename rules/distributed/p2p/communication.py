@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from torchlift.rules.distributed.p2p_calls import OP_PARAMETERS, RECV_PARAMETERS, SEND_PARAMETERS
-from torchlift.rules.distributed.p2p_operators import Unworkable, elements
-from torchlift.rules.distributed.p2p_program import Operation, Post, Wait
-from torchlift.rules.distributed.p2p_values import (
+from torchlift.rules.distributed.p2p.calls import OP_PARAMETERS, RECV_PARAMETERS, SEND_PARAMETERS
+from torchlift.rules.distributed.p2p.operators import Unworkable, elements
+from torchlift.rules.distributed.p2p.program import Operation, Post, Wait
+from torchlift.rules.distributed.p2p.values import (
     Coalescing,
     External,
     Group,
@@ -313,11 +313,10 @@ class Communication:
         if not isinstance(number, int) or isinstance(number, bool):
             why = number.why if isinstance(number, Unknown) else "not a number"
             raise Open(f"peer `{text}` in line {line} is not known: {why}")
-        if relative:
-            number = self._global_rank(group, number, line)
-        if number not in group.members or (alone and number == self.rank):
-            raise Raised(f"line {line}: rank {self.rank} has no peer {number}")
-        return number
+        peer: int = self._global_rank(group, number, line) if relative else number
+        if peer not in group.members or (alone and peer == self.rank):
+            raise Raised(f"line {line}: rank {self.rank} has no peer {peer}")
+        return peer
 
 
 def arguments_of(

@@ -1,6 +1,6 @@
 """What every rank of a point-to-point exchange posts and waits for, with all peers known numbers.
 
-This is the language between reading the code (`p2p_reading`) and running it (`p2p_simulation`).
+This is the language between reading the code (`p2p.reading`) and running it (`p2p.simulation`).
 """
 
 from __future__ import annotations

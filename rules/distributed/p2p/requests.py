@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from torchlift.rules.distributed.p2p_calls import (
+from torchlift.rules.distributed.p2p.calls import (
     RECV_PARAMETERS,
     SEND_PARAMETERS,
     Function,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from torchlift.rules.distributed.batch_operations import operations_of
-from torchlift.rules.distributed.p2p_calls import (
+from torchlift.rules.distributed.p2p.batch_operations import operations_of
+from torchlift.rules.distributed.p2p.calls import (
     BATCH,
     OP_PARAMETERS,
     RECV_PARAMETERS,

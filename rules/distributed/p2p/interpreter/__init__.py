@@ -1,0 +1,1 @@
+"""Runs the code of one rank, as far as it can be known without its data."""

@@ -1,0 +1,155 @@
+"""Names, and what they are bound to."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, speaks_of_rank
+from torchlift.rules.distributed.p2p.operators import MUTATING
+from torchlift.rules.distributed.p2p.values import (
+    Class,
+    Ended,
+    External,
+    Frame,
+    Function,
+    Level,
+    Open,
+    Raised,
+    Unknown,
+    Value,
+)
+from torchlift.torch_names import public_name
+from torchlift.view import Binding, ModuleView
+
+_BUILTIN_NAMES = frozenset(dir(builtins))
+
+
+class Names(RankState):
+    """Names, and what they are bound to."""
+
+    def _name(self, node: ast.Name, frame: Frame, origin: ast.Name | None = None) -> Value:
+        name = node.id
+        owner = frame.owner(name)
+        if owner is None:
+            if name == "__name__":
+                return "__main__" if frame.module.running else frame.view.module
+            if name in _BUILTIN_NAMES:
+                return External(f"builtins.{name}")
+            resolution = frame.view.resolve(origin or node)
+            if resolution is not None and resolution.certain:
+                return self._named(resolution.name, frame.view)
+            return Unknown(Level.GIVEN, name, f"`{name}` is not defined in the file")
+        if name in owner.values and owner.values[name] is not MISSING:
+            return owner.values[name]
+        value = self._looked_up(name, owner)
+        if not owner.running or owner.outer is None:
+            owner.values[name] = value
+        return value
+
+    def _looked_up(self, name: str, owner: Frame) -> Value:
+        """What the source says of a name whose binding has not been run."""
+        bindings = [binding for binding in owner.scope.bindings[name] if binding.kind != "delete"]
+        if owner.running and owner.outer is not None:
+            if all(binding.imported is not None for binding in bindings) and bindings:
+                return self._imported(bindings[0], owner.view)
+            return Unknown(Level.GIVEN, f"unset {name}", f"`{name}` may not be set")
+        values = [self._bound(binding, owner) for binding in bindings]
+        if len(values) == 1:
+            return values[0]
+        imports = [value for value in values if isinstance(value, (External, Function, Class))]
+        others = [value for value in values if not isinstance(value, (External, Function, Class))]
+        if imports and all(value == imports[0] for value in imports) and all(value is None for value in others):
+            return imports[0]  # `torch = None` beside `import torch`: a use means the import
+        simple = values and all(isinstance(value, (bool, int, str, float)) or value is None for value in values)
+        level = Level.UNIFORM if simple and not speaks_of_rank(name) else Level.GIVEN
+        return Unknown(level, name, f"`{name}` is set in several places")
+
+    def _bound(self, binding: Binding, owner: Frame) -> Value:
+        if binding.imported is not None:
+            return self._imported(binding, owner.view)
+        if isinstance(binding.node, FunctionNode):
+            return Function(binding.node, owner)
+        if isinstance(binding.node, ast.ClassDef):
+            return Class(binding.node, owner)
+        name = binding.name
+        if isinstance(binding.node, ast.arg):
+            where = getattr(owner.scope.node, "name", "lambda")
+            return Unknown(Level.GIVEN, name, f"`{name}` is a parameter of `{where}`")
+        unknown = Unknown(Level.GIVEN, name, f"`{name}` is set outside the function")
+        if binding in self._looking_up or self._is_changed(name, owner):
+            return unknown
+        self._looking_up.add(binding)
+        silent, self.communication.silent = self.communication.silent, True
+        try:
+            if binding.kind == "assign" and binding.value is not None:
+                return self._eval(binding.value, owner)
+            return self._from_tuple(binding, owner, unknown)
+        except (Open, Raised, Ended):
+            return unknown
+        finally:
+            self._looking_up.discard(binding)
+            self.communication.silent = silent
+
+    def _from_tuple(self, binding: Binding, owner: Frame, unknown: Unknown) -> Value:
+        """`rank, world = a, b`."""
+        assert isinstance(binding.node, ast.Name)
+        parent = owner.view.parent(binding.node)
+        statement = owner.view.parent(parent) if parent is not None else None
+        if (
+            not isinstance(parent, ast.Tuple)
+            or not isinstance(statement, ast.Assign)
+            or parent not in statement.targets
+        ):
+            return unknown
+        if True:
+            if not any(isinstance(item, ast.Starred) for item in parent.elts):
+                values = self._eval(statement.value, owner)
+                index = parent.elts.index(binding.node)
+                if isinstance(values, (tuple, list)) and len(values) == len(parent.elts):
+                    return values[index]
+        return unknown
+
+    @staticmethod
+    def _is_changed(name: str, owner: Frame) -> bool:
+        """Whether some code of the file may change the list or dict that a name holds."""
+        for chain in owner.view.scopes.chains.get(name, ()):
+            if chain.attributes and chain.attributes[0] in MUTATING:
+                return True
+            parent = owner.view.parent(chain.top)
+            if isinstance(parent, ast.Subscript) and parent.value is chain.top and not isinstance(parent.ctx, ast.Load):
+                return True
+        return False
+
+    def _imported(self, binding: Binding, view: ModuleView) -> Value:
+        absolute = view.absolute(binding.imported) if binding.imported is not None else None
+        if absolute is None:
+            return Unknown(Level.GIVEN, binding.name, f"`{binding.name}` is imported from an unknown module")
+        return self._named(absolute, view)
+
+    def _named(self, name: str, view: ModuleView) -> Value:
+        """The value of a qualified name."""
+        name = public_name(view.wrappers.mirrored(name))
+        if name.partition(".")[0] == "torch" or "." not in name:
+            return External(name)
+        translated = self.project.translate(name, view.path)
+        if translated is not None and translated != name:
+            name = public_name(view.wrappers.mirrored(translated))
+            if name.startswith("torch."):
+                return External(name)
+        found = self.project.binding(name, view.path)
+        if found is not None:
+            other, binding = found
+            if other.path == self.code.view.path:
+                return self._name(ast.Name(binding.name, ast.Load()), self._module(self.code.view))
+            if isinstance(binding.node, FunctionNode):
+                return Function(binding.node, self._module(other))
+            if isinstance(binding.node, ast.ClassDef):
+                return Class(binding.node, self._module(other))
+        return External(name)
+
+    def _is_bound_below(self, owner: Class, name: str) -> bool:
+        """Whether a subclass in the file binds a class attribute or method of that name anew."""
+        scopes = self.code.view.scopes.scope_of
+        return any(name in scopes[node].bindings for node in self.code.below(owner.node))

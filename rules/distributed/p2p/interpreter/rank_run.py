@@ -1,0 +1,342 @@
+"""Runs a function of a file for one rank, as far as it can be known without its data.
+
+Ranks, world sizes and what is computed from them are real numbers and everything Python does with them is done by Python.
+Tensors, settings and whatever else comes from outside are unknown values that carry where they come from. A branch whose
+condition is unknown is run both ways, and what differs afterwards is unknown; as soon as something is sent, received or
+waited for while it depends on such a condition, reading ends: with `Choice`, if the condition is the same on every rank and
+so can be tried both ways, and with `Open` otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torchlift.rules.distributed.p2p.code import Body, FunctionNode
+from torchlift.rules.distributed.p2p.communication import may_be_group
+from torchlift.rules.distributed.p2p.interpreter.attributes import Attributes
+from torchlift.rules.distributed.p2p.interpreter.branches import Branches
+from torchlift.rules.distributed.p2p.interpreter.calls import Calls
+from torchlift.rules.distributed.p2p.interpreter.comprehensions import Comprehensions
+from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
+from torchlift.rules.distributed.p2p.interpreter.loops import Loops
+from torchlift.rules.distributed.p2p.interpreter.messages import Messages
+from torchlift.rules.distributed.p2p.interpreter.names import Names
+from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, is_class_method, is_static, node_text
+from torchlift.rules.distributed.p2p.interpreter.statements import Statements
+from torchlift.rules.distributed.p2p.interpreter.unknown_calls import UnknownCalls
+from torchlift.rules.distributed.p2p.operators import Unworkable
+from torchlift.rules.distributed.p2p.values import (
+    Class,
+    Ended,
+    Frame,
+    Function,
+    Instance,
+    Level,
+    Open,
+    Raised,
+    Unknown,
+    Value,
+    holds_handle,
+)
+from torchlift.view import ModuleView
+
+
+@dataclass
+class _Stores:
+    """How often an attribute is set in the constructor and elsewhere.
+
+    Attributes:
+        only_state: whether stores elsewhere only hold handles of operations, or take them away again.
+    """
+
+    inside: int = 0
+    outside: int = 0
+    only_state: bool = True
+
+
+class RankRun(
+    Statements, Branches, Loops, Names, Expressions, Attributes, Comprehensions, Calls, UnknownCalls, Messages
+):
+    """One run of one function by one rank.
+
+    Args:
+        code: the file.
+        project: its project.
+        rank, size: the rank and the number of ranks.
+        choices: what conditions that are the same on every rank are taken to be, by key.
+
+    Attributes:
+        communication: what the rank did.
+        calls: calls of the file that sent or received, in the order of their first use.
+        outlives: what is still there when the function has ended, beside what it returns.
+        assumed: what was taken for granted, as clauses.
+    """
+
+    statement_handlers: ClassVar[dict[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]] = {
+        ast.Expr: Statements._expression,
+        ast.Assign: Statements._assign,
+        ast.AnnAssign: Statements._annotated,
+        ast.AugAssign: Statements._augmented,
+        ast.Delete: Statements._delete,
+        ast.If: Branches._if,
+        ast.For: Loops._for,
+        ast.AsyncFor: Loops._for,
+        ast.While: Loops._while,
+        ast.With: Branches._with,
+        ast.AsyncWith: Branches._with,
+        ast.Try: Branches._try,
+        ast.Return: Statements._return,
+        ast.Raise: Statements._raise,
+        ast.Assert: Statements._assert,
+        ast.FunctionDef: Statements._define,
+        ast.AsyncFunctionDef: Statements._define,
+        ast.ClassDef: Statements._define_class,
+        ast.Import: Statements._import,
+        ast.ImportFrom: Statements._import,
+        ast.Global: Statements._pass,
+        ast.Nonlocal: Statements._pass,
+        ast.Pass: Statements._pass,
+        ast.Break: Statements._break,
+        ast.Continue: Statements._continue,
+    }
+    if hasattr(ast, "TryStar"):
+        statement_handlers[ast.TryStar] = Branches._try
+
+    expression_handlers: ClassVar[dict[type[ast.expr], Callable[[Any, Any, Frame], Value]]] = {
+        ast.Constant: Expressions._constant,
+        ast.Name: Names._name,
+        ast.List: Expressions._list,
+        ast.Tuple: Expressions._list,
+        ast.Set: Expressions._list,
+        ast.Dict: Expressions._dict,
+        ast.Attribute: Attributes._attribute,
+        ast.Subscript: Expressions._subscript,
+        ast.Slice: Expressions._slice,
+        ast.BinOp: Expressions._binary,
+        ast.UnaryOp: Expressions._unary,
+        ast.BoolOp: Expressions._boolean,
+        ast.Compare: Expressions._compare,
+        ast.IfExp: Expressions._conditional,
+        ast.NamedExpr: Expressions._walrus,
+        ast.Lambda: Expressions._lambda,
+        ast.Starred: Expressions._starred,
+        ast.Await: Expressions._await,
+        ast.Yield: Expressions._yield,
+        ast.YieldFrom: Expressions._yield,
+        ast.JoinedStr: Expressions._formatted,
+        ast.ListComp: Comprehensions._comprehension,
+        ast.SetComp: Comprehensions._comprehension,
+        ast.GeneratorExp: Comprehensions._comprehension,
+        ast.DictComp: Comprehensions._comprehension,
+        ast.Call: Calls._call,
+    }
+
+    def run(self, body: Body) -> Value:
+        """Run a function with unknown arguments, or the statements of the module; returns what it returns.
+
+        Raises:
+            Open, Choice: it cannot be said, or not yet, what the rank does.
+            Raised: the code fails on this rank.
+        """
+        try:
+            if isinstance(body, ast.Module):
+                frame = self._module(self.code.view, running=True)
+                self._stack.append(frame)
+                self._block(body.body, frame)
+                return list(frame.values.values())
+            function = self._defined(body)
+            return self._enter(function, body)
+        except Ended:
+            return None
+        finally:
+            for module in self._modules.values():
+                self.outlives += module.values.values()
+
+    def _defined(self, node: FunctionNode) -> Function:
+        """The function as a value, with the frames around it as far as they can be known."""
+        view = self.code.view
+        frame = self._module(view)
+        owner: Class | None = None
+        for ancestor in reversed(list(view.ancestors(node))):
+            if isinstance(ancestor, FunctionNode):
+                outer = Frame(view, view.scopes.scope_of[ancestor], frame, running=False)
+                frame, owner = outer, None
+            elif isinstance(ancestor, ast.ClassDef):
+                owner = Class(ancestor, frame)
+        return Function(node, frame, owner)
+
+    def _enter(self, function: Function, node: FunctionNode) -> Value:
+        """Run a function that nobody in the file calls."""
+        try:
+            self._check_decorators(function)
+        except Open as reason:
+            self.assumed[f"{reason}, which runs it once on every rank"] = None
+        started = self.code.started.get(node)
+        values: dict[str, Value] = {}
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        passed = dict(started.passed) if started is not None else {}
+        replaced = _replaced_parameters(node)
+        for index, argument in enumerate((*positional, *arguments.kwonlyargs)):
+            name = argument.arg
+            bound = index == 0 and function.owner is not None and not is_static(node)
+            if bound and function.owner is not None:
+                values[name] = function.owner if is_class_method(node) else self._instance(function.owner, node)
+                self.outlives.append(values[name])
+            elif started is not None and name in started.rank:
+                values[name] = self.rank
+                self.assumed[f"`{name}` is the rank, as line {started.line} says"] = None
+            elif started is not None and name in started.world:
+                values[name] = self.size
+            elif name in passed:
+                values[name] = self._passed(passed[name], name, node)
+            elif name in replaced:
+                values[name] = None
+                self.assumed[f"`{name}` is left to its default"] = None
+            else:
+                values[name] = self._parameter(argument, node.name)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                values[extra.arg] = self._parameter(extra, node.name)
+        return self._invoke(function, values, node)
+
+    def _passed(self, value: ast.expr, name: str, node: FunctionNode) -> Value:
+        """What a parameter is worth that a started process is given; only constants and functions are looked at."""
+        if isinstance(value, ast.Constant):
+            return value.value
+        binding = self.code.view.definition(value)
+        if binding is not None and isinstance(binding.node, FunctionNode) and binding.scope.kind == "module":
+            return self._defined(binding.node)
+        return Unknown(Level.GIVEN, name, f"`{name}` is a parameter of `{node.name}`")
+
+    def _parameter(self, argument: ast.arg, function: str) -> Unknown:
+        name = argument.arg
+        group = argument.annotation is not None and "ProcessGroup" in ast.unparse(argument.annotation)
+        key = f"{name} of a group" if group and not may_be_group(Unknown(Level.GIVEN, name, "")) else name
+        return Unknown(Level.GIVEN, key, f"`{name}` is a parameter of `{function}`")
+
+    def _instance(self, owner: Class, entry: FunctionNode) -> Instance:
+        """An object as its constructor leaves it, without what other code of the file changes later."""
+        instance = Instance(owner, complete=False)
+        constructor = self._find_method(owner, "__init__")
+        if constructor is None or constructor.node is entry:
+            return instance
+        assert isinstance(constructor.node, FunctionNode)
+        values: dict[str, Value] = {}
+        node = constructor.node
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        started = self.code.started.get(node)
+        replaced = _replaced_parameters(node)
+        for index, argument in enumerate((*positional, *arguments.kwonlyargs)):
+            if index == 0:
+                values[argument.arg] = instance
+            elif started is not None and argument.arg in started.rank | started.world:
+                values[argument.arg] = self.rank if argument.arg in started.rank else self.size
+            elif argument.arg in replaced:
+                values[argument.arg] = None
+            else:
+                values[argument.arg] = self._parameter(argument, "__init__")
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                values[extra.arg] = self._parameter(extra, "__init__")
+        self.communication.silent = True
+        calls = dict(self.calls)
+        depth = len(self._stack)
+        finished = False
+        try:
+            self._invoke(constructor, values, node)
+            finished = True
+        except (Open, Raised, Ended, Unworkable):
+            del self._stack[depth:]
+        finally:
+            self.communication.silent = False
+            self.calls = calls
+        reach = self.code.reach(entry) | self.code.reach(node)
+        filled = self.code.filled_attributes()
+        for name, stores in self._stores(owner).items():
+            value = instance.attributes.get(name)
+            if name in filled and not filled[name] <= reach:
+                instance.attributes[name] = Unknown(
+                    Level.GIVEN, f"self.{name}", f"what is in `self.{name}` is decided elsewhere", handles=True
+                )
+                continue
+            fresh = (
+                finished and name in instance.attributes and stores.only_state and (value is None or value in ([], {}))
+            )
+            # What is None or empty and never set again in the file is set by another one.
+            unfinished = not finished and (stores.inside > 1 or isinstance(value, (list, dict, set)))
+            elsewhere = value is None and not stores.outside and stores.inside == 1 and name in instance.attributes
+            if (stores.outside and not fresh) or unfinished or elsewhere:
+                instance.attributes[name] = Unknown(
+                    Level.GIVEN, f"self.{name}", f"`self.{name}` is set in several places", handles=holds_handle(value)
+                )
+            elif stores.outside:
+                self.assumed[f"`self.{name}` is as the constructor leaves it"] = None
+        return instance
+
+    def _stores(self, owner: Class) -> dict[str, _Stores]:
+        """Where the attributes of an object of a class are set, by attribute."""
+        found: dict[str, _Stores] = {}
+        code = self.code
+        family = code.bases(owner.node)
+        for name, nodes in code.attribute_stores().items():
+            for node in nodes:
+                function = code.view.function_of(node)
+                around = code.class_around(node)
+                own = isinstance(node.value, ast.Name) and node.value.id == "self" and around is not None
+                if own and around is not None and around not in family and owner.node not in code.bases(around):
+                    continue  # an unrelated class that has an attribute of the same name
+                stores = found.setdefault(name, _Stores())
+                if own and around in family and function is not None and function.name == "__init__":
+                    stores.inside += 1
+                else:
+                    stores.outside += 1
+                    stores.only_state = stores.only_state and self._is_state(code.view.statement(node), node)
+        return found
+
+    def _is_state(self, statement: ast.stmt, target: ast.Attribute) -> bool:
+        """Whether a store empties an attribute, or puts handles of operations into it."""
+        if not isinstance(statement, ast.Assign) or statement.targets != [target]:
+            return False
+        value = statement.value
+        if isinstance(value, ast.Constant):
+            return value.value is None
+        if isinstance(value, (ast.List, ast.Dict)):
+            return not (value.elts if isinstance(value, ast.List) else value.keys)
+        if isinstance(value, ast.Call):
+            return value.func in self.code.communication
+        return False
+
+    def _module(self, view: ModuleView, *, running: bool = False) -> Frame:
+        frame = self._modules.get(view.path)
+        if frame is None:
+            frame = Frame(view, view.scopes.module, None, running=running)
+            self._modules[view.path] = frame
+        return frame
+
+
+def _replaced_parameters(node: FunctionNode) -> set[str]:
+    """Parameters with the default None that the function replaces by something of its own: `if rank is None: rank = ...`."""
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    names = {a.arg for a, d in pairs if isinstance(d, ast.Constant) and d.value is None}
+    found = set()
+    for statement in node.body:
+        match statement:
+            case ast.If(
+                test=ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]),
+                body=body,
+            ) if name in names:
+                if any(isinstance(s, ast.Assign) and node_text(s.targets[0]) == name for s in body):
+                    found.add(name)
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.IfExp(test=ast.Compare(left=ast.Name(id=tested)))
+            ) if name in names and tested == name:
+                found.add(name)
+    return found

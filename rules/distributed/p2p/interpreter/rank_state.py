@@ -1,0 +1,381 @@
+"""What one run of a function by one rank knows while it goes on: doubts about conditions, choices, limits."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, ClassVar
+
+from torchlift.project import Project
+from torchlift.rules.distributed.p2p.code import Code, FunctionNode
+from torchlift.rules.distributed.p2p.communication import Communication
+from torchlift.rules.distributed.p2p.operators import truth
+from torchlift.rules.distributed.p2p.values import (
+    Choice,
+    Class,
+    Doubt,
+    Frame,
+    Function,
+    Group,
+    Handle,
+    Level,
+    Open,
+    Unknown,
+    Value,
+    holds_handle,
+)
+from torchlift.view import Binding, ModuleView
+
+_MOST_STEPS = 40_000
+# Words in the name of a setting that says what this rank in particular is.
+RANK_WORDS = ("rank", "stage", "first", "last", "is_main", "is_master", "local", "node", "host", "coord")
+
+
+class Flow(Enum):
+    """How a statement ends."""
+
+    NEXT = 0
+    BREAK = 1
+    CONTINUE = 2
+    RETURN = 3
+    RAISE = 4
+    END = 5
+
+
+class RankState(ABC):
+    """The part of a rank run that all its other parts use; `RankRun` puts them together.
+
+    Args:
+        code: the file.
+        project: its project.
+        rank, size: the rank and the number of ranks.
+        choices: what conditions that are the same on every rank are taken to be, by key.
+
+    Attributes:
+        communication: what the rank did.
+        calls: calls of the file that sent or received, in the order of their first use.
+        outlives: what is still there when the function has ended, beside what it returns.
+        assumed: what was taken for granted, as clauses.
+    """
+
+    statement_handlers: ClassVar[Mapping[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]]
+    expression_handlers: ClassVar[Mapping[type[ast.expr], Callable[[Any, Any, Frame], Value]]]
+
+    def __init__(self, code: Code, project: Project, rank: int, size: int, choices: Mapping[str, bool]) -> None:
+        self.code = code
+        self.project = project
+        self.rank = rank
+        self.size = size
+        self.choices = choices
+        self.communication = Communication(rank, size)
+        self.calls: dict[ast.Call, None] = {}
+        self.assumed: dict[str, None] = {}
+        self._modules: dict[str, Frame] = {}
+        self._stack: list[Frame] = []
+        self._doubts: list[Doubt] = []
+        self._poisoned: dict[int, tuple[Value, Unknown]] = {}
+        self._steps = 0
+        self._looking_up: set[Binding] = set()
+        self._site: ast.Call | None = None
+        self.outlives: list[Value] = []
+
+    @contextmanager
+    def _doubting(self, doubt: Doubt) -> Iterator[None]:
+        self._doubts.append(doubt)
+        depth = len(self._stack)
+        try:
+            yield
+        finally:
+            self._doubts.remove(doubt)
+            del self._stack[depth:]
+
+    def _active_doubts(self) -> Iterator[Doubt]:
+        yield from self._doubts
+        for frame in self._stack:
+            yield from frame.doubts
+            for doubts in frame.loops:
+                yield from doubts
+
+    def _certain(self, line: int) -> None:
+        """Insist that the code which runs now is surely run.
+
+        Raises:
+            Choice, Open: it is not known whether it is.
+        """
+        for doubt in self._active_doubts():
+            self._choose(doubt.condition, doubt.line)
+            raise Open(f"whether line {line} is run depends on line {doubt.line}: {doubt.condition.why}")
+
+    def _choose(self, condition: Unknown, line: int) -> None:
+        """Raise `Choice` if a condition is the same on every rank and nothing has been said about it yet."""
+        atom = self._open_atom(condition)
+        if atom is not None:
+            raise Choice(atom, line)
+
+    def _open_atom(self, condition: Unknown) -> Unknown | None:
+        if condition.formula is not None:
+            atoms = [self._open_atom(part) for part in condition.formula[1] if self._truth(part) is None]
+            return next((atom for atom in atoms if atom is not None), None)
+        if condition.choice is not None:
+            return self._open_atom(condition.choice)
+        return condition if condition.level is Level.UNIFORM and condition.key not in self.choices else None
+
+    def _truth(self, value: Value) -> bool | None:
+        known = truth(value)
+        if known is not None or not isinstance(value, Unknown):
+            return known
+        if value.formula is None:
+            return self.choices.get(value.key) if value.level is Level.UNIFORM else None
+        kind, values = value.formula
+        answers = [self._truth(part) for part in values]
+        if kind == "not":
+            return None if answers[0] is None else not answers[0]
+        if kind == "and":
+            return False if False in answers else None if None in answers else True
+        return True if True in answers else None if None in answers else False
+
+    def _poison(self, container: Value) -> None:
+        """From now on nothing is known about what is in `container`."""
+        if isinstance(container, (list, dict, set)):
+            condition = next(self._active_doubts(), None)
+            unknown = Unknown(
+                Level.GIVEN,
+                f"changed:{len(self._poisoned)}",
+                condition.condition.why if condition is not None else "a list or dict that other code may have changed",
+                never_none=True,
+                handles=holds_handle(container),
+                choice=condition.condition if condition is not None else None,
+            )
+            self._poisoned[id(container)] = container, unknown
+
+    def _change(self, container: Value, new: Sequence[Value] = ()) -> bool:
+        """Whether `container` may be changed; in doubt it is poisoned instead."""
+        if next(self._active_doubts(), None) is None:
+            return True
+        self._poison(container)
+        if any(holds_handle(value) for value in new):
+            self._poisoned[id(container)][1].handles = True
+        return False
+
+    def _tick(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise Open("it is too long to be followed")
+
+    def _line(self, node: ast.Call) -> int:
+        """Line of a call in the file that is read: of the call that led to it, if it stands in another file."""
+        return self._site.lineno if self._site is not None else node.lineno
+
+    def _note(self, node: ast.Call) -> None:
+        self.calls[self._site or node] = None
+
+    @abstractmethod
+    def _module(self, view: ModuleView, *, running: bool = False) -> Frame:
+        """See `RankRun`."""
+
+    @abstractmethod
+    def _invoke(self, function: Function, values: dict[str, Value], at: ast.AST) -> Value:
+        """Run the body of a function with its parameters bound."""
+
+    @abstractmethod
+    def _block(self, statements: Sequence[ast.stmt], frame: Frame) -> Flow:
+        """See `Statements`."""
+
+    @abstractmethod
+    def _store(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        """See `Statements`."""
+
+    @abstractmethod
+    def _store_name(self, name: str, value: Value, frame: Frame) -> None:
+        """See `Statements`."""
+
+    @abstractmethod
+    def _element(self, value: Value, index: int | str) -> Unknown:
+        """One element of a value whose elements are unknown."""
+
+    @abstractmethod
+    def _either(self, doubt: Doubt, branches: Sequence[Sequence[ast.stmt]], frame: Frame) -> Flow:
+        """Run all branches, of which one is taken, nobody knows which."""
+
+    @abstractmethod
+    def _joined(self, left: dict[str, Value], right: dict[str, Value], condition: Unknown) -> dict[str, Value]:
+        """See `Branches`."""
+
+    @abstractmethod
+    def _matters(self, nodes: Sequence[ast.AST], frame: Frame) -> bool:
+        """Whether running `nodes` may post or wait for anything."""
+
+    @abstractmethod
+    def _name(self, node: ast.Name, frame: Frame, origin: ast.Name | None = None) -> Value:
+        """See `Names`."""
+
+    @staticmethod
+    @abstractmethod
+    def _is_changed(name: str, owner: Frame) -> bool:
+        """Whether some code of the file may change the list or dict that a name holds."""
+
+    @abstractmethod
+    def _imported(self, binding: Binding, view: ModuleView) -> Value:
+        """See `Names`."""
+
+    @abstractmethod
+    def _named(self, name: str, view: ModuleView) -> Value:
+        """The value of a qualified name."""
+
+    @abstractmethod
+    def _eval(self, node: ast.expr, frame: Frame) -> Value:
+        """See `Expressions`."""
+
+    @abstractmethod
+    def _computed(self, values: Sequence[Value], nodes: Sequence[ast.expr], node: ast.AST) -> Unknown:
+        """The unknown result of computing something from `values`, which `nodes` stand for."""
+
+    @abstractmethod
+    def _attribute_of(self, base: Value, name: str, node: ast.Attribute) -> Value:
+        """See `Attributes`."""
+
+    @abstractmethod
+    def _is_bound_below(self, owner: Class, name: str) -> bool:
+        """Whether a subclass in the file binds a class attribute or method of that name anew."""
+
+    @abstractmethod
+    def _find_method(self, owner: Class, name: str) -> Function | None:
+        """See `Attributes`."""
+
+    @abstractmethod
+    def _apply(
+        self,
+        function: Value,
+        positional: list[Value],
+        keywords: dict[str, Value],
+        node: ast.Call,
+        frame: Frame,
+        *,
+        complete: bool,
+    ) -> Value:
+        """See `Calls`."""
+
+    @abstractmethod
+    def _call_function(
+        self, function: Function, positional: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """See `Calls`."""
+
+    @abstractmethod
+    def _check_decorators(self, function: Function) -> None:
+        """See `Calls`."""
+
+    @abstractmethod
+    def _handle_method(self, handle: Handle, name: str, node: ast.Call) -> Value:
+        """See `Messages`."""
+
+    @abstractmethod
+    def _group_method(
+        self, group: Group, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        """See `Messages`."""
+
+    @abstractmethod
+    def _call_unknown_method(
+        self,
+        function: Unknown,
+        positional: list[Value],
+        keywords: dict[str, Value],
+        node: ast.Call,
+        frame: Frame | None,
+    ) -> Value:
+        """A call of an attribute of an unknown value."""
+
+    @abstractmethod
+    def _communicates(self, value: Value) -> bool:
+        """Whether a function, class or object may post or wait when it is used."""
+
+    @abstractmethod
+    def _opaque(self, function: Value, positional: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        """The result of a call that is not followed.
+
+        Raises:
+            Choice, Open: the call may post or wait for something."""
+
+    @abstractmethod
+    def _call_external(
+        self, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, *, complete: bool
+    ) -> Value:
+        """See `UnknownCalls`."""
+
+    @abstractmethod
+    def _environment(self, key: Value, default: Value, node: ast.expr) -> Value:
+        """See `UnknownCalls`."""
+
+    @abstractmethod
+    def _call_distributed(
+        self, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, *, complete: bool
+    ) -> Value:
+        """See `Messages`."""
+
+
+class Missing:
+    """Stands for a name or attribute that has no value."""
+
+
+MISSING = Missing()
+
+
+def node_text(node: ast.AST) -> str:
+    """Source text of an expression, on one line."""
+    return ast.unparse(node)
+
+
+def shortened(text: str) -> str:
+    """A text that fits into a clause."""
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def condition_key(node: ast.AST, values: Sequence[Value]) -> str:
+    """A key for what `node` computes: its text, with the keys of the unknown operands in it.
+
+    Where operands are known or functions are called, the place is part of it: the text could mean something else elsewhere.
+    """
+    unknown = [value for value in values if isinstance(value, Unknown)]
+    place = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        return f"{node_text(node)}"
+    if isinstance(node, ast.Compare) and len(values) == 2:
+        sides = [
+            v.key if isinstance(v, Unknown) else repr(v) if isinstance(v, (int, str, float, type(None))) else place
+            for v in values
+        ]
+        return f"{sides[0]} {type(node.ops[0]).__name__} {sides[1]}"
+    if (
+        isinstance(node, ast.Subscript)
+        and len(values) == 2
+        and isinstance(values[0], Unknown)
+        and not isinstance(values[1], Unknown)
+    ):
+        return f"{values[0].key}[{values[1]!r}]" if isinstance(values[1], (int, str)) else f"{values[0].key}[{place}]"
+    return f"{shortened(node_text(node))}{place}{''.join(value.key for value in unknown)}"
+
+
+def speaks_of_rank(name: str) -> bool:
+    """Whether a name says what this rank in particular is."""
+    lower = name.lower()
+    return any(word in lower for word in RANK_WORDS)
+
+
+def has_decorator(node: FunctionNode, *names: str) -> bool:
+    """Whether a function has a decorator whose last name is one of `names`."""
+    return any(node_text(decorator).rpartition(".")[2] in names for decorator in node.decorator_list)
+
+
+def is_static(node: FunctionNode) -> bool:
+    """Whether a method is a static one."""
+    return has_decorator(node, "staticmethod")
+
+
+def is_class_method(node: FunctionNode) -> bool:
+    """Whether a method is one of the class."""
+    return has_decorator(node, "classmethod")

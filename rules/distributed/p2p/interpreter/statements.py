@@ -1,0 +1,230 @@
+"""Simple statements, and what they store where."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, Flow, RankState
+from torchlift.rules.distributed.p2p.operators import Once, Unworkable, binary, call_method, elements
+from torchlift.rules.distributed.p2p.values import (
+    Class,
+    Doubt,
+    External,
+    Frame,
+    Function,
+    Instance,
+    Level,
+    Open,
+    Raised,
+    Unknown,
+    Value,
+    holds_handle,
+    join,
+)
+
+
+class Statements(RankState):
+    """Simple statements, and what they store where."""
+
+    def _block(self, statements: Sequence[ast.stmt], frame: Frame) -> Flow:
+        for statement in statements:
+            flow = self._statement(statement, frame)
+            if flow is not Flow.NEXT:
+                return flow
+        return Flow.NEXT
+
+    def _statement(self, node: ast.stmt, frame: Frame) -> Flow:
+        self._tick()
+        handler = self.statement_handlers.get(type(node), Statements._other_statement)
+        try:
+            return handler(self, node, frame)
+        except Raised as error:
+            if "line" in str(error):
+                raise
+            if not self._doubts:
+                self._certain(node.lineno)
+            raise Raised(f"{error} in line {node.lineno}") from None
+
+    def _other_statement(self, node: ast.stmt, frame: Frame) -> Flow:
+        """A kind of statement that is not followed: `match`, and what later versions of Python bring."""
+        if self._matters([node], frame):
+            raise Open(f"the `{type(node).__name__.lower()}` statement in line {node.lineno} is not followed")
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                self._store_name(inner.id, Unknown(Level.GIVEN, f"{inner.id}@{node.lineno}", f"`{inner.id}`"), frame)
+        if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in ast.walk(node)):
+            frame.doubts.append(
+                Doubt(
+                    Unknown(Level.GIVEN, "match", f"the statement in line {node.lineno} is not followed"), node.lineno
+                )
+            )
+            frame.returned.append(None)
+        return Flow.NEXT
+
+    def _expression(self, node: ast.Expr, frame: Frame) -> Flow:
+        self._eval(node.value, frame)
+        return Flow.NEXT
+
+    def _assign(self, node: ast.Assign, frame: Frame) -> Flow:
+        value = self._eval(node.value, frame)
+        for target in node.targets:
+            self._store(target, value, frame)
+        return Flow.NEXT
+
+    def _annotated(self, node: ast.AnnAssign, frame: Frame) -> Flow:
+        if node.value is not None:
+            self._store(node.target, self._eval(node.value, frame), frame)
+        return Flow.NEXT
+
+    def _augmented(self, node: ast.AugAssign, frame: Frame) -> Flow:
+        target = node.target
+        if isinstance(target, ast.Name):
+            old = self._name(ast.copy_location(ast.Name(target.id, ast.Load()), target), frame, target)
+        else:
+            old = self._eval(target, frame)
+        value = self._eval(node.value, frame)
+        if isinstance(old, (list, set, dict)) and not isinstance(old, Once):
+            method = {ast.Add: "extend", ast.BitOr: "update"}.get(type(node.op))
+            if method is not None and self._change(old, [value]):
+                try:
+                    call_method(old, method, [value], {})
+                except Unworkable:
+                    self._poison(old)
+                return Flow.NEXT
+            if method is not None:
+                return Flow.NEXT
+        try:
+            result = binary(node.op, old, value)
+        except Unworkable:
+            result = self._computed((old, value), (target, node.value), node)
+        self._store(target, result, frame)
+        return Flow.NEXT
+
+    def _store(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        if isinstance(target, ast.Name):
+            self._store_name(target.id, value, frame)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, frame)
+        elif isinstance(target, ast.Attribute):
+            self._store_attribute(self._eval(target.value, frame), target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            container = self._eval(target.value, frame)
+            index = self._eval(target.slice, frame)
+            if isinstance(container, (list, dict)) and not isinstance(container, Once):
+                if self._change(container, [value]):
+                    try:
+                        call_method(container, "__setitem__", [index, value], {})
+                    except Unworkable:
+                        self._poison(container)
+                        self._poisoned[id(container)][1].handles |= holds_handle(value)
+            elif isinstance(container, Unknown):
+                container.handles |= holds_handle(value)
+        elif isinstance(target, ast.Starred):
+            self._store(target.value, value, frame)
+
+    def _store_name(self, name: str, value: Value, frame: Frame) -> None:
+        owner = frame.owner(name) or frame
+        if owner is not frame and frame.scope.kind != "comprehension":
+            doubt = next(self._active_doubts(), None)
+            if doubt is not None:
+                value = join(value, owner.values.get(name), doubt.condition)
+        owner.values[name] = value
+
+    def _store_attribute(self, base: Value, name: str, value: Value) -> None:
+        doubt = next(self._active_doubts(), None)
+        if isinstance(base, (Instance, Unknown)):
+            if doubt is not None:
+                value = join(value, base.attributes.get(name, MISSING), doubt.condition)
+            base.attributes[name] = value
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
+        targets = target.elts
+        starred = next((i for i, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
+        values: list[Value]
+        try:
+            values = elements(value)
+        except Unworkable:
+            values = [self._element(value, index) for index in range(len(targets))]
+            starred = None
+        if starred is not None:
+            behind = len(targets) - starred - 1
+            if len(values) < len(targets) - 1:
+                raise Raised(f"line {target.lineno}: too few values to unpack")
+            middle = values[starred : len(values) - behind]
+            values = [*values[:starred], middle, *values[len(values) - behind :]]
+        if len(values) != len(targets):
+            raise Raised(f"line {target.lineno}: wrong number of values to unpack")
+        for item, each in zip(targets, values, strict=True):
+            self._store(item, each, frame)
+
+    def _element(self, value: Value, index: int | str) -> Unknown:
+        """One element of a value whose elements are unknown."""
+        if isinstance(value, Unknown):
+            return Unknown(
+                value.level,
+                f"{value.key}[{index}]",
+                value.why,
+                handles=value.handles,
+                choice=value.choice,
+                source=value,
+            )
+        name = value.name if isinstance(value, External) else type(value).__name__
+        return Unknown(Level.GIVEN, f"{name}[{index}]", f"`{name}` is not followed")
+
+    def _delete(self, node: ast.Delete, frame: Frame) -> Flow:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                owner = frame.owner(target.id)
+                if owner is not None:
+                    owner.values.pop(target.id, None)
+            elif isinstance(target, ast.Subscript):
+                container = self._eval(target.value, frame)
+                index = self._eval(target.slice, frame)
+                if isinstance(container, (list, dict)) and self._change(container):
+                    try:
+                        call_method(container, "__delitem__", [index], {})
+                    except Unworkable:
+                        self._poison(container)
+        return Flow.NEXT
+
+    def _return(self, node: ast.Return, frame: Frame) -> Flow:
+        frame.result = self._eval(node.value, frame) if node.value is not None else None
+        return Flow.RETURN
+
+    def _raise(self, node: ast.Raise, frame: Frame) -> Flow:
+        raise Raised("an exception is raised")
+
+    def _assert(self, node: ast.Assert, frame: Frame) -> Flow:
+        if self._truth(self._eval(node.test, frame)) is False:
+            raise Raised("the assertion does not hold")
+        return Flow.NEXT
+
+    def _define(self, node: FunctionNode, frame: Frame) -> Flow:
+        self._store_name(node.name, Function(node, frame), frame)
+        return Flow.NEXT
+
+    def _define_class(self, node: ast.ClassDef, frame: Frame) -> Flow:
+        self._store_name(node.name, Class(node, frame), frame)
+        return Flow.NEXT
+
+    def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Flow:
+        for alias in node.names:
+            if alias.name == "*":
+                continue
+            bound = alias.asname or alias.name.partition(".")[0]
+            owner = frame.owner(bound)
+            for binding in owner.scope.bindings[bound] if owner is not None else ():
+                if binding.node is alias and owner is not None:
+                    owner.values[bound] = self._imported(binding, frame.view)
+        return Flow.NEXT
+
+    def _pass(self, node: ast.stmt, frame: Frame) -> Flow:
+        return Flow.NEXT
+
+    def _break(self, node: ast.stmt, frame: Frame) -> Flow:
+        return Flow.BREAK
+
+    def _continue(self, node: ast.stmt, frame: Frame) -> Flow:
+        return Flow.CONTINUE
