@@ -60,7 +60,7 @@ class _P2POp:
         self.members = recorder.members(group)
         if recorder.rank not in self.members:
             raise ValueError("not in the group")
-        self.peer = recorder.peer(peer, group_peer, self.members)
+        self.peer = recorder.peer(peer, group_peer, self.members, batched=True)
 
 
 class Recorder:
@@ -96,13 +96,13 @@ class Recorder:
     def members(self, group: _Group | None) -> tuple[int, ...]:
         return self.world if group is None else group.members
 
-    def peer(self, given: int | None, relative: int | None, members: tuple[int, ...]) -> int:
+    def peer(self, given: int | None, relative: int | None, members: tuple[int, ...], *, batched: bool = False) -> int:
         if given is None:
             assert relative is not None
             if not 0 <= relative < len(members):
                 raise ValueError("no such member")
             given = members[relative]
-        if given not in members or given == self.rank:
+        if given not in members or (given == self.rank and not batched):
             raise ValueError("no such peer")
         return given
 

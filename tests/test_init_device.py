@@ -245,6 +245,133 @@ def test_advice_uses_the_device_of_the_same_file_only_where_its_names_mean_somet
     assert 'int(os.environ["LOCAL_RANK"])' in (only(tmp_path / "b", unknown)[0].help or "")
 
 
+def help_for(folder: Path, code: str, files: dict[str, str] | None = None) -> str:
+    """The help of the single finding of `code`, in front of the escape hatches."""
+    return (only(folder, code, files)[0].help or "").partition(" If the new engine")[0]
+
+
+def test_advice_for_a_spawned_worker_names_its_index(tmp_path: Path) -> None:
+    code = (
+        "def worker(rank, backend):\n    dist.init_process_group(backend, rank=rank, world_size=2)\n\n"
+        "if __name__ == '__main__':\n    torch.multiprocessing.spawn(worker, args=('nccl',), nprocs=2)\n"
+    )
+    other = {"other.py": HEAD + "def f():\n    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"}
+    text = help_for(tmp_path, code, other)
+    assert 'device_id=torch.device("cuda", rank) if backend == "nccl" else None' in text and "LOCAL_RANK" not in text
+
+
+def test_advice_writes_out_a_definition_that_would_have_to_move(tmp_path: Path) -> None:
+    code = (
+        "def setup(self, backend):\n    dist.init_process_group(backend, rank=self.rank)\n"
+        "    index = self.rank % self.count\n    torch.cuda.set_device(index)\n"
+    )
+    text = help_for(tmp_path, code)
+    assert 'torch.device("cuda", self.rank % self.count) if backend == "nccl"' in text and "LOCAL_RANK" not in text
+
+
+@pytest.mark.parametrize(
+    ("rank", "files", "promised"),
+    [
+        ("", {}, True),
+        (", rank=int(os.environ['RANK'])", {}, True),
+        (", rank=-1", {}, True),
+        (", rank=self.rank", {}, False),
+        (", rank=int(os.environ['SLURM_PROCID'])", {}, False),
+        (", rank=self.rank", {"near.py": "import os\nr = os.environ['LOCAL_RANK']\n"}, True),
+        (", rank=self.rank", {"far/off.py": "import os\nr = os.environ['LOCAL_RANK']\n"}, False),
+    ],
+)
+def test_advice_names_local_rank_only_where_torchrun_may_have_set_it(
+    rank: str, files: dict[str, str], promised: bool, tmp_path: Path
+) -> None:
+    code = f"class A:\n    def setup(self, backend):\n        dist.init_process_group(backend{rank})\n"
+    text = help_for(tmp_path, code, files)
+    assert ('os.environ["LOCAL_RANK"]' in text) is promised
+    assert ("own GPU for `own_gpu`" in text) is not promised
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("    def setup(self, device: torch.device):\n", "device_id=device,"),
+        ("    device: torch.device\n\n    def setup(self):\n", "device_id=self.device,"),
+        (
+            "    def __init__(self, d):\n        self.place: torch.device = d\n\n    def setup(self):\n",
+            "device_id=self.place,",
+        ),
+        ("    def setup(self, device: str):\n", "own_gpu"),
+        ("    def setup(self, device: torch.device):\n        device = None\n", "own_gpu"),
+        ("    def setup(self):\n", "own_gpu"),
+    ],
+)
+def test_advice_prefers_a_device_in_scope_that_is_annotated(code: str, expected: str, tmp_path: Path) -> None:
+    text = help_for(tmp_path, f"class A:\n{code}        dist.init_process_group(rank=self.rank, world_size=2)\n")
+    assert expected in text.replace("`,", ",")
+
+
+def test_advice_says_nothing_of_names_of_another_place(tmp_path: Path) -> None:
+    elsewhere = {"far/bench.py": HEAD + "def f(rank):\n    torch.cuda.set_device(rank)\n"}
+    code = "def setup(backend, rank):\n    dist.init_process_group(backend)\n"
+    assert "far/bench.py" not in help_for(tmp_path, code, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("    rank = int(os.environ['SOME_RANK'])\n    device = torch.device(f'cuda:{rank}')\n", "SOME_RANK"),
+        ("    device = torch.device('cuda', index())\n", "torch.device('cuda', index())"),
+        ("    device = torch.device('cuda', index(1))\n", "LOCAL_RANK"),
+        ("    device = torch.device('cuda', dist.get_rank())\n", "LOCAL_RANK"),
+        ("    device = torch.device('cuda', group_index())\n", "LOCAL_RANK"),
+    ],
+)
+def test_advice_writes_out_local_names_unless_they_ask_a_group(definition: str, expected: str, tmp_path: Path) -> None:
+    code = (
+        "def index():\n    found = os.environ.get('X', 0)\n    return int(found)\n\n"
+        "def group_index():\n    found = dist.get_rank()\n    return int(found)\n\n"
+        f"def main():\n{definition}    torch.cuda.set_device(device)\n\n"
+        "if __name__ == '__main__':\n    dist.init_process_group('nccl')\n    device = 3\n    rank = dist.get_rank()\n"
+    )
+    assert expected in help_for(tmp_path, code)
+
+
+def test_only_comparisons_that_undefined_changes_are_named(tmp_path: Path) -> None:
+    tests = (
+        "def f(group):\n    a = dist.get_backend() == 'nccl'\n    b = dist.get_backend() == 'fake'\n"
+        "    c = dist.get_backend(group) == 'nccl'\n    d = dist.get_backend() in (dist.Backend.GLOO, 'ucc')\n"
+        "    return a, b, c, d\n\n"
+    )
+    finding, _ = only(tmp_path, tests + "dist.init_process_group()\n")
+    lines = [HEAD.count("\n") + 2, HEAD.count("\n") + 5]
+    assert f"compares it at main.py:{lines[0]}, main.py:{lines[1]}. " in finding.message
+
+
+def test_code_that_is_given_a_device_type_is_advised_by_it(tmp_path: Path) -> None:
+    code = "class Mesh:\n    def setup(self):\n        dist.init_process_group()\n        return self._device_type\n"
+    text = help_for(tmp_path, code)
+    assert 'Where `self._device_type` is "cuda" name both' in text and "without GPUs" not in text
+
+
+@pytest.mark.parametrize(
+    ("default", "said", "unsaid"),
+    [
+        ("-1", ("believe that they run alone", "tests for -1"), ("count as the first",)),
+        ("0", ("count as the first",), ("run alone",)),
+        ("2", ("every process now uses its own GPU",), ("run alone", "count as the first")),
+    ],
+)
+def test_what_an_option_means_depends_on_its_default(
+    default: str, said: tuple[str, ...], unsaid: tuple[str, ...], tmp_path: Path
+) -> None:
+    code = (
+        f"import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int, default={default})\n"
+        "args = parser.parse_args()\ntorch.cuda.set_device(args.local_rank)\n"
+    )
+    (finding,), _ = findings(tmp_path, code)
+    text = f"{finding.message} {finding.help}"
+    assert all(part in text for part in said) and not any(part in text for part in unsaid)
+
+
 @pytest.mark.parametrize(
     ("device", "code"),
     [

@@ -436,3 +436,4 @@ def test_the_advice_fits_the_options(tmp_path: Path) -> None:
     with_env, without = (item["help"] for item in report(tmp_path)["findings"])
     assert "Drop `--use_env`" in with_env and "LOCAL_RANK" not in with_env
     assert 'os.environ["LOCAL_RANK"]' in without and "Drop" not in without
+    assert "with the dash" in without and "with the dash" not in with_env

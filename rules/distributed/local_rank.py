@@ -58,8 +58,8 @@ def _value_in_front(view: ModuleView, name: ast.Name) -> ast.expr | None:
         if isinstance(function, ast.FunctionDef) and not call.args and not call.keywords:
             if any(_asks_distributed(view, node) for node in ast.walk(function)):
                 return None
-        elif not is_repeatable(view, call):
-            return None
+        elif not _is_integer(call) and not is_repeatable(view, ast.Call(call.func, [], call.keywords)):
+            return None  # its arguments are looked at on their own
     return binding.value
 
 
@@ -104,7 +104,9 @@ def customary_device(
             for other in ring
             if other in records
             for text, line in records[other].devices
-            if len(text) <= _LONGEST and "\n" not in text and not (other == path and line in lines)
+            if len(text) <= _LONGEST
+            and "\n" not in text
+            and not (other == path and line in lines)
             and accept(text, other == path)
         ]
         if found:

@@ -105,8 +105,8 @@ _KNOWN = (
         "torch 2.15 does not contain the name.",
         "Remove it once only torch releases with that default are supported; it does no harm.",
         f"{_LIBRARY}; https://github.com/pytorch/pytorch/pull/194701 (ignored whatever its value, also by the old engine)",
-        "Its value asks torch to record streams, which torch 2.14 and 2.15 do not do whatever the value, in the old NCCL engine "
-        "neither: nothing brings it back. Remove it once no release that reads it is supported.",
+        "Its value asks torch to record streams, which torch 2.14 and 2.15 do not do, whatever the value and whichever NCCL "
+        "engine: nothing brings it back. Remove it once no release that reads it is supported.",
     ),
     _unproven("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", _MONITOR),
     _unproven("TORCH_NCCL_ENABLE_MONITORING", _MONITOR),

@@ -28,6 +28,6 @@ class _Replace(ast.NodeTransformer):
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         text = self._values.get(node.id)
         return ast.parse(f"({text})", mode="eval").body if text is not None else node

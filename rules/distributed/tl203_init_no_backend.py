@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
@@ -9,9 +10,10 @@ from torchlift.rules.distributed.backend_comparisons import BACKEND_COMPARISONS,
 from torchlift.rules.distributed.device_binding import COLLECTORS, device_advice, unbound_init
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 _SHOWN = 3
+_DEVICE_TYPES = frozenset({"device_type", "_device_type"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -30,11 +32,29 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         "`LOCAL_RANK % device_count` or `rank % device_count`."
     )
     device, note = device_advice(unbound, context)
+    device_type = _device_type(view, use)
+    where = f'Where `{device_type}` is "cuda" name both' if device_type is not None else "Name both"
+    without = f'Where `{device_type}` is "cpu"' if device_type is not None else "On a machine without GPUs"
     advice = (
-        f'Name both: `backend="nccl", device_id={device}`{note}; `backend="cpu:gloo,cuda:nccl"` keeps CPU tensors working '
-        f'too. On a machine without GPUs write backend="gloo" and no `device_id`. {ESCAPE}'
+        f'{where}: `backend="nccl", device_id={device}`{note}; `backend="cpu:gloo,cuda:nccl"` keeps CPU tensors working '
+        f'too. {without} write backend="gloo" and no `device_id`. {ESCAPE}'
     )
     yield Finding("TL203", view.path, view.span(use.node), message, Severity.WARNING, advice)
+
+
+def _device_type(view: ModuleView, use: Use) -> str | None:
+    """What the code around a call calls the device type that it is given, if it is given one."""
+    function = view.function_of(use.node)
+    if function is None:
+        return None
+    parameters = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    if any(parameter.arg == "device_type" for parameter in parameters):
+        return "device_type"
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()) if attr in _DEVICE_TYPES:
+                return view.text(node)
+    return None
 
 
 RULE = Rule(
@@ -69,6 +89,12 @@ RULE = Rule(
             "fast = dist.get_backend() == 'nccl'\n",
             safety="manual",
             why="the answer of get_backend is compared",
+        ),
+        Bad(
+            "import torch.distributed as dist\n\n\ndef mesh(device_type, sizes):\n    if not dist.is_initialized():\n"
+            "        dist.init_process_group()\n",
+            safety="manual",
+            why="a library that is given the type of the device",
         ),
         Ok("import torch.distributed as dist\n\ndist.init_process_group('gloo')\n", "a backend is named"),
         Ok(

@@ -201,6 +201,11 @@ RULE = Rule(
             "the last resort of a `try` that looks the new name up",
         ),
         Ok(
+            "try:\n    from torch.distributed.tensor import DTensor\nexcept Exception:\n"
+            "    from torch.distributed._tensor import DTensor\n\nkind = DTensor\n",
+            "an import fallback for any error",
+        ),
+        Ok(
             "from deepspeed.comm.reduce_op import ReduceOp\n\nprint(ReduceOp.SUM)\n",
             "DeepSpeed's own module of that name",
         ),

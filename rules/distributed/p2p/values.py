@@ -6,7 +6,7 @@ Numbers, strings, None, lists, tuples, dicts, sets and ranges stand for themselv
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal
@@ -43,9 +43,21 @@ class Unknown:
         formula: how the truth of it follows from other unknown values.
         source: what it was read from; data received into one has been received into the other.
         attributes: what was stored as its attributes.
+        candidates: functions, classes and objects that it may be.
     """
 
-    __slots__ = ("_level", "attributes", "choice", "formula", "handles", "key", "never_none", "source", "why")
+    __slots__ = (
+        "_level",
+        "attributes",
+        "candidates",
+        "choice",
+        "formula",
+        "handles",
+        "key",
+        "never_none",
+        "source",
+        "why",
+    )
 
     def __init__(
         self,
@@ -58,6 +70,7 @@ class Unknown:
         choice: Unknown | None = None,
         formula: tuple[Literal["not", "and", "or"], tuple[Unknown, ...]] | None = None,
         source: Unknown | None = None,
+        candidates: tuple[Value, ...] = (),
     ) -> None:
         self._level = level
         self.key = key if len(key) <= _LONGEST_KEY else f"#{hash(key)}"
@@ -68,6 +81,7 @@ class Unknown:
         self.formula = formula
         self.source = source
         self.attributes: dict[str, Value] = {}
+        self.candidates = candidates
 
     @property
     def level(self) -> Level:
@@ -200,11 +214,17 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of the project, or a lambda, with the frame it was defined in."""
+    """A function of the project, or a lambda, with the frame it was defined in.
+
+    Attributes:
+        owner: the class it is a method of.
+        defaults: its default values, by parameter; None where its definition has not been run.
+    """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     frame: Frame
     owner: Class | None = None
+    defaults: Mapping[str, Value] | None = None
 
     @property
     def name(self) -> str:
@@ -292,11 +312,25 @@ def parts(value: Value) -> Iterable[Value]:
 
 
 def holds_handle(value: Value) -> bool:
-    """Whether a value is, holds or may hold a handle that has not been waited for."""
+    """Whether a value is, holds or may hold a handle that has not been waited for, or an operation of a batch."""
     return any(
-        (isinstance(part, Handle) and not part.waited) or (isinstance(part, Unknown) and part.handles)
+        (isinstance(part, Handle) and not part.waited)
+        or isinstance(part, Transfer)
+        or (isinstance(part, Unknown) and part.handles)
         for part in parts(value)
     )
+
+
+def candidates_in(*values: Value) -> tuple[Value, ...]:
+    """Everything in `values` that can be called, or has methods that can be."""
+    found: list[Value] = []
+    for value in values:
+        for part in parts(value):
+            if isinstance(part, (External, Function, Class, Method, Instance)):
+                found.append(part)
+            elif isinstance(part, Unknown):
+                found += part.candidates
+    return tuple(found)
 
 
 def unknown_in(value: Value) -> Unknown | None:
@@ -336,6 +370,7 @@ def join(left: Value, right: Value, condition: Unknown) -> Value:
         condition.why,
         handles=holds_handle((left, right)),
         choice=condition,
+        candidates=candidates_in(left, right),
         never_none=left is not None
         and right is not None
         and not isinstance(left, Unknown)
