@@ -5,7 +5,7 @@ setuptools drops sub-packages that are not listed, so the list is found, folder 
 
 from setuptools import find_packages, setup
 
-FOLDERS = {"torchlift": "src/torchlift", "torchlift.migrate": "migrate", "torchlift.rules": "rules"}
+FOLDERS = {"torchlift": "src/torchlift", "torchlift.migrate": "migrate", "torchlift.rules": "rules", "torchlift.doctor": "doctor"}
 
 packages = []
 for name, folder in FOLDERS.items():
