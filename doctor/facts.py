@@ -130,6 +130,7 @@ class CallError:
 
     call: str
     code: int
+    """NVML's, or -1 when nvidia-ml-py itself failed; then `name` is the Python exception's."""
     name: str
 
 
@@ -176,7 +177,8 @@ class Gpu:
     remapping_failed: bool | None = None
     throttle_reasons: list[str] = field(default_factory=list)
     """Active clock event reasons: "sw-power-cap", "hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown",
-    "hw-power-brake", "sync-boost", "applications-clocks", "display-clocks", "idle"."""
+    "hw-power-brake", "sync-boost", "applications-clocks", "display-clocks", "board-limit", "reliability", "idle"; a bit
+    that NVML's reference did not name in 2026-11 is given as a number, such as "0x800"."""
     pcie_generation: int | None = None
     pcie_generation_max: int | None = None
     pcie_width: int | None = None

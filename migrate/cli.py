@@ -355,10 +355,10 @@ def _report(
     quiet: bool,
 ) -> None:
     from torchlift.migrate.report import render
-    from torchlift.migrate.report.palette import wants_color
     from torchlift.migrate.report.summary import summary
     from torchlift.migrate.result import Mode
     from torchlift.rules.registry import all_rules, url_of
+    from torchlift.terminal.color import wants_color
 
     for stream in (sys.stdout, sys.stderr):
         # A path or a line of source may hold characters that the terminal's encoding lacks.

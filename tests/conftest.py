@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import fake_drivers as drivers
 import pytest
 
 from torchlift.testing import FreshProcesses, Program, run_program
@@ -57,3 +58,19 @@ def processes() -> Iterator[FreshProcesses]:
 @pytest.fixture(scope="session")
 def torch_programs(processes: FreshProcesses) -> TorchPrograms:
     return TorchPrograms(processes)
+
+
+@pytest.fixture(scope="session")
+def built_fake_drivers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = drivers.why_not()
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("fake_drivers")
+    drivers.build(folder)
+    return folder
+
+
+@pytest.fixture
+def fake_drivers(built_fake_drivers: Path, tmp_path: Path) -> drivers.FakeDrivers:
+    """Machines with NVIDIA drivers that are not there."""
+    return drivers.FakeDrivers(built_fake_drivers, tmp_path)

@@ -11,9 +11,9 @@ import pytest
 
 from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.migrate.report import render
-from torchlift.migrate.report.columns import cells
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.source import SourceText, Span
+from torchlift.terminal.columns import cells
 from torchlift.versions import TorchVersion
 
 HERE = Path.cwd()

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from torchlift.migrate.report.palette import ColorChoice, Palette, wants_color
+from torchlift.migrate.report.palette import Palette
+from torchlift.terminal.color import ColorChoice, wants_color
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
 
-from torchlift.migrate.requirement import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
+from torchlift.requirements.demand import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
 from torchlift.versions import TorchVersion
 
 

@@ -14,9 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MARK = "torchlift-probe-answer:"
-"""Begins the line on the child's standard output that holds its answer as JSON; libraries may print around it."""
+"""Begins the line on the child's standard output that holds its answer as JSON; libraries may print around it.
+
+A child that may not live to the end prints its answer so far, again and again: the last whole line counts.
+"""
+
+AT = "torchlift-probe-at:"
+"""Begins a line that names what the child does next: the last one tells where it hung or crashed."""
 
 _GRACE = 2.0
+
+_WINDOWS_EXCEPTION = 0xC0000000
+"""From here on the exit status of a Windows process is the exception that ended it (0xC0000005: access violation)."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,7 @@ class ChildResult:
 
     outcome: str
     value: Any = None
+    """Its answer. Of a child that crashed or did not end: the last it gave before, if any."""
     detail: str = ""
     signal: int | None = None
     seconds: float = 0.0
@@ -62,6 +72,8 @@ class Child:
             )
         except (OSError, ValueError) as error:
             self._failure = f"{self.command[0]} could not be started: {error}"
+            self._out.close()
+            self._err.close()
         finally:
             source.close()
         return self
@@ -70,47 +82,70 @@ class Child:
         """Wait until it ends or its time is over; never raises and never waits much longer than `timeout`."""
         if self._process is None:
             return ChildResult("error", detail=self._failure or "not started")
-        try:
-            left = self._started + self.timeout - time.monotonic()
-            code = self._process.wait(max(left, 0.01))
-        except subprocess.TimeoutExpired:
-            return self._kill()
-        return self._ended(code, time.monotonic() - self._started)
+        with self._out, self._err:
+            try:
+                left = self._started + self.timeout - time.monotonic()
+                code = self._process.wait(max(left, 0.01))
+            except subprocess.TimeoutExpired:
+                return self._kill()
+            return self._ended(code, time.monotonic() - self._started)
 
-    def _kill(self) -> ChildResult:
-        assert self._process is not None
-        seconds = time.monotonic() - self._started
+    def stop(self) -> None:
+        """End it, with everything it started, without waiting for it; never raises."""
+        if self._process is None or self._process.returncode is not None:
+            return
         with contextlib.suppress(OSError):
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()
+
+    def _kill(self) -> ChildResult:
+        assert self._process is not None
+        seconds = time.monotonic() - self._started
+        self.stop()
         try:
             self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            return ChildResult("stuck", detail="It hangs inside the driver and cannot be killed", seconds=seconds)
-        detail = f"No answer within {self.timeout:g} s"
-        return ChildResult("timeout", detail=detail, seconds=seconds)
+            _, value, at = self._answer()
+            detail = f"It hangs inside the driver{at} and cannot be killed"
+            return ChildResult("stuck", value, detail, seconds=seconds)
+        _, value, at = self._answer()
+        return ChildResult("timeout", value, f"No answer within {self.timeout:g} s{at}", seconds=seconds)
 
     def _ended(self, code: int, seconds: float) -> ChildResult:
         errors = _text(self._err)
-        if code < 0:
-            with contextlib.suppress(ValueError):
-                name = signal.Signals(-code).name
-                return ChildResult("crashed", detail=f"Killed by {name}", signal=-code, seconds=seconds)
-            return ChildResult("crashed", detail=f"Killed by signal {-code}", signal=-code, seconds=seconds)
-        for line in reversed(_text(self._out).splitlines()):
-            if line.startswith(MARK):
-                try:
-                    return ChildResult("ok", json.loads(line[len(MARK) :]), errors, seconds=seconds)
-                except ValueError:
-                    break
+        answered, value, at = self._answer()
+        if code < 0 or code >= _WINDOWS_EXCEPTION:
+            name = f"exception 0x{code:08X}" if code > 0 else _signal_name(-code)
+            number = -code if code < 0 else None
+            return ChildResult("crashed", value, f"Killed by {name}{at}", number, seconds)
+        if answered:
+            return ChildResult("ok", value, errors, seconds=seconds)
         last = errors.strip().splitlines()[-1:] or [f"exit status {code}, no answer"]
         return ChildResult("error", detail=last[0], seconds=seconds)
+
+    def _answer(self) -> tuple[bool, Any, str]:
+        """Whether there is an answer, the last one, and where the child was after it: " in ...", "" when not said."""
+        at = ""
+        for line in reversed(_text(self._out).splitlines()):
+            if line.startswith(AT) and not at:
+                at = f" in {line[len(AT) :]}"
+            if line.startswith(MARK):
+                # A child killed while it wrote leaves half a line: then the answer before counts.
+                with contextlib.suppress(ValueError):
+                    return True, json.loads(line[len(MARK) :]), at
+        return False, None, at
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _text(stream: Any) -> str:
     stream.seek(0)
     data: bytes = stream.read()
-    stream.close()
     return data.decode(errors="replace")

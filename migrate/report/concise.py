@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torchlift.migrate.report.columns import one_line
 from torchlift.migrate.report.items import Item, left
 from torchlift.migrate.report.palette import Palette
 from torchlift.migrate.report.paths import shown_path
 from torchlift.migrate.result import RunResult
+from torchlift.terminal.columns import one_line
 
 
 def render(result: RunResult, *, root: Path, color: bool = False) -> str:

@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from torchlift.migrate.report.columns import cells
 from torchlift.migrate.report.palette import Palette
 from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.terminal.columns import cells
 
 _CONTEXT = 3
 

@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 from torchlift.finding import Severity
-from torchlift.migrate.report.columns import cells
 from torchlift.migrate.report.palette import Palette
 from torchlift.source import SourceText, Span
+from torchlift.terminal.columns import cells
 
 _CONTEXT = 2
 _WIDTH = 140

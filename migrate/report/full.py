@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from torchlift.finding import Safety
-from torchlift.migrate.report.columns import one_line
 from torchlift.migrate.report.frame import frame
 from torchlift.migrate.report.items import Item, left
 from torchlift.migrate.report.palette import Palette
 from torchlift.migrate.report.paths import shown_path
 from torchlift.migrate.result import RunResult
+from torchlift.terminal.columns import one_line
 
 
 def render(result: RunResult, *, root: Path, color: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from torchlift.migrate.report.columns import cells
+from torchlift.terminal.columns import cells
 
 
 def shown_path(root: Path, path: str) -> str:

@@ -1,0 +1,93 @@
+"""Driver installed, kernel module not loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
+from torchlift.doctor.driver_state import breaks_torch, in_container, libraries, nvidia_cards
+from torchlift.doctor.facts import Facts
+
+_BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if not module_not_loaded(facts):
+        if facts.kernel_driver.version:
+            yield Result("ok", f"The kernel module {facts.kernel_driver.version} is loaded")
+        return
+    reason, remedy, confidence = _reason(facts)
+    cards = nvidia_cards(facts)
+    bound = ", ".join(sorted({card.driver or "none" for card in cards})) or "no card seen"
+    yield Result(
+        breaks_torch(facts),
+        f"The NVIDIA driver is installed, but its kernel module is not loaded: {reason}",
+        (
+            Evidence("NVML", _nvml(facts), "an answer", "nvmlInit"),
+            Evidence("kernel driver of the cards", bound, "nvidia", "PCI bus"),
+            Evidence("loaded modules", ", ".join(facts.kernel_driver.modules) or "none", "nvidia", "/proc/modules"),
+        ),
+        remedy,
+        confidence=confidence,
+    )
+
+
+def module_not_loaded(facts: Facts) -> bool:
+    """NVML says so, or the driver's libraries are there, no module is, and nothing answers."""
+    if facts.nvml.code == 9:
+        return True
+    refused = facts.nvml.outcome == "error" and facts.nvml.code in (None, 999) and facts.libcuda.outcome == "error"
+    here = facts.system.os == "linux" and not facts.system.wsl and nvidia_cards(facts) and libraries(facts)
+    return bool(here and refused and not facts.kernel_driver.version and "nvidia" not in facts.kernel_driver.modules)
+
+
+def _nvml(facts: Facts) -> str:
+    named = facts.nvml.name or facts.nvml.outcome
+    return f"{named} ({facts.nvml.code})" if facts.nvml.code is not None else named
+
+
+def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
+    drivers = {card.driver for card in nvidia_cards(facts)}
+    if in_container(facts):
+        return "not on the host of this container", Remedy("On the host: load it, then start the container anew"), "measured"
+    if "nouveau" in drivers or "nouveau" in facts.kernel_driver.modules:
+        rebuild = "sudo update-initramfs -u" if _debian(facts) else "sudo dracut --force"
+        text = "Keep nouveau away from the card, then restart"
+        return "nouveau holds the card", Remedy(text, f"{_BLACKLIST} && {rebuild}"), "measured"
+    if "vfio-pci" in drivers:
+        text = "Give the card back to the host: take its id out of the vfio-pci options, then restart"
+        return "the card is handed to virtual machines (vfio-pci)", Remedy(text), "measured"
+    if facts.system.secure_boot:
+        reason = "Secure Boot is on and refuses modules whose key it does not know"
+        if _debian(facts):
+            key = "/var/lib/shim-signed/mok/MOK.der"
+            if facts.system.distribution == "debian":
+                key = "/var/lib/dkms/mok.pub"
+            remedy = Remedy("Enrol the key that signed it, then restart and confirm", f"sudo mokutil --import {key}")
+        else:
+            remedy = Remedy("Enrol the key that signed the module with mokutil, or switch Secure Boot off")
+        return reason, remedy, "likely"
+    return "nothing has loaded it", Remedy("Load it", "sudo modprobe nvidia"), "likely"
+
+
+def _debian(facts: Facts) -> bool:
+    return facts.system.distribution in ("ubuntu", "debian", "pop", "linuxmint")
+
+
+CHECK = Check(
+    id="driver-not-loaded",
+    group="driver",
+    title="The NVIDIA kernel module is loaded",
+    why=(
+        "The driver's libraries can do nothing without its kernel module. It is missing when nouveau holds the card, "
+        "when Secure Boot refuses its signature, or when it was not rebuilt after a kernel upgrade. NVML then says "
+        "`Driver Not Loaded`, nvidia-smi `couldn't communicate with the NVIDIA driver`, torch `No CUDA GPUs are "
+        "available`."
+    ),
+    look=look,
+    sources=(
+        "NVML return code 9, nvidia-ml-py 13.615.71, 2026-11-21",
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+        "https://wiki.ubuntu.com/UEFI/SecureBoot",
+    ),
+)

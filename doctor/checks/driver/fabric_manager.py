@@ -1,0 +1,106 @@
+"""GPUs behind NVSwitch need NVIDIA's fabric manager, of the driver's exact version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.driver_state import NVIDIA, breaks_torch, cuda_code, driver_version, gpu_list, in_container
+from torchlift.doctor.facts import Facts
+from torchlift.wheels.drivers import branch
+
+_GUIDE = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    manager, driver = facts.kernel_driver.fabric_manager_version, driver_version(facts)
+    unlike = bool(manager and driver and manager != driver)
+    waiting = [gpu for gpu in facts.gpus if gpu.fabric_state in ("not-started", "in-progress")]
+    failed = [gpu for gpu in facts.gpus if gpu.fabric_state == "completed" and gpu.fabric_status not in (None, 0)]
+    if cuda_code(facts) == 802:
+        yield Result(
+            breaks_torch(facts),
+            "CUDA waits for NVIDIA's fabric manager, which connects the GPUs through NVSwitch (error 802)",
+            (Evidence("cuInit", "802", "0", "libcuda"), *_evidence(facts)),
+            _remedy(facts, unlike),
+            link=_GUIDE,
+        )
+    elif failed:
+        yield Result(
+            "warning",
+            f"The NVLink fabric refused {gpu_list(failed)}",
+            tuple(
+                Evidence(f"fabric status of GPU {gpu.index}", str(gpu.fabric_status), "0", "NVML") for gpu in failed
+            ),
+            _remedy(facts, unlike),
+            link=_GUIDE,
+        )
+    elif waiting:
+        yield Result(
+            "warning",
+            f"The NVLink fabric is not ready for {gpu_list(waiting)}",
+            _evidence(facts),
+            _remedy(facts, unlike),
+            link=_GUIDE,
+        )
+    elif unlike and _switches(facts):
+        yield Result(
+            "warning",
+            f"Fabric manager is of version {manager}, the driver of {driver}: it refuses to start with another version",
+            _evidence(facts),
+            _remedy(facts, unlike),
+            link=_GUIDE,
+        )
+    elif any(gpu.fabric_state == "completed" for gpu in facts.gpus):
+        yield Result("ok", "The NVLink fabric is up")
+
+
+def _switches(facts: Facts) -> bool:
+    return any(card.vendor == NVIDIA and card.pci_class == "0680" for card in facts.pci or ())
+
+
+def _evidence(facts: Facts) -> tuple[Evidence, ...]:
+    running = {True: "running", False: "not running", None: "unknown"}[facts.kernel_driver.fabric_manager_running]
+    states = sorted({gpu.fabric_state for gpu in facts.gpus if gpu.fabric_state}) or ["unknown"]
+    return (
+        Evidence("nvidia-fabricmanager", running, "running", "process list"),
+        Evidence(
+            "version of nvidia-fabricmanager",
+            facts.kernel_driver.fabric_manager_version or "unknown",
+            driver_version(facts),
+            "the installed program",
+        ),
+        Evidence("fabric state of the GPUs", ", ".join(states), "completed", "NVML"),
+    )
+
+
+def _remedy(facts: Facts, unlike: bool) -> Remedy:
+    driver = driver_version(facts)
+    if in_container(facts):
+        return Remedy("On the host: start nvidia-fabricmanager of the driver's version; on rented machines ask the provider")
+    if any(gpu.virtualization in ("passthrough", "vgpu") for gpu in facts.gpus):
+        return Remedy("Ask the provider of this virtual machine: fabric manager runs on its host")
+    if driver and (unlike or facts.kernel_driver.fabric_manager_version is None):
+        if facts.system.distribution in ("ubuntu", "debian"):
+            name = f"nvidia-fabricmanager-{branch(driver)}={driver}*"
+            return Remedy("Install fabric manager of the driver's exact version, then restart", f"sudo apt install '{name}'")
+        if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
+            name = f"nvidia-fabric-manager-{driver}"
+            return Remedy("Install fabric manager of the driver's exact version, then restart", f"sudo dnf install {name}")
+    if facts.kernel_driver.fabric_manager_running:
+        return Remedy("Start it anew; its log is /var/log/fabricmanager.log", "sudo systemctl restart nvidia-fabricmanager")
+    return Remedy("Start it, now and at every start", "sudo systemctl enable --now nvidia-fabricmanager")
+
+
+CHECK = Check(
+    id="fabric-manager",
+    group="driver",
+    title="The NVLink fabric is up",
+    why=(
+        "On machines with NVSwitch (HGX, DGX) no GPU can be used before nvidia-fabricmanager has set up the fabric, and "
+        "it must be of the driver's exact version. nvidia-smi looks fine meanwhile; torch says `Error 802: system not "
+        "yet initialized`."
+    ),
+    look=look,
+    sources=(_GUIDE, "https://github.com/pytorch/pytorch/issues/35710", "https://github.com/huggingface/huggingface_hub/issues/4134"),
+)

@@ -1,0 +1,50 @@
+"""How to install or change the NVIDIA driver on this very machine."""
+
+from __future__ import annotations
+
+from torchlift.doctor.check import Remedy
+from torchlift.doctor.driver_state import in_container
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.known_cards import needs_proprietary_module
+
+LONG_TERM_BRANCH = 580
+"""The long-term branch to install: the last one for Maxwell to Volta, and enough for every CUDA 13 wheel."""
+
+DRIVER_PAGE = "https://www.nvidia.com/en-us/drivers/"
+_RED_HAT = ("rhel", "rocky", "almalinux", "centos", "ol", "amzn")
+
+
+def install_driver(facts: Facts, at_least: str | None = None) -> Remedy:
+    """The remedy that gets a driver (of `at_least` this version) onto the machine, or onto its host."""
+    wanted = f"driver {at_least} or newer" if at_least else "the NVIDIA driver"
+    system = facts.system
+    if system.wsl:
+        return Remedy(f"Install {wanted} in Windows, from {DRIVER_PAGE}; install no Linux driver inside WSL")
+    if in_container(facts):
+        return Remedy(f"Install {wanted} on the host and start this container anew: a container uses the host's driver")
+    if system.jetson_release:
+        return Remedy("Flash the newest JetPack for this board: a Jetson's driver is part of JetPack")
+    if system.os == "windows":
+        return Remedy(f"Install {wanted} from {DRIVER_PAGE}")
+    command = _command(facts)
+    if command is None:
+        return Remedy(f"Install {wanted} from {DRIVER_PAGE}, then restart")
+    return Remedy(f"Install {wanted}, then restart", command)
+
+
+def _command(facts: Facts) -> str | None:
+    distribution = facts.system.distribution
+    old_cards = needs_proprietary_module(facts)
+    if distribution in ("ubuntu", "pop"):
+        data_centre = any(gpu.brand == "tesla" for gpu in facts.gpus)
+        branch = f"--gpgpu nvidia:{LONG_TERM_BRANCH}-server" if data_centre else f"nvidia:{LONG_TERM_BRANCH}"
+        return f"sudo ubuntu-drivers install {branch}"
+    if distribution == "debian":
+        return "sudo apt install nvidia-driver firmware-misc-nonfree"
+    if distribution == "fedora":
+        return "sudo dnf install akmod-nvidia"
+    if distribution in _RED_HAT:
+        return f"sudo dnf install {'cuda-drivers-580' if old_cards else 'nvidia-open'}"
+    if distribution == "arch" and not old_cards:
+        return "sudo pacman -S nvidia-open"
+    return None

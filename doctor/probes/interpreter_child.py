@@ -1,0 +1,112 @@
+"""Runs under the examined interpreter, as a file: what that Python is and what lies on its path.
+
+Only the standard library, down to Python 3.8. Each answer on a line of its own is complete as far as it goes, so that a
+path hook of the environment that crashes or hangs costs only what comes after it.
+"""
+
+import json
+import os
+import platform
+import struct
+import sys
+
+MARK = "torchlift-probe-answer:"
+"""The same as in `child.py`, which the examined interpreter cannot import."""
+
+
+def leave_own_folder():
+    """Take this script's folder off `sys.path`: no program of the user's has it there."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.abspath(sys.path[0]) == own:
+        del sys.path[0]
+
+
+def describe():
+    """The fields of `facts.Python`; one that cannot be had is None."""
+    import site
+    import sysconfig
+
+    def user_site():
+        folder = site.getusersitepackages()
+        return folder if folder in sys.path else ""
+
+    def conda():
+        folders = (sys.prefix, sys.base_prefix)
+        return next((folder for folder in folders if os.path.isdir(os.path.join(folder, "conda-meta"))), "")
+
+    def externally_managed():
+        # pip asks only outside virtual environments (PEP 668).
+        if sys.prefix != sys.base_prefix:
+            return False
+        return os.path.isfile(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
+
+    questions = {
+        "executable": lambda: sys.executable,
+        "version": platform.python_version,
+        "implementation": lambda: sys.implementation.name,
+        "free_threaded": lambda: bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        "machine": platform.machine,
+        "bits": lambda: 8 * struct.calcsize("P"),
+        "prefix": lambda: sys.prefix,
+        "virtual_environment": lambda: sys.prefix != sys.base_prefix,
+        "conda_environment": conda,
+        "path": lambda: [entry for entry in sys.path if isinstance(entry, str)],
+        "user_site": user_site,
+        "externally_managed": externally_managed,
+    }
+    answers = {}
+    for name, question in questions.items():
+        try:
+            answers[name] = question()
+        except Exception:
+            answers[name] = None
+    return answers
+
+
+def list_path(path):
+    """What each folder on the path holds of distributions and torch, in the order of the path and without repetition."""
+    folders = []
+    seen = set()
+    for entry in path:
+        folder = os.path.realpath(entry or os.getcwd())
+        if folder in seen:
+            continue
+        seen.add(folder)
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        metadata = sorted(name for name in names if name.endswith((".dist-info", ".egg-info")) or name == "EGG-INFO")
+        torch = [name for name in ("torch", "torch.py") if name in names]
+        if metadata or torch:
+            folders.append({"path": os.path.abspath(entry), "metadata": metadata, "torch": torch})
+    return folders
+
+
+def find_torch():
+    """Where `import torch` would take it from, by the import system itself; nothing of torch is executed."""
+    import importlib.util
+
+    try:
+        spec = importlib.util.find_spec("torch")
+    except Exception as error:
+        return {"error": "%s: %s" % (type(error).__name__, error)}
+    if spec is None:
+        return {}
+    locations = list(spec.submodule_search_locations or [])
+    return {"origin": spec.origin if spec.has_location else None, "locations": [str(place) for place in locations]}
+
+
+def main():
+    """Print the answers, each more complete than the one before."""
+    leave_own_folder()
+    answer = {"python": describe()}
+    print(MARK + json.dumps(answer), flush=True)
+    answer["folders"] = list_path(answer["python"]["path"] or [])
+    print("\n" + MARK + json.dumps(answer), flush=True)
+    answer["torch"] = find_torch()
+    print("\n" + MARK + json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What a smoke works on: torch, one device, and how results are compared."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035
+
+from .smoke import Measurement
+
+
+class Bench:
+    """A device of this torch.
+
+    Attributes:
+        torch: the module.
+        name: the device as torch spells it, such as "cuda:0".
+        kind: "cuda", "rocm", "xpu", "mps" or "cpu".
+        facts: what is known of the device without touching it, see `devices.Device`.
+        forked: this process is a fork of one that imported torch, and may fork further.
+    """
+
+    def __init__(self, torch: Any, facts: Dict[str, Any], *, forked: bool = False) -> None:  # noqa: UP006
+        self.torch = torch
+        self.facts = facts
+        self.name = str(facts["name"])
+        self.kind = str(facts["kind"])
+        self.forked = forked
+        self._comparisons: Dict[str, Any] = {}  # noqa: UP006
+        self._worst: Optional[Tuple[float, float]] = None  # noqa: UP006, UP045
+
+    @property
+    def type(self) -> str:
+        """The device's type as torch spells it: "cuda" also for ROCm."""
+        return self.name.partition(":")[0]
+
+    @property
+    def index(self) -> int:
+        """The ordinal of the device."""
+        return int(self.name.partition(":")[2] or 0)
+
+    @property
+    def version(self) -> Tuple[int, int]:  # noqa: UP006
+        """Major and minor version of torch."""
+        return version_pair(str(self.torch.__version__))
+
+    @property
+    def capability(self) -> Optional[Tuple[int, int]]:  # noqa: UP006, UP045
+        """Compute capability of an NVIDIA GPU; None when unknown."""
+        value = self.facts.get("capability")
+        return (int(value[0]), int(value[1])) if value else None
+
+    def module(self, name: str) -> Any:
+        """Import a module, such as "torch.nn.attention"."""
+        return importlib.import_module(name)
+
+    def random(self, *shape: int, dtype: Any = None, seed: int = 0) -> Any:
+        """Normally distributed values on the CPU, rounded to `dtype` (float32): the same on every machine."""
+        generator = self.torch.Generator().manual_seed(seed)
+        values = self.torch.randn(*shape, generator=generator, dtype=self.torch.float64)
+        return values.to(dtype or self.torch.float32)
+
+    def put(self, tensor: Any) -> Any:
+        """The tensor on the device."""
+        return tensor.to(self.name)
+
+    def synchronize(self) -> None:
+        """Wait for the device: errors of kernels show here."""
+        if self.type == "cpu":
+            return
+        module = getattr(self.torch, self.type, None)
+        if module is None or not hasattr(module, "synchronize"):
+            module = self.torch.accelerator
+        module.synchronize()
+
+    def touch(self) -> None:
+        """Use the device once; raises whatever torch raises when it does not answer."""
+        if self.type == "cuda" and self.index:
+            self.torch.cuda.set_device(self.index)
+        self.torch.ones(1, device=self.name)
+        self.synchronize()
+
+    def compare(self, name: str, got: Any, want: Any, limit: float) -> float:
+        """Compare a result with its reference: the largest difference relative to the largest value of `want`."""
+        torch = self.torch
+        got = got.detach().to("cpu")
+        if got.dtype != torch.bool and not got.dtype.is_complex:
+            got = got.to(torch.float64)
+        elif got.dtype.is_complex:
+            got = got.to(torch.complex128)
+        want = want.detach().to(got.dtype)
+        if got.shape != want.shape:
+            raise ValueError(f"{name}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
+        difference = (got - want).abs().max().item() if got.dtype != torch.bool else float((got != want).any())
+        scale = want.abs().max().item() if got.dtype != torch.bool else 1.0
+        error = difference / scale if scale else difference
+        return self.measured(name, error, limit)
+
+    def exact(self, name: str, got: Any, want: Any) -> None:
+        """Compare bit for bit; the error is the share of elements that differ."""
+        got = got.detach().to("cpu")
+        if got.shape != want.shape or got.dtype != want.dtype:
+            raise ValueError(
+                f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}"
+            )
+        different = int((got != want).sum())
+        self.measured(name, different / max(want.numel(), 1), 0.0)
+
+    def measured(self, name: str, error: float, limit: float) -> float:
+        """Note an error that was measured in another way."""
+        bad = not math.isfinite(error)
+        self._comparisons[name] = {"error": None if bad else error, "limit": limit}
+        ratio = math.inf if bad or (error > 0 and not limit) else (error / limit if limit else 0.0)
+        if self._worst is None or ratio >= self._worst_ratio:
+            self._worst, self._worst_ratio, self._worst_name = (error, limit), ratio, name
+        return error
+
+    def measurement(self, **details: Any) -> Measurement:
+        """All comparisons so far: the error and limit of the worst, and each of them in the details."""
+        if self._worst is None:
+            raise ValueError("the smoke compared nothing")
+        error, limit = self._worst
+        return Measurement(error, limit, {**self._comparisons, "worst": self._worst_name, **details})
+
+    _worst_ratio = 0.0
+    _worst_name = ""
+
+
+def version_pair(text: str) -> Tuple[int, int]:  # noqa: UP006
+    """(2, 15) of "2.15.0+cu132"; (0, 0) when there are no numbers."""
+    numbers: List[str] = re.findall(r"\d+", text)[:2]  # noqa: UP006
+    return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0)

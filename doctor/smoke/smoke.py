@@ -1,0 +1,90 @@
+"""What a smoke is and what it measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple  # noqa: UP035
+
+if TYPE_CHECKING:
+    from .bench import Bench
+
+TIERS = ("quick", "default", "full")
+"""Every tier contains those before it."""
+
+KINDS = ("cuda", "rocm", "xpu", "mps", "cpu")
+"""Kinds of device. "rocm" is a GPU that torch addresses as "cuda" in a build for HIP."""
+
+GPUS = ("cuda", "rocm", "xpu", "mps")
+
+CALIBRATED = "calibrated on: CPU only / not yet on GPU"
+"""Where the limits come from until a smoke says otherwise."""
+
+
+class Skip(Exception):
+    """Raised by a running smoke that finds that it has no business here; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A known failure: `pattern` (a regular expression) in its text means `cause`, and `remedy` is what to do."""
+
+    id: str
+    pattern: str
+    cause: str
+    remedy: str
+    likely: bool = False
+    """The cause is a common one, not a certain one."""
+    lost: bool = False
+    """Nothing more can run on this device."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a smoke measured: it passes while `error` is at most `limit`.
+
+    `details` are the single comparisons, `{name: {"error": ..., "limit": ...}}`, and whatever else is worth knowing; it
+    must go through JSON. A smoke that only measures a rate has the limit None and never fails by itself.
+    """
+
+    error: Optional[float]  # noqa: UP045
+    limit: Optional[float]  # noqa: UP045
+    details: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """One program to prove one ability of a device.
+
+    A smoke is a file in `smokes/` that binds `SMOKE`. Neither the file nor `gate` nor `run` imports torch at import
+    time: both get it as `bench.torch`.
+    """
+
+    id: str
+    """Kebab-case, stable."""
+    tier: str
+    title: str
+    """What works when it passes."""
+    run: Callable[[Bench], Measurement]
+    gate: Callable[[Bench], Optional[str]] = lambda bench: None  # noqa: UP045
+    """The reason why this device or this torch cannot run it, or None. A gate never touches a GPU."""
+    needs: str = "nothing"
+    """The gate in words."""
+    reference: str = "the same in fp64 on the CPU, from the same rounded inputs"
+    limits: Tuple[Tuple[str, float], ...] = ()  # noqa: UP006
+    """Limits by the name of a comparison."""
+    kinds: Tuple[str, ...] = KINDS  # noqa: UP006
+    signatures: Tuple[Signature, ...] = ()  # noqa: UP006
+    """Known failures of this smoke, looked at before the common ones."""
+    timeout: float = 60.0
+    """Seconds until it is killed."""
+    once: bool = False
+    """It speaks for all devices together, and runs once and not for each."""
+    first_touch: bool = False
+    """It must be the first to touch the device: nothing checks before it that the device answers."""
+    loads: bool = False
+    """It measures a rate: clocks are read while it runs."""
+    calibrated: str = CALIBRATED
+
+    def limit(self, name: str) -> float:
+        """The limit of a comparison."""
+        return dict(self.limits)[name]

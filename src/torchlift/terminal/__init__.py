@@ -1,0 +1,1 @@
+"""Text on a terminal: whether it has colour, how wide its characters are, what must not reach it."""

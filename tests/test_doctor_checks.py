@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from doctor_machines import FIXTURES, MACHINES, changed, healthy, places
+
+from torchlift.doctor.check import GROUPS, Check, Result
+from torchlift.doctor.checks import all_checks
+from torchlift.doctor.facts import Facts
+
+CHECKS = {check.id: check for check in all_checks()}
+WORST_FIRST = ("failed", "problem", "warning", "note", "skipped", "ok")
+CASES = {
+    path.stem: json.loads(path.read_text(encoding="utf-8"))["cases"]
+    for path in sorted((FIXTURES / "checks").glob("*.json"))
+}
+
+
+def cases() -> Iterator[Any]:
+    for id, listed in CASES.items():
+        for case in listed:
+            yield pytest.param(id, case, id=f"{id}: {case['name']}")
+
+
+def machine(case: Mapping[str, Any]) -> Facts:
+    return changed(case["machine"], case.get("change", {}))
+
+
+def status(results: list[Result]) -> str:
+    return min((result.status for result in results), key=WORST_FIRST.index, default="none")
+
+
+def words(results: list[Result]) -> str:
+    parts: list[str] = []
+    for result in results:
+        parts.append(result.summary)
+        for item in result.evidence:
+            parts += [item.what, item.seen, item.needed or "", item.source]
+        if result.remedy is not None:
+            parts += [result.remedy.text, result.remedy.command or ""]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize(("id", "case"), list(cases()))
+def test_each_ill_machine_gets_the_answer_that_its_fixture_names(id: str, case: Mapping[str, Any]) -> None:
+    results = list(CHECKS[id].look(machine(case)))
+    text = words(results)
+    assert status(results) == case["status"], text
+    for expected in case.get("says", []):
+        assert expected in text
+    for unwanted in case.get("never_says", []):
+        assert unwanted not in text
+    commands = [result.remedy.command for result in results if result.remedy is not None and result.remedy.command]
+    if "command" in case:
+        if case["command"] is None:
+            assert not commands
+        else:
+            assert any(case["command"] in command for command in commands), commands
+    if "cause" in case:
+        assert case["cause"] in [result.cause for result in results]
+
+
+def test_each_fixture_belongs_to_a_check() -> None:
+    assert set(CASES) <= set(CHECKS)
+
+
+def test_each_case_says_only_what_the_harness_reads() -> None:
+    known = {"name", "machine", "change", "status", "says", "never_says", "command", "cause"}
+    for id, listed in CASES.items():
+        names = [case["name"] for case in listed]
+        assert len(set(names)) == len(names), id
+        for case in listed:
+            assert set(case) <= known, (id, case["name"])
+
+
+@pytest.mark.parametrize("id", CHECKS)
+def test_each_check_has_a_machine_with_nothing_to_complain_about_and_an_ill_one(id: str) -> None:
+    seen = {case["status"] for case in CASES.get(id, [])}
+    assert seen & {"ok", "none"}
+    assert seen & {"problem", "warning", "note"}
+
+
+@pytest.mark.parametrize("id", CHECKS)
+def test_each_answer_that_a_check_can_give_has_a_fixture(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[CHECKS[id].look.__module__]
+    places_of_results = {
+        (node.lineno, node.end_lineno)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Result"
+    }
+    lines: set[int] = set()
+
+    def recorded(*arguments: Any, **named: Any) -> Result:
+        frame = inspect.currentframe()
+        assert frame is not None and frame.f_back is not None
+        lines.add(frame.f_back.f_lineno)
+        return Result(*arguments, **named)
+
+    monkeypatch.setattr(module, "Result", recorded, raising=False)
+    for case in CASES.get(id, []):
+        list(CHECKS[id].look(machine(case)))
+    missing = [first for first, last in places_of_results if not any(first <= line <= (last or first) for line in lines)]
+    assert not missing, f"no case reaches the answers at these lines of {module.__file__}: {sorted(missing)}"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("id", CHECKS)
+def test_no_check_complains_about_a_healthy_machine(id: str, name: str) -> None:
+    results = list(CHECKS[id].look(healthy(name)))
+    assert status(results) not in ("problem", "warning", "failed"), words(results)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_check_fails_on_a_healthy_machine_of_which_one_thing_is_not_known(name: str) -> None:
+    for check in CHECKS.values():
+        survives_odd_values(check, healthy(name))
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_no_check_fails_on_an_ill_machine_of_which_one_thing_is_not_known(id: str) -> None:
+    for case in CASES[id]:
+        survives_odd_values(CHECKS[id], machine(case))
+
+
+def survives_odd_values(check: Check, facts: Facts) -> None:
+    for place in places(facts):
+        before = getattr(place.record, place.name)
+        for value in place.values:
+            setattr(place.record, place.name, value)
+            try:
+                for result in check.look(facts):
+                    assert result.summary and not result.summary.endswith(".")
+            except Exception as error:
+                raise AssertionError(f"{check.id} fails when {place} is {value!r}: {error!r}") from error
+        setattr(place.record, place.name, before)
+
+
+@pytest.mark.parametrize("id", CHECKS)
+def test_no_check_complains_when_nothing_is_known(id: str) -> None:
+    assert status(list(CHECKS[id].look(Facts()))) in ("none", "ok", "note", "skipped")
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_each_check_says_what_it_is(check: Check) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", check.id)
+    assert check.group in GROUPS
+    assert check.title and not check.title.endswith(".")
+    assert len(check.why.split()) >= 10
+    assert check.sources and all(source.strip() for source in check.sources)
+
+
+def test_no_two_checks_share_an_id() -> None:
+    assert len(CHECKS) == len(all_checks())
+
+
+def test_each_result_that_names_a_cause_names_a_check() -> None:
+    for id, listed in CASES.items():
+        for case in listed:
+            for result in CHECKS[id].look(machine(case)):
+                assert result.cause is None or (result.cause in CHECKS and result.cause != id), (id, case["name"])
+
+
+def test_each_file_of_a_check_is_named_after_it() -> None:
+    for check in CHECKS.values():
+        module = check.look.__module__.rpartition(".")[2]
+        assert module == check.id.replace("-", "_")
+        assert check.look.__module__.split(".")[-2] == check.group.replace("-", "_")
