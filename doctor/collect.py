@@ -68,7 +68,7 @@ def collect(options: Options | None = None) -> Facts:
 def _start(children: _Children, options: Options, variables: dict[str, str], guard: _Guard) -> None:
     limit: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
     python = guard.call("interpreter", lambda: _python(options, variables), None)
-    # The slowest first.
+    # Whose answer is longest to read first: it is read while the drivers' are waited for.
     if python is not None:
         more = {"import_torch": options.import_torch, "scan_libraries": options.scan_libraries, **limit}
         children.start("interpreter", lambda: interpreter.start(python, variables, **more), interpreter.read)
@@ -120,9 +120,9 @@ class _Children:
 
     def gather(self, facts: Facts) -> None:
         while self._waiting:
-            probe, child, read = self._waiting[-1]
+            probe, child, read = self._waiting[0]
             result = child.result()
-            self._waiting.pop()
+            del self._waiting[0]
             self._guard.call(probe, lambda read=read, result=result: read(result, facts), None)  # type: ignore[misc]
 
     def stop(self) -> None:

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
-from torchlift.doctor.driver_state import nvidia_cards
+from torchlift.doctor.driver_state import in_container, nvidia_cards
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import capability
-from torchlift.wheels.tables import text
+from torchlift.wheels.gpus import by_pci_device
 
 KERNEL_MODULES = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/610/kernel-modules.html"
+
+_NO_DEVICE = (9,)
+"""NVML codes that mean the driver took none of the cards: DriverNotLoaded."""
 
 
 @dataclass(frozen=True)
 class KnownCard:
-    """An NVIDIA card: its place on the bus, its name, its compute capability and whether NVML lists it."""
+    """An NVIDIA card: its place on the bus, its name and its compute capability.
+
+    `listed` means that NVML lists it, `passed_over` that a driver which answers certainly does not; both are False
+    where that is not known.
+    """
 
     address: str
     name: str
     capability: tuple[int, int]
     listed: bool
+    passed_over: bool
 
 
 def known_cards(facts: Facts) -> list[KnownCard]:
     """The NVIDIA cards of which NVML or the table of PCI devices knows the compute capability."""
     by_address = {gpu.pci_address: gpu for gpu in facts.gpus if gpu.pci_address}
+    complete = _lists_every_card(facts)
     found = []
     for card in nvidia_cards(facts):
-        gpu = by_address.get(card.address)
+        gpu, in_table = by_address.get(card.address), by_pci_device(card.device)
         own = capability(gpu.compute_capability) if gpu else None
-        in_table = _table().get(card.device.lower())
-        name = (gpu and gpu.name) or (in_table and in_table[0]) or f"NVIDIA card {card.device}"
-        known = own or (in_table[1] if in_table else None)
+        known = own or (in_table.capability if in_table else None)
         if known is not None:
-            found.append(KnownCard(card.address, name, known, gpu is not None))
+            name = (gpu and gpu.name) or (in_table and in_table.name) or f"NVIDIA card {card.device}"
+            passed_over = complete and gpu is None and card.driver != "vfio-pci"
+            found.append(KnownCard(card.address, name, known, gpu is not None, passed_over))
     return found
+
+
+def _lists_every_card(facts: Facts) -> bool:
+    # A container sees all cards on the bus, but only those it was given through NVML.
+    if in_container(facts) or any(gpu.pci_address is None for gpu in facts.gpus):
+        return False
+    return facts.nvml.outcome == "ok" or (facts.nvml.outcome == "error" and facts.nvml.code in _NO_DEVICE)
 
 
 def needs_proprietary_module(facts: Facts) -> bool:
@@ -52,14 +67,3 @@ def kernel_module_flavour(capability: tuple[int, int]) -> str | None:
     if capability < (7, 5):
         return "proprietary"
     return "open" if capability >= (10, 0) else None
-
-
-@cache
-def _table() -> dict[str, tuple[str, tuple[int, int]]]:
-    rows = (line.split("\t") for line in text("gpus.tsv").splitlines() if line and not line.startswith("#"))
-    known = {}
-    for row in rows:
-        found = capability(row[2]) if len(row) >= 5 else None
-        if found is not None:
-            known[row[0].lower()] = (row[4], found)
-    return known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from torchlift.doctor.driver_state import cuda_of_driver, driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.visible_gpus import visible_gpus
 from torchlift.wheels.machine import Device, Machine
@@ -17,8 +18,8 @@ def machine_of(facts: Facts) -> Machine:
     system, python = facts.system, facts.python
     return Machine(
         devices=_devices(facts),
-        driver=facts.nvml.driver_version or facts.kernel_driver.version,
-        cuda_driver=facts.nvml.cuda_version or facts.libcuda.version,
+        driver=driver_version(facts),
+        cuda_driver=cuda_of_driver(facts),
         os=system.os or "linux",
         machine=system.machine or "x86_64",
         python=_two_numbers(python.version),

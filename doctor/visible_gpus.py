@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torchlift.doctor.driver_state import nvidia_cards
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.doctor.known_cards import known_cards
+from torchlift.wheels.compatibility import capability
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,6 @@ def visible_gpus(facts: Facts) -> Visible:
         named = [VisibleGpu(gpu.name or f"GPU {gpu.index}", capability(gpu.compute_capability), "NVML") for gpu in candidates]
         return _selected(facts, named, candidates)
     return _selected(facts, _on_the_bus(facts), ())
-
-
-def capability(text: str | None) -> tuple[int, int] | None:
-    """ "9.0" as (9, 0); None for everything that is not such a number."""
-    found = re.fullmatch(r"(\d{1,2})\.(\d)", text or "", re.ASCII)
-    return (int(found[1]), int(found[2])) if found else None
 
 
 def spelled(capability: tuple[int, int]) -> str:

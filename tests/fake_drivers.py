@@ -88,7 +88,9 @@ V100 = FakeGpu(
 T4 = FakeGpu("Tesla T4", (7, 5), 15 * GIB, 0x1EB8, 2, {**_COMMON, "ecc": (1, 1), "ecc_uncorrected": 0})
 A100 = FakeGpu("NVIDIA A100-SXM4-40GB", (8, 0), 40 * GIB, 0x20B0, 14, {**_DATA_CENTRE, "nvlink": (1,) * 12})
 RTX_4090 = FakeGpu("NVIDIA GeForce RTX 4090", (8, 9), 24 * GIB, 0x2684, 5, _COMMON)
-H100 = FakeGpu("NVIDIA H100 80GB HBM3", (9, 0), 80 * GIB, 0x2330, 14, {**_DATA_CENTRE, "nvlink": (1,) * 18, "fabric": (3, 0)})
+H100 = FakeGpu(
+    "NVIDIA H100 80GB HBM3", (9, 0), 80 * GIB, 0x2330, 14, {**_DATA_CENTRE, "nvlink": (1,) * 18, "fabric": (3, 0)}
+)
 B200 = FakeGpu("NVIDIA B200", (10, 0), 180 * GIB, 0x2901, 14, {**_DATA_CENTRE, "nvlink": (1,) * 18, "fabric": (3, 0)})
 RTX_5090 = FakeGpu("NVIDIA GeForce RTX 5090", (12, 0), 32 * GIB, 0x2B85, 5, _COMMON)
 GB10 = FakeGpu("NVIDIA GB10", (12, 1), 120 * GIB, 0x2E12, 14, {**_COMMON, "integrated": 1})
@@ -175,6 +177,12 @@ def why_not() -> str | None:
     if not sys.platform.startswith("linux"):
         return "fake drivers need the Linux loader (LD_LIBRARY_PATH)"
     return None if shutil.which("cc") else "no C compiler: `cc` is not on PATH"
+
+
+def is_installed(library: str) -> bool:
+    """Whether this machine has a driver library of its own: then there is no being without it."""
+    code = f"import ctypes; ctypes.CDLL({library!r})"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
 def build(folder: Path) -> None:

@@ -485,7 +485,7 @@ def as_a_common_user(world: World) -> Facts:
         finally:
             os._exit(0)
     os.close(writing)
-    with open(reading, "rb") as stream:
+    with os.fdopen(reading, "rb") as stream:
         answer = stream.read()
     os.waitpid(child, 0)
     return from_json(json.loads(answer))

@@ -7,11 +7,12 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 MARK = "torchlift-probe-answer:"
 """Begins the line on the child's standard output that holds its answer as JSON; libraries may print around it.
@@ -57,24 +58,25 @@ class Child:
     def start(self) -> Child:
         """Start the process with `payload` as JSON on its standard input; never raises."""
         self._started = time.monotonic()
-        # Files, not pipes: a child that is stuck in a driver holds a pipe open and would block us for ever.
-        self._out, self._err, source = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115
-        try:
-            source.write(json.dumps(self.payload).encode())
-            source.seek(0)
-            self._process = subprocess.Popen(
-                list(self.command),
-                stdin=source,
-                stdout=self._out,
-                stderr=self._err,
-                env=None if self.environment is None else dict(self.environment),
-                start_new_session=os.name == "posix",
-            )
-        except (OSError, ValueError) as error:
-            self._failure = f"{self.command[0]} could not be started: {error}"
-            self._out.close()
-            self._err.close()
-        finally:
+        with contextlib.ExitStack() as opened:
+            try:
+                # Files, not pipes: a child that is stuck in a driver holds a pipe open and would block us for ever.
+                source, out, err = (opened.enter_context(_new_file()) for _ in range(3))
+                source.write(json.dumps(self.payload).encode())
+                source.seek(0)
+                self._process = subprocess.Popen(
+                    list(self.command),
+                    stdin=source,
+                    stdout=out,
+                    stderr=err,
+                    env=None if self.environment is None else dict(self.environment),
+                    start_new_session=os.name == "posix",
+                )
+            except (OSError, ValueError, TypeError) as error:
+                self._failure = f"{self.command[0]} could not be started: {error}"
+                return self
+            self._out, self._err = out, err
+            opened.pop_all()
             source.close()
         return self
 
@@ -138,6 +140,14 @@ class Child:
         return False, None, at
 
 
+def _new_file() -> IO[bytes]:
+    if sys.platform == "linux":
+        # A file without a folder: in a read-only container there may be nowhere to write.
+        with contextlib.suppress(OSError):
+            return os.fdopen(os.memfd_create("torchlift-probe"), "w+b")
+    return tempfile.TemporaryFile()
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
@@ -145,7 +155,6 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _text(stream: Any) -> str:
+def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
-    data: bytes = stream.read()
-    return data.decode(errors="replace")
+    return stream.read().decode(errors="replace")

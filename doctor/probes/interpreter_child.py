@@ -11,6 +11,7 @@ import struct
 import sys
 
 MARK = "torchlift-probe-answer:"
+AT = "torchlift-probe-at:"
 """The same as in `child.py`, which the examined interpreter cannot import."""
 
 
@@ -100,12 +101,20 @@ def find_torch():
 def main():
     """Print the answers, each more complete than the one before."""
     leave_own_folder()
-    answer = {"python": describe()}
-    print(MARK + json.dumps(answer), flush=True)
+    options = json.load(sys.stdin)
+    # Back to who reads the answer: libraries are searched for, and torch is imported, in the same environment.
+    answer = {"options": options, "environment": dict(os.environ), "python": describe()}
+    tell("listing the folders of sys.path", answer)
     answer["folders"] = list_path(answer["python"]["path"] or [])
-    print("\n" + MARK + json.dumps(answer), flush=True)
+    tell("looking for torch", answer)
     answer["torch"] = find_torch()
-    print("\n" + MARK + json.dumps(answer), flush=True)
+    answer["complete"] = True
+    tell("ending", answer)
+
+
+def tell(next_step, answer):
+    """Print the answer so far and what comes next."""
+    print("\n" + MARK + json.dumps(answer) + "\n" + AT + next_step, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,7 @@ TIMEOUT = 30.0
 """Seconds. `cuInit` wakes every GPU, which takes a second or two each without persistence mode."""
 
 
-def start(
-    environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT, python: str | None = None
-) -> Child:
+def start(environment: Mapping[str, str] | None = None, timeout: float = TIMEOUT, python: str | None = None) -> Child:
     """Start asking. `environment` None inherits; `python` is the interpreter, None for torchlift's own."""
     script = Path(__file__).with_name("libcuda_child.py")
     command = (python or sys.executable or "python", "-I", str(script))

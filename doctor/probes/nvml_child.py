@@ -291,9 +291,7 @@ def peers(calls: Calls, handles: dict[int, Any], errors: list[dict[str, Any]]) -
                     calls.ask(errors, "nvmlDeviceGetP2PStatus", from_handle, to_handle, index, about=about)
                     for index in (READ, WRITE)
                 ]
-                topology = calls.ask(
-                    errors, "nvmlDeviceGetTopologyCommonAncestor", from_handle, to_handle, about=about
-                )
+                topology = calls.ask(errors, "nvmlDeviceGetTopologyCommonAncestor", from_handle, to_handle, about=about)
             except Lost:
                 continue
             yield {
@@ -341,7 +339,7 @@ def loader_error() -> str | None:
     """What the loader says of NVML's library; nvidia-ml-py keeps it to itself."""
     names = ["libnvidia-ml.so.1"]
     if sys.platform == "win32":
-        windows, programs = os.getenv("WINDIR", "C:/Windows"), os.getenv("ProgramFiles", "C:/Program Files")
+        windows, programs = os.getenv("WINDIR", "C:/Windows"), os.getenv("PROGRAMFILES", "C:/Program Files")
         names = [f"{windows}/System32/nvml.dll", f"{programs}/NVIDIA Corporation/NVSMI/nvml.dll"]
     said = []
     for name in names:
@@ -357,9 +355,7 @@ def system(calls: Calls, nvml: dict[str, Any]) -> None:
     """What NVML says of the driver."""
     errors = nvml["errors"]
     nvml["driver_version"] = text(calls.ask(errors, "nvmlSystemGetDriverVersion"))
-    nvml["cuda_version"] = whole(
-        calls.ask(errors, "nvmlSystemGetCudaDriverVersion_v2 nvmlSystemGetCudaDriverVersion")
-    )
+    nvml["cuda_version"] = whole(calls.ask(errors, "nvmlSystemGetCudaDriverVersion_v2 nvmlSystemGetCudaDriverVersion"))
     branch = calls.ask(errors, "nvmlSystemGetDriverBranch")
     nvml["driver_branch"] = text(getattr(branch, "branch", None))
     nvml["gpu_count"] = whole(calls.ask(errors, "nvmlDeviceGetCount"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
@@ -26,7 +25,7 @@ def system(world: World) -> System:
         os=_SYSTEMS.get(world.sys_platform, "linux" if world.is_linux else world.sys_platform),
         machine=normal_machine(world.machine),
         kernel=_kernel(world),
-        macos_version=platform.mac_ver()[0] or None,
+        macos_version=(platform.mac_ver()[0] or None) if world.sys_platform == "darwin" else None,
         wsl=wsl_version(world),
         container=container(world),
         cpu_count=_cpu_count(),
@@ -122,6 +121,8 @@ def _memory(world: World) -> int | None:
 
 
 def _windows_memory() -> int | None:
+    import ctypes
+
     kilobytes = ctypes.c_ulonglong(0)
     windll = getattr(ctypes, "windll", None)
     if windll is None or not windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes)):

@@ -10,6 +10,7 @@ from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.driver_state import cuda_of_driver, cuda_text, driver_version
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
+from torchlift.doctor.report.data_age import data_age
 from torchlift.doctor.report.style import Style
 from torchlift.doctor.report.verdict import verdict
 from torchlift.terminal.columns import one_line
@@ -229,9 +230,9 @@ def _named(choice: Choice | None) -> str:
 
 
 def _age(answer: Answer) -> str:
-    from torchlift.doctor.plan import data_line
-
-    return data_line() if answer.data_note is None else f"{words.sentence(one_line(answer.data_note))} ({data_line()})"
+    if answer.data_note is None:
+        return data_age()
+    return f"{words.sentence(one_line(answer.data_note))} {data_age()}"
 
 
 def _command(label: str, command: str, style: Style, indent: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
-from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035
+from typing import Any
 
 from .smoke import Measurement
 
@@ -21,14 +21,14 @@ class Bench:
         forked: this process is a fork of one that imported torch, and may fork further.
     """
 
-    def __init__(self, torch: Any, facts: Dict[str, Any], *, forked: bool = False) -> None:  # noqa: UP006
+    def __init__(self, torch: Any, facts: dict[str, Any], *, forked: bool = False) -> None:
         self.torch = torch
         self.facts = facts
         self.name = str(facts["name"])
         self.kind = str(facts["kind"])
         self.forked = forked
-        self._comparisons: Dict[str, Any] = {}  # noqa: UP006
-        self._worst: Optional[Tuple[float, float]] = None  # noqa: UP006, UP045
+        self._comparisons: dict[str, Any] = {}
+        self._worst: tuple[float, float] | None = None
 
     @property
     def type(self) -> str:
@@ -41,12 +41,12 @@ class Bench:
         return int(self.name.partition(":")[2] or 0)
 
     @property
-    def version(self) -> Tuple[int, int]:  # noqa: UP006
+    def version(self) -> tuple[int, int]:
         """Major and minor version of torch."""
         return version_pair(str(self.torch.__version__))
 
     @property
-    def capability(self) -> Optional[Tuple[int, int]]:  # noqa: UP006, UP045
+    def capability(self) -> tuple[int, int] | None:
         """Compute capability of an NVIDIA GPU; None when unknown."""
         value = self.facts.get("capability")
         return (int(value[0]), int(value[1])) if value else None
@@ -127,7 +127,7 @@ class Bench:
     _worst_name = ""
 
 
-def version_pair(text: str) -> Tuple[int, int]:  # noqa: UP006
+def version_pair(text: str) -> tuple[int, int]:
     """(2, 15) of "2.15.0+cu132"; (0, 0) when there are no numbers."""
-    numbers: List[str] = re.findall(r"\d+", text)[:2]  # noqa: UP006
+    numbers: list[str] = re.findall(r"\d+", text)[:2]
     return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from typing import Callable, Iterable, Optional, Tuple  # noqa: UP035
+from typing import TYPE_CHECKING
 
-from .bench import Bench
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-Gate = Callable[[Bench], Optional[str]]  # noqa: UP045
+    from .bench import Bench
+
+    Gate = Callable[[Bench], str | None]
+
 _MARKED = "compute capability {}.{}"
 
 
 def all_of(*gates: Gate) -> Gate:
     """The first reason of several gates."""
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         for each in gates:
             reason = each(bench)
             if reason:
@@ -27,7 +31,7 @@ def all_of(*gates: Gate) -> Gate:
 def torch_from(major: int, minor: int, *attributes: str) -> Gate:
     """This release of torch or a newer one, which also has these names ("accelerator.Graph")."""
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         if bench.version < (major, minor):
             return f"needs torch >= {major}.{minor}; this is {bench.torch.__version__}"
         for name in attributes:
@@ -47,7 +51,7 @@ def torch_from_on_cpu(major: int, minor: int) -> Gate:
 def capability_from(major: int, minor: int) -> Gate:
     """On NVIDIA GPUs, this compute capability or a higher one; an unknown one passes."""
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         seen = bench.capability
         if bench.kind != "cuda" or seen is None or seen >= (major, minor):
             return None
@@ -56,10 +60,10 @@ def capability_from(major: int, minor: int) -> Gate:
     return gate
 
 
-def capability_between(low: Tuple[int, int], high: Tuple[int, int]) -> Gate:  # noqa: UP006
+def capability_between(low: tuple[int, int], high: tuple[int, int]) -> Gate:
     """On NVIDIA GPUs, a compute capability from `low` to `high`, both included; an unknown one passes."""
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         seen = bench.capability
         if bench.kind != "cuda" or seen is None or low <= seen <= high:
             return None
@@ -74,7 +78,7 @@ def rocm_architecture(names: Iterable[str]) -> Gate:
     """On AMD GPUs, one of these architectures ("gfx942"); an unknown one passes."""
     wanted = tuple(names)
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         seen = str(bench.facts.get("architecture") or "").partition(":")[0]
         if bench.kind != "rocm" or not seen or seen in wanted:
             return None
@@ -83,7 +87,7 @@ def rocm_architecture(names: Iterable[str]) -> Gate:
     return gate
 
 
-def c_compiler(bench: Bench) -> Optional[str]:  # noqa: UP045
+def c_compiler(bench: Bench) -> str | None:
     """A C++ compiler, for code that inductor generates for the CPU. (GPUs are not gated: there a missing one fails.)"""
     names = ("cl",) if bench.facts.get("windows") else ("g++", "c++", "clang++")
     if bench.kind != "cpu" or any(map(shutil.which, names)):
@@ -94,7 +98,7 @@ def c_compiler(bench: Bench) -> Optional[str]:  # noqa: UP045
 def devices_from(count: int) -> Gate:
     """So many devices; a CPU counts as many."""
 
-    def gate(bench: Bench) -> Optional[str]:  # noqa: UP045
+    def gate(bench: Bench) -> str | None:
         seen = int(bench.facts.get("count") or 1)
         if bench.kind == "cpu" or seen >= count:
             return None
@@ -103,7 +107,7 @@ def devices_from(count: int) -> Gate:
     return gate
 
 
-def forks(bench: Bench) -> Optional[str]:  # noqa: UP045
+def forks(bench: Bench) -> str | None:
     """Several ranks are forks of one process that has imported torch."""
     return None if bench.forked else "needs fork, to start several ranks at once (Linux)"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple  # noqa: UP035
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .bench import Bench
 
 TIERS = ("quick", "default", "full")
@@ -46,9 +48,9 @@ class Measurement:
     must go through JSON. A smoke that only measures a rate has the limit None and never fails by itself.
     """
 
-    error: Optional[float]  # noqa: UP045
-    limit: Optional[float]  # noqa: UP045
-    details: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
+    error: float | None
+    limit: float | None
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,15 +67,15 @@ class Smoke:
     title: str
     """What works when it passes."""
     run: Callable[[Bench], Measurement]
-    gate: Callable[[Bench], Optional[str]] = lambda bench: None  # noqa: UP045
+    gate: Callable[[Bench], str | None] = lambda bench: None
     """The reason why this device or this torch cannot run it, or None. A gate never touches a GPU."""
     needs: str = "nothing"
     """The gate in words."""
     reference: str = "the same in fp64 on the CPU, from the same rounded inputs"
-    limits: Tuple[Tuple[str, float], ...] = ()  # noqa: UP006
+    limits: tuple[tuple[str, float], ...] = ()
     """Limits by the name of a comparison."""
-    kinds: Tuple[str, ...] = KINDS  # noqa: UP006
-    signatures: Tuple[Signature, ...] = ()  # noqa: UP006
+    kinds: tuple[str, ...] = KINDS
+    signatures: tuple[Signature, ...] = ()
     """Known failures of this smoke, looked at before the common ones."""
     timeout: float = 60.0
     """Seconds until it is killed."""

@@ -15,6 +15,11 @@ _COMMANDS = {
         "migrate",
         "Find code that breaks on a newer torch, and rewrite what is safe.",
     ),
+    "doctor": (
+        "torchlift.doctor.cli",
+        "doctor",
+        "Examine GPUs, driver, torch and its libraries, and name the wheel that fits.",
+    ),
     "rule": ("torchlift.migrate.rule_command", "rule", "Explain a rule: what, why, examples, sources."),
     "rules": ("torchlift.migrate.rule_command", "rules", "List all rules."),
 }

@@ -69,5 +69,5 @@ CHECK = Check(
         "CUDA_VISIBLE_DEVICES after program start`, which is seldom the reason."
     ),
     look=look,
-    sources=("torch 2.15.0, error text measured with a fake libcuda, 2026-11-21", "https://github.com/pytorch/pytorch/issues/35710"),
+    sources=("torch 2.15.0, error text measured with a fake libcuda, 2026-11-21",),
 )

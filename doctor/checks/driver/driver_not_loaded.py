@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
+from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
+from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
 from torchlift.doctor.driver_state import breaks_torch, in_container, libraries, nvidia_cards
 from torchlift.doctor.facts import Facts
 
@@ -29,7 +31,15 @@ def look(facts: Facts) -> Iterator[Result]:
         ),
         remedy,
         confidence=confidence,
+        cause=_cause(facts),
     )
+
+
+def _cause(facts: Facts) -> str | None:
+    # The module goes away again when it knows none of the cards.
+    if cards_newer_than_driver(facts):
+        return "driver-too-old-for-gpu"
+    return "driver-too-new-for-gpu" if cards_older_than_driver(facts) else None
 
 
 def module_not_loaded(facts: Facts) -> bool:

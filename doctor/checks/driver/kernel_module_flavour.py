@@ -1,0 +1,67 @@
+"""Open or proprietary kernel module, where only one of them drives the card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.driver_state import breaks_torch, driver_version
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.known_cards import KERNEL_MODULES, kernel_module_flavour, known_cards
+from torchlift.wheels.drivers import branch
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.kernel_driver.open_module is None:
+        return
+    loaded = "open" if facts.kernel_driver.open_module else "proprietary"
+    wrong = [
+        (card, needed)
+        for card in known_cards(facts)
+        if card.passed_over and (needed := kernel_module_flavour(card.capability)) not in (None, loaded)
+    ]
+    for card, needed in wrong:
+        yield Result(
+            breaks_torch(facts),
+            f"The {needed} kernel module is needed for the {card.name}, but the {loaded} one is loaded",
+            (
+                Evidence("kernel module", loaded, needed, "/proc/driver/nvidia/version"),
+                Evidence(f"card {card.address}", f"{card.name}, not listed by the driver", "listed", "PCI bus"),
+            ),
+            _remedy(facts, needed or ""),
+            confidence="table",
+            link=KERNEL_MODULES,
+        )
+    if not wrong and facts.gpus:
+        yield Result("ok", f"The {loaded} kernel module drives these cards")
+
+
+def _remedy(facts: Facts, needed: str) -> Remedy:
+    number = branch(driver_version(facts)) or 580
+    text = f"Install the driver with its {needed} kernel module, then restart"
+    if facts.system.container:
+        return Remedy(f"On the host: {text[0].lower()}{text[1:]}")
+    if facts.system.distribution in ("ubuntu", "pop"):
+        suffix = "-open" if needed == "open" else ""
+        return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
+    if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
+        return Remedy(text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}")
+    return Remedy(text)
+
+
+CHECK = Check(
+    id="kernel-module-flavour",
+    group="driver",
+    title="The loaded kernel module is the kind that drives the card",
+    why=(
+        "The driver has two kernel modules. The open one drives Turing and later, the proprietary one is needed for "
+        "Maxwell to Volta, and Blackwell works with the open one only. With the wrong one nvidia-smi says `No devices "
+        "were found`; the kernel log says why."
+    ),
+    look=look,
+    sources=(
+        KERNEL_MODULES,
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.159.03/README/kernel_open.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872",
+    ),
+)

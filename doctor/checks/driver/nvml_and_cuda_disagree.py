@@ -1,0 +1,82 @@
+"""One of NVML and CUDA works and the other does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.checks.driver.device_permissions import refused_nodes
+from torchlift.doctor.checks.driver.driver_version_mismatch import versions_differ
+from torchlift.doctor.checks.gpu.cuda_visible_devices import hides_all
+from torchlift.doctor.driver_install import install_driver
+from torchlift.doctor.driver_state import breaks_torch, code_text, cuda_code, in_container
+from torchlift.doctor.facts import Facts
+
+_EXPLAINED = {34: "stub-libcuda", 802: "fabric-manager", 803: "driver-library-mix", 804: "compat-package", 999: "cuda-unknown-error"}
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    code = cuda_code(facts)
+    # NVML's message for a refusal has a check of its own for each known code.
+    if facts.nvml.outcome == "ok" and facts.gpus and code is not None:
+        yield Result(
+            breaks_torch(facts),
+            f"NVML lists {len(facts.gpus)} GPU{'s' * (len(facts.gpus) != 1)}, but CUDA does not start: "
+            f"cuInit answers {code_text(code)}",
+            (
+                Evidence("NVML", f"{len(facts.gpus)} GPUs", None, "nvmlDeviceGetCount"),
+                Evidence("cuInit", code_text(code), "0", "libcuda"),
+            ),
+            _remedy(facts, code),
+            cause=_cause(facts, code),
+        )
+    elif facts.libcuda.outcome == "ok" and facts.libcuda.devices and facts.nvml.outcome == "error":
+        named = f"{facts.nvml.name or 'an error'} ({facts.nvml.code})"
+        yield Result(
+            "warning",
+            f"CUDA works, but NVML answers {named}, so nvidia-smi and torch.cuda's monitoring calls fail",
+            (
+                Evidence("libcuda", f"{len(facts.libcuda.devices)} devices", None, "cuInit"),
+                Evidence("NVML", named, "ok", "nvmlInit"),
+            ),
+            install_driver(facts),
+            confidence="likely",
+            cause="driver-version-mismatch" if versions_differ(facts) else None,
+        )
+    elif facts.nvml.outcome == facts.libcuda.outcome == "ok" and facts.libcuda.devices:
+        yield Result("ok", "NVML and CUDA both answer")
+
+
+def _cause(facts: Facts, code: int) -> str | None:
+    if code in _EXPLAINED:
+        return _EXPLAINED[code]
+    if code == 100 and hides_all(facts):
+        return "cuda-visible-devices"
+    return "device-permissions" if refused_nodes(facts) else None
+
+
+def _remedy(facts: Facts, code: int) -> Remedy:
+    if code in (2, 46):
+        return Remedy("See which processes hold the GPUs, and end those that should not", "nvidia-smi")
+    if code == 102:
+        return Remedy("Give this virtual GPU its NVIDIA licence: set the licence server, then restart nvidia-gridd")
+    if in_container(facts):
+        return Remedy("Start the container anew with access to all of the GPUs' device nodes, such as `docker run --gpus all`")
+    return Remedy("Restart; if it stays so, install the driver anew", "sudo reboot")
+
+
+CHECK = Check(
+    id="nvml-and-cuda-disagree",
+    group="driver",
+    title="NVML and CUDA both answer",
+    why=(
+        "nvidia-smi and NVML need less of the driver than CUDA does: nvidia-smi can look fine while "
+        "`torch.cuda.is_available()` is False with `No CUDA GPUs are available` or `CUDA driver initialization failed`. "
+        "The code of cuInit, which torch does not always print, says what is wrong."
+    ),
+    look=look,
+    sources=(
+        "CUresult, https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
+        "torch 2.15.0, error texts measured with a fake libcuda for 8 codes, 2026-11-21",
+    ),
+)

@@ -1,0 +1,94 @@
+"""NVIDIA's libraries are the versions that torch was built with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install
+from torchlift.doctor.requirements_met import Requires, requirements_of
+
+_STRICT = ("nvidia-nccl", "nvidia-cudnn")
+"""An older one than torch was built with stops torch: cuDNN by its own check (torch/backends/cudnn/__init__.py), NCCL
+by symbols that it lacks (pytorch#186591)."""
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    torch = facts.package("torch")
+    if torch is None or facts.torch is None or facts.torch.cuda is None:
+        return
+    pins = [pin for pin in requirements_of(facts, torch, deep=True) if _is_nvidia(pin.name)]
+    if not pins:
+        return
+    missing = [pin for pin in pins if pin.installed is None and not _optional(pin)]
+    wrong = [pin for pin in pins if pin.met is False]
+    broken = [pin for pin in wrong if _breaks(pin)]
+    # A torch that finds its libraries elsewhere needs no packages: only what the loader misses counts.
+    lost = {name for library in facts.libraries if library.package == "torch" for name in library.missing_needed}
+    if not wrong and not missing:
+        yield Result("ok", f"All {len(pins)} NVIDIA libraries are the versions that torch {torch.version} requires")
+        return
+    evidence = tuple(
+        Evidence(pin.name, pin.installed.version if pin.installed else "not installed", pin.wanted, pin.by.metadata_path)
+        for pin in [*wrong, *missing]
+    )
+    fix = Remedy(
+        "Install the versions that torch requires",
+        install(facts, *(pin.as_requirement() for pin in [*wrong, *missing])),
+    )
+    if broken or (missing and lost):
+        names = ", ".join(_told(pin) for pin in [*broken, *(missing if lost else [])])
+        yield Result("problem", f"torch {torch.version} cannot work with {names}", evidence, fix)
+    elif wrong:
+        names = ", ".join(_told(pin) for pin in wrong)
+        yield Result("warning", f"torch {torch.version} was built with other versions than {names}", evidence, fix)
+    else:
+        yield Result(
+            "note",
+            f"{len(missing)} NVIDIA packages that torch {torch.version} requires are not installed; their libraries must "
+            "be elsewhere",
+            evidence,
+            fix,
+        )
+
+
+def _told(pin: Requires) -> str:
+    return f"{pin.name} {pin.installed.version}" if pin.installed else f"no {pin.name}"
+
+
+def _is_nvidia(name: str) -> bool:
+    return name.startswith("nvidia-") or name in ("cuda-toolkit",)
+
+
+def _optional(pin: Requires) -> bool:
+    return pin.name == "cuda-toolkit"
+
+
+def _breaks(pin: Requires) -> bool:
+    if pin.installed is None or not pin.name.startswith(_STRICT):
+        return False
+    try:
+        wanted = [Version(part.version) for part in SpecifierSet(pin.wanted) if part.operator == "=="]
+        installed = Version(pin.installed.version)
+    except (InvalidSpecifier, InvalidVersion):
+        return False
+    return any(installed.release[:2] < version.release[:2] for version in wanted)
+
+
+CHECK = Check(
+    "nvidia-pins",
+    "packages",
+    "NVIDIA's libraries are the versions that torch requires",
+    "Another package can pull in its own cuDNN, NCCL or cuBLAS. An older NCCL stops the import with `undefined symbol: "
+    "ncclCommResume`, an older cuDNN the first convolution with `cuDNN version incompatibility: PyTorch was compiled "
+    "against ... but found runtime version ...`; newer ones mostly work and were not tested together.",
+    look,
+    (
+        "https://github.com/pytorch/pytorch/issues/186591",
+        "torch/backends/cudnn/__init__.py of torch 2.13.0 (version check)",
+    ),
+)

@@ -1,0 +1,46 @@
+"""Triton is the version that torch requires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install
+from torchlift.doctor.requirements_met import requirements_of
+
+_NAMES = ("triton", "pytorch-triton", "triton-rocm", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-xpu")
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    torch = facts.package("torch")
+    if torch is None:
+        return
+    for pin in requirements_of(facts, torch):
+        if pin.name not in _NAMES:
+            continue
+        seen = pin.installed.version if pin.installed else "not installed"
+        evidence = Evidence(pin.name, seen, pin.wanted, torch.metadata_path)
+        fix = Remedy("Install the Triton that torch requires", install(facts, pin.as_requirement()))
+        if pin.installed is None:
+            yield Result("warning", f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", (evidence,), fix)
+        elif pin.met is False:
+            yield Result(
+                "warning",
+                f"{pin.name} {pin.installed.version} is not what torch {torch.version} requires, {pin.as_requirement()}",
+                (evidence,),
+                fix,
+            )
+        else:
+            yield Result("ok", f"{pin.name} {pin.installed.version} is what torch requires", (evidence,))
+
+
+CHECK = Check(
+    "triton-pin",
+    "packages",
+    "Triton is the version that torch requires",
+    "Inductor writes code for one Triton: with another, torch.compile fails with `ImportError: cannot import name` or "
+    "`PTXASError`, or is refused as missing (`Cannot find a working triton installation`).",
+    look,
+    ("METADATA of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",),
+)

@@ -1,0 +1,108 @@
+"""The installed torch has device code for every GPU in view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torchlift.doctor.check import Check, Confidence, Evidence, Result, Status, skipped
+from torchlift.doctor.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
+from torchlift.doctor.facts import CodeImages, Facts
+from torchlift.doctor.torch_build import driver_toolkit, torch_build
+from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
+from torchlift.doctor.wheel_remedy import wheel_remedy
+from torchlift.doctor.driver_state import cuda_of_driver
+from torchlift.wheels.tables import table
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.torch is None or facts.torch.cuda is None:
+        return
+    visible = visible_gpus(facts)
+    known = [gpu for gpu in visible.gpus if gpu.capability is not None]
+    if not known:
+        if visible.gpus:
+            yield skipped(f"The compute capability of {names(visible.gpus)} is not known")
+        return
+    images, source, confidence = _images(facts)
+    if not images:
+        yield skipped(f"The device code of torch {facts.torch.version} was not read, and no table has this build")
+        return
+    build = torch_build(facts.torch)
+    full = complete(images)
+    missing = [gpu for gpu in known if not cubin_for(full, gpu.capability or (0, 0), build.cuda)]
+    hopeless = [gpu for gpu in missing if not ptx_for(images, gpu.capability or (0, 0))]
+    if all(gpu.source == "PCI id" for gpu in known) or any(gpu.source == "PCI id" for gpu in missing):
+        confidence = "table"
+    evidence = Evidence("device code in torch", listed(full), _needed(missing or known), source)
+    if hopeless:
+        certain = visible.certain or len(hopeless) == len(visible.gpus)
+        status: Status = "problem" if certain else "warning"
+        doubt = "" if certain else ", if CUDA_VISIBLE_DEVICES means that one"
+        yield Result(
+            status,
+            f"torch {facts.torch.version} has no device code for {names(hopeless)}{doubt}",
+            (evidence, *(Evidence("GPU", gpu.described(), None, gpu.source) for gpu in hopeless[:1])),
+            wheel_remedy(facts),
+            confidence if certain else "likely",
+        )
+    elif missing:
+        driver = driver_toolkit(cuda_of_driver(facts))
+        if driver is not None and build.cuda is not None and driver < build.cuda:
+            yield Result(
+                "problem",
+                f"torch {facts.torch.version} has only PTX of CUDA {spelled(build.cuda)} for {names(missing)}, which a "
+                f"driver for CUDA {spelled(driver)} refuses",
+                (evidence, Evidence("CUDA of the driver", spelled(driver), spelled(build.cuda), "cuDriverGetVersion")),
+                wheel_remedy(facts),
+                "likely",
+            )
+        else:
+            yield Result(
+                "note",
+                f"torch {facts.torch.version} has only PTX for {names(missing)}: the first start compiles it for minutes",
+                (evidence,),
+                None,
+                confidence,
+            )
+    else:
+        yield Result("ok", f"torch {facts.torch.version} has device code for {names(known)}", (evidence,), None, confidence)
+
+
+def _images(facts: Facts) -> tuple[Sequence[CodeImages], str, Confidence]:
+    library = main_cuda_library(facts)
+    if library is not None:
+        return library.images, library.path, "measured"
+    assert facts.torch is not None
+    build = torch_build(facts.torch)
+    if build.release is None or build.tag is None:
+        return (), "", "table"
+    platform = {"windows": "windows_amd64"}.get(facts.system.os, f"{facts.system.os}_{facts.system.machine}")
+    release = f"{build.release[0]}.{build.release[1]}"
+    for row in table("wheels")["rows"]:
+        if (row["torch"], row["build"], row["platform"]) == (release, build.tag, platform):
+            cubins = [CodeImages("sass", architecture, 1) for architecture in row["sass"]]
+            ptx = [CodeImages("ptx", architecture, 1) for architecture in row["ptx"]]
+            return [*cubins, *ptx], f"{row['source']} ({row['date']})", "table"
+    return (), "", "table"
+
+
+def _needed(gpus: Sequence[VisibleGpu]) -> str:
+    wanted = sorted({gpu.capability for gpu in gpus if gpu.capability is not None})
+    return "for " + ", ".join(f"sm_{major}{minor}" for major, minor in wanted)
+
+
+CHECK = Check(
+    "gpu-architecture",
+    "torch",
+    "torch has device code for every GPU",
+    "`torch.cuda.is_available()` is True and the first kernel stops with `CUDA error: no kernel image is available for "
+    "execution on the device`. PyTorch's release wheels hold no PTX that a driver could compile instead, so a wheel "
+    "either has code for a GPU or does not. What is measured in the installed library counts, the table only where "
+    "that could not be read.",
+    look,
+    (
+        "DEVICE_REQUIREMENT in torch/cuda/__init__.py of torch 2.15.0",
+        "Device code of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",
+        "https://github.com/pytorch/pytorch/issues/167244",
+    ),
+)

@@ -1,0 +1,49 @@
+"""The wheel is the last upload of its version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install, pinned
+
+_REUPLOADED = {"2.10.0": 3}
+"""Version on PyPI -> build tag of its last upload for Linux; seen in PyPI's file list, 2026-11-21."""
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    package = facts.package("torch")
+    if package is None or package.version not in _REUPLOADED or facts.system.os != "linux" or package.source_url:
+        return
+    number = re.match(r"\d{1,4}", package.build_tag or "", re.ASCII)
+    last = _REUPLOADED[package.version]
+    evidence = Evidence("build tag of the wheel", package.build_tag or "none", str(last), package.metadata_path)
+    if number is not None and int(number[0]) >= last:
+        yield Result("ok", f"torch {package.version} is build {package.build_tag}, the last upload", (evidence,))
+        return
+    yield Result(
+        "note",
+        f"torch {package.version} was uploaded again as build {last}, and this is an earlier upload",
+        (evidence,),
+        Remedy(
+            "Install the version again to get the last upload",
+            install(facts, pinned("torch", package.version), reinstall=True, without_dependencies=True),
+        ),
+        "table",
+    )
+
+
+CHECK = Check(
+    "torch-build-tag",
+    "torch",
+    "The torch wheel is the last upload of its version",
+    "Two machines with the same torch version can hold different files when a wheel was uploaded again under a higher "
+    "build tag; versions alone do not show the difference.",
+    look,
+    (
+        "https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-name-convention",
+        "File list of torch on PyPI, read 2026-11-21",
+    ),
+)

@@ -1,0 +1,49 @@
+"""The examined interpreter can import a torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.torch is not None:
+        yield Result("ok", f"torch {facts.torch.version} is installed", (_seen(facts.torch.path),))
+        return
+    if not facts.python.executable or any(failure.probe.startswith(("torch", "packages")) for failure in facts.failures):
+        yield skipped("It is not known what the Python environment holds")
+        return
+    recorded = facts.package("torch")
+    if recorded is not None:
+        yield Result(
+            "problem",
+            f"torch {recorded.version} is recorded as installed, but its files are gone",
+            (Evidence("torch's folder", "missing", recorded.version, recorded.metadata_path),),
+            Remedy("Install it again", install(facts, pinned("torch", recorded.version), reinstall=True)),
+        )
+        return
+    yield Result(
+        "problem",
+        f"There is no torch for {facts.python.executable}",
+        (Evidence("torch", "not installed", "a torch on sys.path", facts.python.executable),),
+        remedy_of(facts, wheel_answer(facts)),
+    )
+
+
+def _seen(path: str) -> Evidence:
+    return Evidence("torch", path, None, "sys.path")
+
+
+CHECK = Check(
+    "torch-missing",
+    "torch",
+    "torch is installed",
+    "Without it every program stops with `ModuleNotFoundError: No module named 'torch'`. The usual reason is another "
+    "environment than the one torch went to: `--python` examines another interpreter.",
+    look,
+    ("https://docs.python.org/3/reference/import.html", "https://pytorch.org/get-started/locally/"),
+)

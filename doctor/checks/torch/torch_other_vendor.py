@@ -1,0 +1,65 @@
+"""torch is built for the vendor of the card that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.driver_state import has_nvidia_gpu
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.torch_build import torch_build
+from torchlift.doctor.visible_gpus import hidden_by_environment
+from torchlift.doctor.wheel_remedy import wheel_remedy
+
+_NAMES = {"nvidia": "NVIDIA's CUDA", "amd": "AMD's ROCm", "intel": "Intel's XPU"}
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.torch is None:
+        return
+    build = torch_build(facts.torch)
+    if build.vendor == "none":
+        return
+    present = _present(facts)
+    if not present:
+        return
+    seen = ", ".join(_NAMES[vendor].partition("'")[0] for vendor in present)
+    evidence = Evidence("torch was built for", _NAMES[build.vendor], seen, f"{facts.torch.path}/version.py")
+    if build.vendor in present:
+        yield Result("ok", f"torch is built for {_NAMES[build.vendor]}, and there is such a GPU", (evidence,))
+    elif not hidden_by_environment(facts):
+        yield Result(
+            "problem",
+            f"torch {facts.torch.version} is built for {_NAMES[build.vendor]}, but the GPU is of {seen}",
+            (evidence,),
+            wheel_remedy(facts),
+        )
+
+
+def _present(facts: Facts) -> list[str]:
+    found = []
+    if has_nvidia_gpu(facts):
+        found.append("nvidia")
+    # An AMD card without ROCm's kernel driver still is one, so the bus counts as well.
+    if facts.other.rocm_devices or any(_is_card(card.vendor, card.pci_class, "1002") for card in facts.pci or ()):
+        found.append("amd")
+    # Nearly every Intel CPU has a display device: only a build for it makes that one count.
+    if facts.other.level_zero or any(_is_card(card.vendor, card.pci_class, "8086") for card in facts.pci or ()):
+        intel_wanted = facts.torch is not None and facts.torch.xpu is not None
+        found.extend(["intel"] if intel_wanted else [])
+    return found
+
+
+def _is_card(vendor: str, pci_class: str, wanted: str) -> bool:
+    return vendor == wanted and pci_class.startswith(("03", "12"))
+
+
+CHECK = Check(
+    "torch-other-vendor",
+    "torch",
+    "torch is built for the GPU's vendor",
+    "A CUDA build sees no AMD or Intel GPU and the other way round: `torch.cuda.is_available()` is False although the "
+    "card and its driver are well.",
+    look,
+    ("https://pytorch.org/get-started/locally/",),
+)

@@ -1,0 +1,58 @@
+"""Which checks `--only` and `--skip` mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torchlift.doctor.check import GROUPS, Check
+
+
+class UnknownName(ValueError):
+    """There is no such check or group; the text is a sentence with the closest names."""
+
+
+def split_names(values: Sequence[str]) -> tuple[str, ...]:
+    """Names of a repeatable option whose values are lists separated by commas."""
+    return tuple(name.strip().lower() for value in values for name in value.split(",") if name.strip())
+
+
+def selected(checks: Sequence[Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
+    """The checks whose id or group is in `only` (all if that is empty) and not in `skip`.
+
+    Raises:
+        UnknownName: a name is neither.
+    """
+    for name in (*only, *skip):
+        _known(checks, name)
+    return tuple(
+        check
+        for check in checks
+        if (not only or check.id in only or check.group in only) and check.id not in skip and check.group not in skip
+    )
+
+
+def check_named(checks: Sequence[Check], name: str) -> Check:
+    """The check with this id.
+
+    Raises:
+        UnknownName: there is none.
+    """
+    wanted = name.strip().lower()
+    for check in checks:
+        if check.id == wanted:
+            return check
+    raise UnknownName(_sentence(wanted, [check.id for check in checks], "check"))
+
+
+def _known(checks: Sequence[Check], name: str) -> None:
+    ids = [check.id for check in checks]
+    if name not in ids and name not in GROUPS:
+        raise UnknownName(_sentence(name, [*ids, *GROUPS], "check or group"))
+
+
+def _sentence(name: str, names: Sequence[str], noun: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, n=3) or [other for other in names if name in other][:3]
+    hint = f"Did you mean {', '.join(close)}?" if close else "`torchlift doctor --list-checks` lists them all."
+    return f"There is no {noun} {name!r}. {hint}"

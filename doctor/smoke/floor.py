@@ -1,0 +1,119 @@
+"""Judge measured rates by the card's datasheet, beside what may hold the card back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from torchlift.doctor.facts import Gpu
+from torchlift.doctor.smoke.outcome import SmokeResult
+
+WARN_BELOW = 0.5
+FAIL_BELOW = 0.2
+"""Shares of the datasheet's rate. Guesses until measured: calibrated on nothing yet."""
+
+_RATES = {"bandwidth": "bandwidth", "bf16-rate": "bf16"}
+_WORDS = {"bandwidth": "bandwidth", "bf16-rate": "bf16 rate"}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A row of the datasheet table. `bandwidth` is in bytes and `bf16` in operations per second, dense."""
+
+    name: str
+    match: str
+    memory_between: tuple[int, int] | None
+    bandwidth: float | None
+    bf16: float | None
+    source: str
+
+
+@cache
+def cards() -> tuple[Card, ...]:
+    """Every card that torchlift has a datasheet of."""
+    rows = json.loads(Path(__file__).with_name("datasheet.json").read_text(encoding="utf-8"))["cards"]
+    return tuple(
+        Card(
+            row["name"],
+            row["match"],
+            tuple(row["memory_gib"]) if row.get("memory_gib") else None,
+            row["bandwidth_gb_s"] * 1e9 if row.get("bandwidth_gb_s") else None,
+            row["bf16_tflops"] * 1e12 if row.get("bf16_tflops") else None,
+            row["source"],
+        )
+        for row in rows
+    )
+
+
+def find_card(name: str | None, memory: int | None) -> Card | None:
+    """The card with this name (as the driver spells it) and memory in bytes, or None: never a similar one."""
+    wanted = " ".join((name or "").removeprefix("NVIDIA").split()).casefold()
+    for card in cards():
+        if wanted != card.match.casefold():
+            continue
+        if card.memory_between is None:
+            return card
+        low, high = card.memory_between
+        if memory is not None and low <= memory / 2**30 <= high:
+            return card
+    return None
+
+
+def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons: Sequence[str]) -> None:
+    """Compare the rate in `result.details["rate"]` with the datasheet; changes the result's outcome and reason.
+
+    A rate below half of the datasheet's is said, with what holds the card back; below a fifth it is a failure. A card
+    without a datasheet, and a MIG slice, get the number alone.
+    """
+    rate = result.details.get("rate")
+    if result.outcome != "pass" or not rate:
+        return
+    title = str(device.get("title") or result.device)
+    shown = _shown(result.id, rate)
+    result.details["seen"] = held_back(gpu, reasons)
+    card = None if result.device.startswith("MIG-") else find_card(device.get("title"), device.get("memory"))
+    full = getattr(card, _RATES[result.id]) if card is not None and result.id in _RATES else None
+    if card is None or full is None:
+        result.reason = f"{shown} (torchlift has no datasheet of {title}: no verdict)"
+        return
+    share = rate / full
+    result.details.update(share=share, datasheet=full, source=card.source)
+    result.reason = f"{title} runs at {share:.0%} of its datasheet {_WORDS[result.id]} ({shown} of {_shown(result.id, full)})"
+    if share >= WARN_BELOW:
+        return
+    seen = result.details["seen"]
+    result.reason += f": {'; '.join(seen)}" if seen else ": nothing that NVML tells explains it"
+    if share < FAIL_BELOW:
+        result.outcome = "fail"
+        result.signature = "below-floor"
+        result.cause = "; ".join(seen) or "Not known: another process may use the GPU, or it throttles between two looks"
+        result.likely = True
+        result.remedy = "Look at nvidia-smi -q -d PERFORMANCE,POWER,CLOCK while it works, and at what else runs on it"
+    else:
+        result.details["warning"] = True
+
+
+def held_back(gpu: Gpu | None, reasons: Sequence[str]) -> list[str]:
+    """What may slow this GPU down, as sentences without a full stop."""
+    said = [f"{reason} is active" for reason in reasons]
+    if gpu is None:
+        return said
+    if gpu.pcie_width and gpu.pcie_width_max and gpu.pcie_width < gpu.pcie_width_max:
+        said.append(f"its PCIe link has {gpu.pcie_width} lanes of {gpu.pcie_width_max}")
+    if gpu.pcie_generation and gpu.pcie_generation_max and gpu.pcie_generation < gpu.pcie_generation_max:
+        said.append(f"its PCIe link runs at generation {gpu.pcie_generation} of {gpu.pcie_generation_max}")
+    if gpu.power_limit and gpu.power_limit_default and gpu.power_limit < gpu.power_limit_default:
+        said.append(f"its power cap is {gpu.power_limit:g} W of {gpu.power_limit_default:g} W")
+    if gpu.processes:
+        said.append(f"{gpu.processes} other processes use it")
+    if gpu.virtualization in ("vgpu",):
+        said.append("it is a virtual GPU, and others may share the card")
+    return said
+
+
+def _shown(id: str, rate: float) -> str:
+    return f"{rate / 1e12:.1f} TFLOP/s" if id == "bf16-rate" else f"{rate / 1e9:.0f} GB/s"

@@ -1,0 +1,125 @@
+"""The wheel for machines without an NVIDIA GPU: CPU, ROCm, XPU and Apple's GPUs."""
+
+from __future__ import annotations
+
+import re
+
+from torchlift.wheels.answer import Answer, Choice
+from torchlift.wheels.choosing import choice_of
+from torchlift.wheels.host import Host
+from torchlift.wheels.machine import Device
+from torchlift.wheels.offers import Offer, offers
+from torchlift.wheels.wish import Wish
+
+# Integrated graphics that came before Xe; XPU builds ask for Arc, Core Ultra or a data-centre GPU.
+_OLD_INTEL = re.compile(r"\b(u?hd graphics|iris|uhd|hd \d+)\b", re.IGNORECASE)
+
+
+def for_cpu(host: Host, wish: Wish, companions: tuple[str, ...], why: str) -> Answer:
+    """The newest CPU build (on macOS the one build there is)."""
+    choice, obstacle = _newest(host, wish, companions, "cpu")
+    if choice is None:
+        return Answer("none", obstacle, reasons=(why,))
+    where = "the default index" if choice.index is None else choice.index
+    reasons = (why, *choice.reasons)
+    if host.platform == "darwin_x86_64":
+        reasons += ("torch 2.2 is the last release for macOS on Intel",)
+    return Answer("wheel", f"torch {choice.torch} for the CPU, from {where}", choice, reasons=reasons)
+
+
+def for_apple(host: Host, wish: Wish, companions: tuple[str, ...]) -> Answer:
+    """The macOS wheel, which has Metal (MPS) where the processor is Apple's."""
+    choice, obstacle = _newest(host, wish, companions, "cpu")
+    if choice is None:
+        return Answer("none", obstacle)
+    return Answer(
+        "wheel",
+        f"torch {choice.torch} from the default index uses the Apple GPU through MPS",
+        choice,
+        reasons=("the macOS arm64 wheel holds the MPS backend", *choice.reasons),
+    )
+
+
+def for_amd(host: Host, wish: Wish, companions: tuple[str, ...], devices: list[Device]) -> Answer:
+    """The newest ROCm build."""
+    names = ", ".join(dict.fromkeys(device.name for device in devices))
+    cpu, _ = _newest(host, wish, companions, "cpu")
+    also = (cpu,) if cpu else ()
+    if host.platform != "linux_x86_64":
+        return Answer(
+            "none",
+            f"PyTorch publishes ROCm wheels for Linux on x86_64 only, so none for {names} here",
+            alternatives=also,
+            reasons=("the CPU build runs here",) if cpu else (),
+        )
+    choice, obstacle = _newest(host, wish, companions, "rocm")
+    if choice is None:
+        return Answer("none", obstacle, alternatives=also)
+    warning = f"whether it has code for {_architectures(devices)} is not in torchlift's data"
+    chosen = _with(choice, "the newest ROCm build that torchlift's data knows", warning)
+    return Answer("wheel", f"torch {chosen.torch} built for {chosen.build} for {names}", chosen, alternatives=also)
+
+
+def for_intel(host: Host, wish: Wish, companions: tuple[str, ...], devices: list[Device]) -> Answer:
+    """The XPU build, or the CPU build where the GPU is known to be too old for XPU."""
+    names = ", ".join(dict.fromkeys(device.name for device in devices))
+    xpu, obstacle = _newest(host, wish, companions, "xpu")
+    cpu, _ = _newest(host, wish, companions, "cpu")
+    warning = "XPU builds ask for Arc, Core Ultra or data-centre graphics and Intel's GPU driver"
+    if xpu is not None:
+        xpu = _with(xpu, "PyTorch's build for Intel GPUs", warning)
+    if cpu is not None and (xpu is None or all(_OLD_INTEL.search(device.name) for device in devices)):
+        summary = f"torch {cpu.torch} for the CPU: {obstacle if xpu is None else f'{names} is likely too old for XPU'}"
+        return Answer("wheel", summary, cpu, alternatives=(xpu,) if xpu else ())
+    if xpu is None:
+        return Answer("none", obstacle)
+    return Answer("wheel", f"torch {xpu.torch} built for xpu for {names}", xpu, alternatives=(cpu,) if cpu else ())
+
+
+def _newest(host: Host, wish: Wish, companions: tuple[str, ...], kind: str) -> tuple[Choice | None, str]:
+    """The newest build of a kind, or None and the sentence that says why there is none."""
+    of_kind = [offer for offer in offers(host.platform) if offer.build.startswith(kind)]
+    if kind != "cpu" and wish.build is not None and wish.build.startswith(kind):
+        of_kind = [offer for offer in of_kind if offer.build == wish.build]
+    # An index that is confirmed for a release comes before one that is taken to go on.
+    ranked = sorted(of_kind, key=lambda offer: (not offer.secondary, offer.line, _numbers(offer.build)))
+    usable = [offer for offer in ranked if host.versions(offer, wish)]
+    wanted = [offer for offer in ranked if any(wish.allows(release.version) for release in offer.releases)]
+    if usable:
+        newest = usable[-1]
+        reasons = _obstacles(host, wanted, newest)
+        return choice_of(newest, host, wish, companions, reasons), ""
+    if wanted:
+        obstacle = host.obstacle(wanted[-1]) or "has no wheel for this machine"
+        return None, f"torch {wanted[-1].torch} {obstacle}"
+    return None, f"no {kind} build of torch satisfies {wish} on {host.platform.replace('_', ' ')}"
+
+
+def _obstacles(host: Host, wanted: list[Offer], chosen: Offer) -> list[str]:
+    newer = [offer for offer in wanted if offer.line > chosen.line]
+    found = {offer.torch: host.obstacle(offer) for offer in newer}
+    return [f"torch {line} {obstacle}" for line, obstacle in found.items() if obstacle][-1:]
+
+
+def _with(choice: Choice, reason: str, warning: str) -> Choice:
+    return Choice(
+        choice.torch,
+        choice.build,
+        choice.index,
+        choice.pip,
+        choice.uv,
+        (reason, *choice.reasons),
+        (*choice.warnings, warning),
+        choice.sources,
+        choice.measured,
+    )
+
+
+def _architectures(devices: list[Device]) -> str:
+    return ", ".join(dict.fromkeys(device.architecture or device.name for device in devices))
+
+
+def _numbers(build: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", build))
+
+
