@@ -129,6 +129,9 @@ class _Children:
         """End those that nobody waits for any more: the user interrupted, and they are in sessions of their own."""
         for _, child, _ in self._waiting:
             child.stop()
+        for _, child, _ in self._waiting:
+            child.timeout = 0
+            child.result()
 
 
 def _defect(error: Exception) -> str:

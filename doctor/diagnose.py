@@ -51,7 +51,7 @@ def _results(check: Check, facts: Facts) -> list[Result]:
     try:
         # One at a time: what was found before the crash still counts.
         for result in check.look(facts):
-            results.append(result)  # noqa: PERF402
+            results.append(result)
     except Exception as error:
         results.append(_defect(check, error))
     return results
@@ -64,7 +64,9 @@ def _defect(check: Check, error: Exception) -> Result:
     place = f"{Path(last.filename).name}:{last.lineno}"
     reason = " ".join(str(error).split())
     named = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
-    return Result("failed", f"The check {check.id} failed with a defect of its own, {named} (at {place}); please report it")
+    return Result(
+        "failed", f"The check {check.id} failed with a defect of its own, {named} (at {place}); please report it"
+    )
 
 
 def _by_cause(found: Sequence[Finding]) -> tuple[Finding, ...]:

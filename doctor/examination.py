@@ -61,7 +61,9 @@ class Examination:
             inner.result
             for finding in self.findings
             for inner in finding.all()
-            if inner is not finding and inner.result.status == status and finding.result.status not in (status, "problem")
+            if inner is not finding
+            and inner.result.status == status
+            and finding.result.status not in (status, "problem")
         ]
         if self.project is not None:
             found += [result for result in self.project.results if result.status == status]

@@ -9,7 +9,7 @@ from torchlift.doctor.facts import Facts, Gpu, OtherAccelerators, PciCard, Pytho
 from torchlift.wheels.compatibility import INTEGRATED
 from torchlift.wheels.gpus import KnownGpu, by_name
 
-_COUNT = re.compile(r"\s*(\d{1,3})\s*[x×*]\s*(?=\D)(.+)", re.IGNORECASE)
+_COUNT = re.compile(r"\s*(\d{1,3})\s*[x\u00d7*]\s*(.+)", re.IGNORECASE)
 _MOST = 64
 
 # Source: NVIDIA's product pages of GH200, GB200, GB300, DGX Spark and Jetson Thor: these chips come on Arm boards only.
@@ -68,7 +68,9 @@ def described(
         facts.nvml.driver_version = driver.strip().lstrip("rR")
     if python is not None:
         if re.fullmatch(r"3\.\d{1,2}(\.\d+)?t?", python.strip()) is None:
-            raise DescriptionError(f"{python!r} is not a Python version; write it like 3.12, or 3.14t for free threading")
+            raise DescriptionError(
+                f"{python!r} is not a Python version; write it like 3.12, or 3.14t for free threading"
+            )
         facts.python = Python(version=python.strip().rstrip("t"), free_threaded=python.strip().endswith("t"))
     return facts
 
@@ -85,7 +87,9 @@ def _named(text: str) -> list[KnownGpu]:
         meanings = " or ".join(f"{gpu.name} ({_dotted(gpu)})" for gpu in found.ambiguous)
         raise DescriptionError(f"{name!r} may be {meanings}; say which, or give the compute capability, such as 8.6")
     if found.suggestions:
-        raise DescriptionError(f"There is no GPU {name!r} in torchlift's table. Did you mean {', '.join(found.suggestions)}?")
+        raise DescriptionError(
+            f"There is no GPU {name!r} in torchlift's table. Did you mean {', '.join(found.suggestions)}?"
+        )
     raise DescriptionError(
         f"There is no GPU {name!r} in torchlift's table; give its compute capability instead, such as 8.6 or sm_90"
     )

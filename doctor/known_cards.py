@@ -33,7 +33,7 @@ class KnownCard:
 def known_cards(facts: Facts) -> list[KnownCard]:
     """The NVIDIA cards of which NVML or the table of PCI devices knows the compute capability."""
     by_address = {gpu.pci_address: gpu for gpu in facts.gpus if gpu.pci_address}
-    complete = _lists_every_card(facts)
+    complete = lists_every_card(facts)
     found = []
     for card in nvidia_cards(facts):
         gpu, in_table = by_address.get(card.address), by_pci_device(card.device)
@@ -46,7 +46,8 @@ def known_cards(facts: Facts) -> list[KnownCard]:
     return found
 
 
-def _lists_every_card(facts: Facts) -> bool:
+def lists_every_card(facts: Facts) -> bool:
+    """Whether a card that NVML does not list is certainly one that the driver does not drive."""
     # A container sees all cards on the bus, but only those it was given through NVML.
     if in_container(facts) or any(gpu.pci_address is None for gpu in facts.gpus):
         return False
@@ -59,7 +60,7 @@ def needs_proprietary_module(facts: Facts) -> bool:
 
 
 def kernel_module_flavour(capability: tuple[int, int]) -> str | None:
-    """"open" or "proprietary" where only that kernel module drives the GPU, None where both do.
+    """ "open" or "proprietary" where only that kernel module drives the GPU, None where both do.
 
     Sources: NVIDIA Driver Installation Guide 610, "Kernel Modules" (the open ones from Turing on); README of driver
     580.159.03, kernel_open.html (Blackwell and later only with the open ones). Read 2026-11-21.

@@ -17,13 +17,25 @@ def hide_library(facts: Facts, library: DriverLibrary, what: str, package: str |
     """
     folder = str(PurePosixPath(library.path).parent)
     if library.found_by == "LD_LIBRARY_PATH":
-        kept = [part for part in facts.environment.get("LD_LIBRARY_PATH", "").split(":") if part and _same(part, folder)]
+        kept = [
+            part for part in facts.environment.get("LD_LIBRARY_PATH", "").split(":") if part and _same(part, folder)
+        ]
         rest = ":".join(kept)
         command = f"export LD_LIBRARY_PATH={shlex.quote(rest)}" if rest else "unset LD_LIBRARY_PATH"
-        return Remedy(f"Take {what}, {folder}, out of LD_LIBRARY_PATH, also where the shell or the image sets it", command)
+        return Remedy(
+            f"Take {what}, {folder}, out of LD_LIBRARY_PATH, also where the shell or the image sets it", command
+        )
     if package is not None and facts.system.distribution in ("ubuntu", "debian"):
         return Remedy(f"Remove the package that brings {what}", f"sudo apt remove {shlex.quote(package)}")
-    if package is not None and facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "fedora", "amzn", "ol"):
+    if package is not None and facts.system.distribution in (
+        "rhel",
+        "rocky",
+        "almalinux",
+        "centos",
+        "fedora",
+        "amzn",
+        "ol",
+    ):
         return Remedy(f"Remove the package that brings {what}", f"sudo dnf remove {shlex.quote(package)}")
     command = f"sudo sed -i '\\#^{folder}/*$#d' /etc/ld.so.conf /etc/ld.so.conf.d/*.conf && sudo ldconfig"
     return Remedy(f"Take {what}, {folder}, out of the loader's configuration", command)

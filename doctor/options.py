@@ -61,7 +61,9 @@ def machine_options(function: _Function) -> _Function:
     """Add the options of `MachineOptions`."""
     return _with(
         function,
-        click.option("--python", metavar="PATH", help="Interpreter or environment to examine. [default: the active one]"),
+        click.option(
+            "--python", metavar="PATH", help="Interpreter or environment to examine. [default: the active one]"
+        ),
         click.option("--facts", metavar="FILE", help="Diagnose the machine that a facts file describes (- for stdin)."),
         click.option("--save-facts", metavar="FILE", help="Write the facts about this machine to a file, too."),
         click.option("--gpu", multiple=True, metavar="NAME", help="A machine that you describe: V100, 2xH100, 8.6."),

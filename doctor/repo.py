@@ -1,11 +1,235 @@
-"""`doctor --repo`: whether this machine can run what a project asks for (see below)."""
+"""`doctor --repo`: whether this machine can run what a project's metadata asks for."""
+
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from torchlift.doctor.check import Result
+from pathlib import Path
+
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from torchlift.doctor.check import Evidence, Remedy, Result, Status
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.machine_of import machine_of
+from torchlift.doctor.requirements_met import marker_environment
+from torchlift.doctor.torch_build import torch_build
+from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
+from torchlift.requirements.metadata import Declaration, Metadata, PackageIndex, Strength, read_metadata
+from torchlift.wheels.answer import Answer
+from torchlift.wheels.host import host_of
+from torchlift.wheels.offers import Offer, line_of, offers
+from torchlift.wheels.tables import data_date
+from torchlift.wheels.wish import Wish, read_wish
+
+_TORCH_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:test/|nightly/)?(cu\d{2,3}|cpu|xpu|rocm[\d.]+)")
+_USER = re.compile(r"(?<=://)[^/\s@]+@")
+
+
+class ProjectError(ValueError):
+    """There is no project to read; the text is a sentence without a full stop."""
+
 
 @dataclass(frozen=True)
 class ProjectReport:
-    """."""
+    """What the project asks for and whether this machine can give it.
+
+    Attributes:
+        root: the folder.
+        results: one for each thing that was asked for.
+        notes: sentences about what was not understood.
+        indexes: addresses of package indexes that the project names.
+    """
+
     root: str
     results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+
+def examine_project(path: str, facts: Facts) -> ProjectReport:
+    """Read the metadata of the project in a folder and hold it against the machine.
+
+    Raises:
+        ProjectError: there is no such folder.
+    """
+    folder = Path(path)
+    try:
+        if folder.is_file():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise ProjectError(f"There is no folder {path}")
+    except OSError as error:
+        raise ProjectError(f"{path} cannot be read: {error.strerror or error}") from None
+    metadata = read_metadata(folder, folder)
+    results = [*_python(metadata, facts), *_torch(metadata, facts), *_indexes(metadata, facts)]
+    return ProjectReport(
+        str(folder.absolute()), tuple(results), tuple(metadata.notes), tuple(index.url for index in metadata.indexes)
+    )
+
+
+def _python(metadata: Metadata, facts: Facts) -> Iterator[Result]:
+    for demand in metadata.python:
+        evidence = (Evidence("Python", facts.python.version or "not known", demand.text, demand.place),)
+        try:
+            fits = not facts.python.version or SpecifierSet(demand.text).contains(
+                facts.python.version, prereleases=True
+            )
+        except (InvalidSpecifier, InvalidVersion):
+            yield Result(
+                "note", f"The Python requirement {demand.text!r} in {demand.place} is not understood", evidence
+            )
+            continue
+        if fits:
+            continue
+        yield Result(
+            "problem",
+            f"The project requires Python {demand.text} ({demand.place}), this is Python {facts.python.version}",
+            evidence,
+            Remedy("Use an environment with a Python that the project supports"),
+        )
+
+
+def _torch(metadata: Metadata, facts: Facts) -> Iterator[Result]:
+    declarations = [item for item in metadata.declarations if _applies(item, facts)]
+    if not declarations:
+        yield Result("note", "The metadata says nothing about torch")
+        return
+    # What the distribution itself requires decides; what developers install matters where it says nothing.
+    strongest = min(item.strength for item in declarations)
+    seen = set()
+    for item in declarations:
+        wanted = _requirement(item)
+        if item.strength == strongest and wanted is not None and wanted not in seen:
+            seen.add(wanted)
+            yield _judged(item, wanted, facts)
+
+
+def _judged(item: Declaration, wanted: str, facts: Facts) -> Result:
+    answer = wheel_answer(facts, wanted)
+    evidence = (Evidence("torch", _installed(facts), _written(item), item.place),)
+    if answer.kind == "unknown":
+        return Result("note", f"{_asked(item)}: {answer.summary}", evidence, confidence="table")
+    if answer.kind != "wheel" or answer.choice is None:
+        return Result("problem", f"{_asked(item)}: {answer.summary}", evidence, _way_out(facts, answer), "table")
+    if facts.torch is not None and _installed_fits(facts, wanted) is False:
+        summary = f"{_asked(item)}, but torch {facts.torch.version} is installed"
+        # An extra is asked for by some users only.
+        status: Status = "note" if item.strength is Strength.EXTRA else "warning"
+        return Result(status, summary, evidence, remedy_of(facts, answer), "table")
+    return Result("ok", f"{_asked(item)}: {answer.summary}", evidence, confidence="table")
+
+
+def _way_out(facts: Facts, answer: Answer) -> Remedy:
+    if answer.kind == "none" and answer.alternatives:
+        other = answer.alternatives[0]
+        return Remedy(f"Let the project accept torch {other.torch} ({other.build}), which runs here", other.pip)
+    return remedy_of(facts, answer)
+
+
+def _indexes(metadata: Metadata, facts: Facts) -> Iterator[Result]:
+    machine = machine_of(facts)
+    host = host_of(machine)
+    if isinstance(host, str):
+        return
+    wanted = _strictest(metadata, facts)
+    wish = read_wish(wanted) or Wish.any()
+    seen = set()
+    for index in metadata.indexes:
+        found = _TORCH_INDEX.search(index.url)
+        if found is None or found[1] in seen:
+            continue
+        seen.add(found[1])
+        held = [offer for offer in offers(host.platform) if offer.build == found[1]]
+        yield _index(found[1], index, held, wish, facts)
+
+
+def _index(build: str, index: PackageIndex, held: list[Offer], wish: Wish, facts: Facts) -> Result:
+    evidence = (Evidence("index", _USER.sub("", index.url), None, index.place),)
+    name = f"The index {build} ({index.place})"
+    if not held:
+        text = f"{name} is not in torchlift's tables for this platform (of {data_date()})"
+        return Result("note", text, evidence, confidence="table")
+    versions = [release.version for offer in held for release in offer.releases if wish.allows(release.version)]
+    if not versions:
+        last = max(line_of(offer.torch) for offer in held)
+        text = f"{name} has no torch that satisfies {wish}; its last is {last[0]}.{last[1]}"
+        remedy = _way_out(facts, wheel_answer(facts, str(wish)))
+        return Result("problem", text, evidence, remedy, "table")
+    newest_first = sorted(versions, key=Version, reverse=True)
+    answers = (wheel_answer(facts, f"torch=={version}+{build}") for version in newest_first)
+    first = next(answers)
+    fitting = first if first.kind == "wheel" else next((answer for answer in answers if answer.kind == "wheel"), None)
+    if fitting is not None:
+        return Result("ok", f"{name}: {fitting.summary}", evidence, confidence="table")
+    if first.kind == "unknown":
+        return Result("note", f"{name}: {first.summary}", evidence, confidence="table")
+    remedy = _way_out(facts, wheel_answer(facts, str(wish)))
+    return Result("problem", f"{name}: {first.summary}", evidence, remedy, "table")
+
+
+def _strictest(metadata: Metadata, facts: Facts) -> str | None:
+    items = [item for item in metadata.declarations if _applies(item, facts)]
+    items.sort(key=lambda item: item.strength)
+    return next((wanted for item in items if (wanted := _requirement(item)) not in (None, "torch")), None)
+
+
+def _applies(item: Declaration, facts: Facts) -> bool:
+    if item.notation != "pip":
+        return True
+    try:
+        marker = Requirement(item.text).marker
+        return marker is None or marker.evaluate({**marker_environment(facts), "extra": ""})
+    except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
+        return True
+
+
+def _requirement(item: Declaration) -> str | None:
+    """The declaration in pip's notation; for Poetry and conda its lower bound, or its exact release."""
+    if item.notation == "pip":
+        try:
+            requirement = Requirement(item.text)
+        except InvalidRequirement:
+            return None if item.demand.lowest is None else f"torch=={item.demand.lowest}"
+        if requirement.url is not None:
+            return None if item.demand.lowest is None else f"torch=={item.demand.lowest}"
+        return f"torch{requirement.specifier}"
+    lowest = item.demand.lowest
+    if lowest is None:
+        return "torch"
+    text = item.text.strip()
+    exact = re.fullmatch(r"(?:pytorch\S*?)?\s*={0,2}\s*\d+(?:\.\d+){1,2}(?:=\S*)?", text.removeprefix("pytorch::"))
+    if item.notation == "conda" and exact:
+        return f"torch=={lowest}.*" if lowest.patch == 0 else f"torch=={lowest}"
+    if item.notation == "poetry" and text.startswith("^"):
+        return f"torch>={lowest},<{lowest.major + 1}"
+    if item.notation == "poetry" and text.startswith("~") and not text.startswith("~="):
+        return f"torch>={lowest},=={lowest.major}.{lowest.minor}.*"
+    if item.notation == "poetry" and text[:1].isdigit():
+        return f"torch=={lowest}"
+    upper = re.findall(r"<=?\s*\d+(?:\.\d+)*", text)
+    return ",".join([f"torch>={lowest}", *(bound.replace(" ", "") for bound in upper)])
+
+
+def _written(item: Declaration) -> str:
+    return _USER.sub("", item.text if item.notation != "poetry" else f"torch {item.text}")
+
+
+def _asked(item: Declaration) -> str:
+    return f"The project requires {_written(item)} ({item.place})"
+
+
+def _installed(facts: Facts) -> str:
+    return facts.torch.version if facts.torch is not None else "not installed"
+
+
+def _installed_fits(facts: Facts, wanted: str) -> bool | None:
+    assert facts.torch is not None
+    public = torch_build(facts.torch).public
+    try:
+        return public is None or Requirement(wanted).specifier.contains(Version(public), prereleases=True)
+    except (InvalidRequirement, InvalidVersion):
+        return None

@@ -69,14 +69,14 @@ def _walk(
 def _applies(facts: Facts, requirement: Requirement, extras: frozenset[str]) -> bool:
     if requirement.marker is None:
         return True
-    environment = _environment(facts)
+    environment = marker_environment(facts)
     try:
         return any(requirement.marker.evaluate({**environment, "extra": extra}) for extra in extras or {""})
     except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
         return False
 
 
-def _environment(facts: Facts) -> dict[str, str]:
+def marker_environment(facts: Facts) -> dict[str, str]:
     """The marker variables of the examined interpreter (PEP 508), not of the one that runs the doctor."""
     system = facts.system
     version = facts.python.version if re.match(r"\d+\.\d+", facts.python.version) else "3"

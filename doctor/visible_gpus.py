@@ -52,7 +52,9 @@ def visible_gpus(facts: Facts) -> Visible:
         return Visible(tuple(seen))
     if facts.gpus:
         candidates = [gpu for gpu in facts.gpus if not gpu.lost]
-        named = [VisibleGpu(gpu.name or f"GPU {gpu.index}", capability(gpu.compute_capability), "NVML") for gpu in candidates]
+        named = [
+            VisibleGpu(gpu.name or f"GPU {gpu.index}", capability(gpu.compute_capability), "NVML") for gpu in candidates
+        ]
         return _selected(facts, named, candidates)
     return _selected(facts, _on_the_bus(facts), ())
 

@@ -25,7 +25,9 @@ def torch_requirement(text: str) -> str:
     except InvalidRequirement:
         raise WantedError(f"{text!r} is not a requirement; write it like torch==2.15 or torch>=2.14,<3") from None
     if requirement.name.lower() != "torch":
-        raise WantedError(f"{text!r} is a requirement of {requirement.name}; --for plans for torch, such as torch==2.15")
+        raise WantedError(
+            f"{text!r} is a requirement of {requirement.name}; --for plans for torch, such as torch==2.15"
+        )
     if requirement.url is not None or requirement.marker is not None:
         raise WantedError(f"{text!r} has more than a version; write it like torch==2.15")
     return f"torch{requirement.specifier}"

@@ -192,6 +192,10 @@ def _releases(
 def _wheel_rows(facts: dict[str, Any], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     have = {(row["torch"], row["build"], row["platform"]) for row in measured}
     rows = measured + [row for row in facts["wheels"] if (row["torch"], row["build"], row["platform"]) not in have]
+    floors = {(row["torch"], row["build"], row["platform"]): row["glibc"] for row in facts["glibc"]}
+    for row in rows:
+        floor = floors.get((row["torch"], row["build"], row["platform"]))
+        row.update({"glibc": floor} if floor else {})
     return sorted(rows, key=lambda row: (Version(row["torch"]), row["platform"], row["build"]))
 
 
@@ -266,7 +270,7 @@ def _measured(
 def _scan(
     path: Path, metadata: dict[tuple[Version, str], list[Requirement]], today: str
 ) -> dict[str, Any]:
-    from torchlift.doctor import fatbin
+    from torchlift.doctor.native.fatbin import read_device_code
 
     _, version, build_tag, tags = parse_wheel_filename(path.name)
     platform = next(filter(None, (_platform(tag.platform) for tag in tags)), "")
@@ -276,8 +280,9 @@ def _scan(
             if re.fullmatch(r"torch/lib/(lib)?torch_cuda(_linalg)?\.(so|dll)", name):
                 library = Path(archive.extract(name, folder))
                 found: dict[str, dict[str, int]] = {"sass": {}, "ptx": {}}
-                for image in fatbin.images(library):
-                    found[image.kind][image.architecture] = image.count
+                for image, count in read_device_code(str(library)).images.items():
+                    if image.kind in found and not image.relocatable:
+                        found[image.kind][image.architecture] = count
                 images[library.stem] = found
     main_library = next((images[name] for name in images if name.endswith("torch_cuda")), {"sass": {}, "ptx": {}})
     most = max(main_library["sass"].values(), default=0)

@@ -131,7 +131,7 @@ DEVICE_CALLS = (
 
 @pytest.mark.parametrize("call", DEVICE_CALLS)
 def test_a_refused_question_leaves_its_answer_unknown(fake_drivers: FakeDrivers, call: str) -> None:
-    facts = look(fake_drivers.machine([H100], **{call: 999}))
+    facts = look(fake_drivers.machine([H100], values={call: 999}))
     assert facts.failures == []
     assert facts.libcuda.outcome == "ok"
     (device,) = facts.libcuda.devices

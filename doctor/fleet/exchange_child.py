@@ -184,7 +184,7 @@ def word_of_leader(store: Any, job: dict[str, Any], key: str) -> str:
         elif time.monotonic() - since > job["dead_after"]:
             raise Gone(f"rank 0 gave no sign of life for {job['dead_after']:g} s")
         time.sleep(0.05)
-    return store.get(key).decode("utf-8")
+    return str(store.get(key), "utf-8")
 
 
 def collective_of_all(dist: Any, store: Any, job: dict[str, Any], backend: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class Launch:
         port: on which port.
         launcher: "torchrun", "srun" or "environment".
         store_is_up: the launcher itself serves a store there (torchrun's agent does), so nobody has to.
+        run: tells this start of the job from earlier ones that used the same store.
     """
 
     rank: int
@@ -35,6 +36,7 @@ class Launch:
     port: int
     launcher: str
     store_is_up: bool = False
+    run: str = ""
 
 
 def launched(environment: Mapping[str, str]) -> Launch | None:
@@ -61,8 +63,11 @@ def from_variables(
     if not host:
         raise LaunchError(f"MASTER_ADDR is not set, so the {world_size} ranks cannot find each other.")
     port = _number(environment, "MASTER_PORT", launcher, _DEFAULT_PORT)
+    run = f"{environment.get('TORCHELASTIC_RUN_ID', '')}.{environment.get('TORCHELASTIC_RESTART_COUNT', '')}"
     return _checked(
-        Launch(rank, world_size, _number(environment, "LOCAL_RANK", launcher, 0), host, port, launcher, store_is_up)
+        Launch(
+            rank, world_size, _number(environment, "LOCAL_RANK", launcher, 0), host, port, launcher, store_is_up, run
+        )
     )
 
 

@@ -54,6 +54,7 @@ class Child:
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _started: float = field(default=0.0, init=False)
     _failure: str | None = field(default=None, init=False)
+    _result: ChildResult | None = field(default=None, init=False)
 
     def start(self) -> Child:
         """Start the process with `payload` as JSON on its standard input; never raises."""
@@ -82,6 +83,11 @@ class Child:
 
     def result(self) -> ChildResult:
         """Wait until it ends or its time is over; never raises and never waits much longer than `timeout`."""
+        if self._result is None:
+            self._result = self._wait()
+        return self._result
+
+    def _wait(self) -> ChildResult:
         if self._process is None:
             return ChildResult("error", detail=self._failure or "not started")
         with self._out, self._err:
@@ -97,7 +103,7 @@ class Child:
         if self._process is None or self._process.returncode is not None:
             return
         with contextlib.suppress(OSError):
-            if os.name == "posix":
+            if sys.platform != "win32":
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()

@@ -17,8 +17,8 @@ AT = "torchlift-probe-at:"
 
 def leave_own_folder():
     """Take this script's folder off `sys.path`: no program of the user's has it there."""
-    own = os.path.dirname(os.path.abspath(__file__))
-    if sys.path and os.path.abspath(sys.path[0]) == own:
+    own = os.path.dirname(os.path.realpath(__file__))
+    if sys.path and os.path.realpath(sys.path[0]) == own:
         del sys.path[0]
 
 

@@ -23,7 +23,6 @@ MOST_SYMBOLS = 20
 """Undefined symbols kept per library."""
 
 _TORCH_LIBRARY = re.compile(r"lib(torch|c10|caffe2|shm)\b|lib(torch|c10)_|_C\.")
-_CUDA_LIBRARY = re.compile(r"lib(cudart|cublas|cudnn|nccl|nvrtc|cufft|cusparse|cusolver|curand|cupti|nvJitLink|nvshmem|cuda)\b")
 _CUDA_OR_TORCH = re.compile(
     r"lib(torch|c10|caffe2|cuda|cublas|cudnn|nccl|nvrtc|cufft|cufile|cusparse|cusolver|curand|cupti|nvJitLink|nvshmem|nvToolsExt)"
 )
@@ -122,7 +121,9 @@ class LibraryLook:
             return
         if not (seen.owner.relevant or seen.library.images or self._linked_to_torch(seen)):
             return
-        seen.library.missing_needed = [name for name in seen.library.needed if self._surely_missing(name, seen)]
+        seen.library.missing_needed = [
+            name for name in seen.library.needed if self._surely_missing(name, seen) and _breaks(name, seen)
+        ]
         if self._outside_torch(seen) and self._linked_to_torch(seen):
             seen.library.undefined_torch_symbols = self._undefined(seen, stack)
 
@@ -228,6 +229,15 @@ class LibraryLook:
             with suppress(Unreadable):
                 self._open[path] = Elf(stack.enter_context(Source(path)))
         return self._open[path]
+
+
+def _breaks(name: str, seen: _Seen) -> bool:
+    """Whether a missing library is a fault. Plugins for MPI, InfiniBand, UCX or one of five FFmpegs may well be without
+    it: nvidia-nvshmem, nvidia-cufile and torchcodec bring such, and nobody loads them where it is missing.
+    """
+    if _CUDA_OR_TORCH.match(name) or seen.owner.name == "torch":
+        return True
+    return re.search(r"\.(?:cpython-|abi3)", os.path.basename(seen.path)) is not None
 
 
 def torch_libraries(place: str) -> list[str]:

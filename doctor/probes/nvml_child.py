@@ -81,6 +81,36 @@ MOST_LINKS = 36
 MOST_SLICES = 16
 
 
+class FabricInfo(ctypes.Structure):
+    """`nvmlGpuFabricInfo_t`; nvidia-ml-py 12.560 has another length for the UUID than NVML."""
+
+    cluster: Any
+    status: int
+    clique: int
+    state: int
+    _fields_ = (
+        ("cluster", ctypes.c_ubyte * 16),
+        ("status", ctypes.c_uint),
+        ("clique", ctypes.c_uint),
+        ("state", ctypes.c_ubyte),
+    )
+
+
+class FabricInfoV2(ctypes.Structure):
+    """`nvmlGpuFabricInfo_v2_t`."""
+
+    version: int
+    cluster: Any
+    status: int
+    clique: int
+    state: int
+    health: int
+    _fields_ = (("version", ctypes.c_uint), *FabricInfo._fields_, ("health", ctypes.c_uint))
+
+    def __init__(self) -> None:
+        super().__init__(version=2 << 24 | ctypes.sizeof(FabricInfoV2))
+
+
 class Lost(Exception):
     """The GPU does not answer any more."""
 
@@ -107,7 +137,8 @@ class Calls:
                 return function(*arguments)
             except Exception as error:
                 refusal = refused(name, error)
-            if refusal["code"] == GPU_IS_LOST:
+            # Said of no GPU, it is a refusal like any other.
+            if refusal["code"] == GPU_IS_LOST and about:
                 errors.append(refusal)
                 raise Lost
             if refusal["code"] != FUNCTION_NOT_FOUND:
@@ -205,7 +236,10 @@ def state(pynvml: Any, calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
     gpu["pcie_width"] = whole(ask("nvmlDeviceGetCurrPcieLinkWidth"))
     gpu["pcie_width_max"] = whole(ask("nvmlDeviceGetMaxPcieLinkWidth"))
     links(calls, gpu, handle)
-    gpu["gsp_firmware"] = text(ask("nvmlDeviceGetGspFirmwareVersion"))
+    # A buffer of our own: without one nvidia-ml-py before 12.575 does not take the call.
+    version = ctypes.create_string_buffer(64)
+    if ask("nvmlDeviceGetGspFirmwareVersion", version) is not None:
+        gpu["gsp_firmware"] = text(version.value)
     fabric(pynvml, ask, gpu)
 
     processes = ask("nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetComputeRunningProcesses_v2")
@@ -255,15 +289,10 @@ def links(calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
 
 def fabric(pynvml: Any, ask: Callable[..., Any], gpu: dict[str, Any]) -> None:
     """How far the GPU's registration with an NVSwitch fabric is."""
-    versions = (
-        ("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v2_t"),
-        ("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t"),
-    )
     before = len(gpu["errors"])
-    for name, structure in versions:
-        if not (hasattr(pynvml, name) and hasattr(pynvml, structure)):
+    for name, info in (("nvmlDeviceGetGpuFabricInfoV", FabricInfoV2()), ("nvmlDeviceGetGpuFabricInfo", FabricInfo())):
+        if not hasattr(pynvml, name):
             continue
-        info = getattr(pynvml, structure)()
         del gpu["errors"][before:]
         if ask(name, ctypes.byref(info)) is not None:
             gpu["fabric_state"] = FABRIC_STATES.get(info.state)

@@ -34,8 +34,8 @@ def tell(answer, next_step):
 
 def main():
     """Import, tell, then ask for CUDA, which may crash or hang in the driver, and tell again."""
-    own = os.path.dirname(os.path.abspath(__file__))
-    if sys.path and os.path.abspath(sys.path[0]) == own:
+    own = os.path.dirname(os.path.realpath(__file__))
+    if sys.path and os.path.realpath(sys.path[0]) == own:
         del sys.path[0]
     print(AT + "import torch", flush=True)
     started = time.perf_counter()

@@ -47,7 +47,7 @@ def render(examination: Examination, style: Style, *, verbose: bool = False) -> 
     if examination.project is not None:
         blocks.append(list(_project(examination, style, verbose)))
     if examination.answer is not None and _wants_install(examination):
-        blocks.append(list(_install(examination.answer, style, verbose)))
+        blocks.append(list(_install(examination, examination.answer, style, verbose)))
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
@@ -123,7 +123,11 @@ def _result(result: Result, style: Style, verbose: bool, indent: str, id: str) -
         return
     mark = f"{indent}{style.mark(result.status)} "
     lead = len(indent) + style.mark_width(result.status) + 1
-    text = f"{one_line(result.summary)} ({id})" if id and (verbose or result.status != "note") else one_line(result.summary)
+    text = (
+        f"{one_line(result.summary)} ({id})"
+        if id and (verbose or result.status != "note")
+        else one_line(result.summary)
+    )
     lines = _wrapped(text, style.width, " " * lead)
     yield mark + lines[0].lstrip()
     yield from lines[1:]
@@ -181,9 +185,11 @@ def _wants_install(examination: Examination) -> bool:
     ) or (examination.project is not None and any(result.status == "problem" for result in examination.project.results))
 
 
-def _install(answer: Answer, style: Style, verbose: bool) -> Iterator[str]:
+def _install(examination: Examination, answer: Answer, style: Style, verbose: bool) -> Iterator[str]:
     yield style.heading("Install")
-    yield from _wrapped(words.sentence(one_line(answer.summary)), style.width, "  ")
+    if not examination.is_plan:
+        # Of a plan it is the verdict already.
+        yield from _wrapped(words.sentence(one_line(answer.summary)), style.width, "  ")
     for reason in answer.reasons:
         yield from _hanging("- ", words.sentence(one_line(reason)), style.width, "  ")
     if answer.choice is not None:
@@ -199,7 +205,8 @@ def _install(answer: Answer, style: Style, verbose: bool) -> Iterator[str]:
             yield from _choice(answer.then, style, verbose, "    ")
     alternatives = answer.alternatives if verbose else answer.alternatives[:1]
     for choice in alternatives:
-        yield from _wrapped(f"Or {_named(choice)}:", style.width, "  ")
+        possible = answer.choice is not None or answer.parts or answer.then is not None
+        yield from _wrapped(f"{'Or' if possible else 'Instead'} {_named(choice)}:", style.width, "  ")
         yield from _choice(choice, style, verbose, "    ")
     if len(answer.alternatives) > len(alternatives):
         yield style.faint(f"  {words.count(len(answer.alternatives) - 1, 'more alternative')} (-v shows all)")
@@ -214,9 +221,7 @@ def _choice(choice: Choice, style: Style, verbose: bool, indent: str) -> Iterato
         yield from _hanging("- ", words.sentence(one_line(reason)), style.width, indent)
     for warning in choice.warnings:
         lead = style.mark_width("warning") + 1
-        yield from _hanging(
-            f"{style.mark('warning')} ", words.sentence(one_line(warning)), style.width, indent, lead
-        )
+        yield from _hanging(f"{style.mark('warning')} ", words.sentence(one_line(warning)), style.width, indent, lead)
     if not choice.measured:
         text = "The architectures of this wheel are from a secondary source; torchlift has not read the wheel itself."
         yield from _hanging("- ", text, style.width, indent)

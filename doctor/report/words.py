@@ -10,9 +10,17 @@ from torchlift.doctor.facts import Facts
 
 _OS = {"linux": "Linux", "windows": "Windows", "darwin": "macOS"}
 
+_CONTAINERS = {
+    "docker": "Docker",
+    "podman": "Podman",
+    "kubernetes": "Kubernetes",
+    "singularity": "Singularity",
+    "lxc": "LXC",
+}
+
 
 def count(number: int, noun: str) -> str:
-    """"1 problem", "2 problems"."""
+    """ "1 problem", "2 problems"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -31,7 +39,7 @@ def gpu_names(facts: Facts) -> list[tuple[str, str | None, int | None]]:
 
 
 def gpus(facts: Facts) -> str:
-    """"2 x NVIDIA H100 80GB HBM3 (9.0)", "" when there is none."""
+    """ "2 x NVIDIA H100 80GB HBM3 (9.0)", "" when there is none."""
     kinds = Counter(f"{name} ({capability})" if capability else name for name, capability, _ in gpu_names(facts))
     return listed([name if number == 1 else f"{number} x {name}" for name, number in kinds.items()])
 
@@ -46,7 +54,7 @@ def gpus_with_memory(facts: Facts) -> str:
 
 
 def operating_system(facts: Facts) -> str:
-    """"Ubuntu 24.04 (Linux x86_64, glibc 2.39) in a Docker container"."""
+    """ "Ubuntu 24.04 (Linux x86_64, glibc 2.39) in a Docker container"."""
     system = facts.system
     name = _OS.get(system.os, system.os or "unknown system")
     if system.os == "darwin" and system.macos_version:
@@ -54,21 +62,24 @@ def operating_system(facts: Facts) -> str:
     core = f"{name} {system.machine}".strip()
     libc = f"{system.libc} {system.libc_version}" if system.libc and system.libc_version else system.libc
     if system.distribution:
-        release = f"{system.distribution[:1].upper()}{system.distribution[1:]} {system.distribution_version or ''}".strip()
+        release = (
+            f"{system.distribution[:1].upper()}{system.distribution[1:]} {system.distribution_version or ''}".strip()
+        )
         core = f"{release} ({', '.join(part for part in (core, libc) if part)})"
     elif libc:
         core = f"{core} ({libc})"
     if system.wsl:
         core += f" under WSL {system.wsl}"
     if system.container:
-        core += " in a container" if system.container == "unknown" else f" in a {system.container} container"
+        kind = _CONTAINERS.get(system.container, "")
+        core += f" in a {kind} container" if kind else " in a container"
     if system.jetson_release:
         core += f" on {system.jetson_model or 'Jetson'} ({system.jetson_release})"
     return core
 
 
 def python(facts: Facts) -> str | None:
-    """"Python 3.11.7 in /home/x/venv"."""
+    """ "Python 3.11.7 in /home/x/venv"."""
     if not facts.python.version:
         return None
     kind = "" if facts.python.implementation in ("", "cpython") else f" ({facts.python.implementation})"
@@ -87,7 +98,7 @@ def packages(facts: Facts) -> str | None:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """"a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 

@@ -60,21 +60,24 @@ def run_ranks(work: Callable[[int, int, str], Any], world: int, timeout: float) 
     return [answer["value"] for answer in answers]
 
 
-def join_group(bench: Bench, rank: int, world: int, meeting: str, seconds: float) -> tuple[Any, str]:
+def join_group(
+    bench: Bench, rank: int, world: int, meeting: str, seconds: float, *, index: int | None = None
+) -> tuple[Any, str]:
     """Make the default process group as a program for torch 2.15 does; returns torch.distributed and the device.
 
     The device is given when the group is made (torch 2.3 and newer), so that "nccl" connects there and then, and it is
-    made the current one.
+    made the current one. It is the one with the rank's number, unless `index` says another.
     """
     torch, dist = bench.torch, bench.module("torch.distributed")
     backends = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
-    device = "cpu" if bench.type == "cpu" else f"{bench.type}:{rank}"
+    number = rank if index is None else index
+    device = "cpu" if bench.type == "cpu" else f"{bench.type}:{number}"
     options: dict[str, Any] = {}
     if bench.type == "cpu":
         if sys.platform == "linux":
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     else:
-        getattr(torch, bench.type).set_device(rank)
+        getattr(torch, bench.type).set_device(number)
         if bench.version >= (2, 3):
             options["device_id"] = torch.device(device)
     from datetime import timedelta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -284,14 +285,18 @@ def _read_answer(
     if not result.failed:
         return result, None
     result.output = answer.get("output") or None
-    # What it printed counts only when it has no words of its own: libraries warn of much that is not the reason.
-    signature = find_signature(reason or "", smoke.signatures)
-    if signature is None and outcome != "fail":
-        signature = find_signature(answer.get("output") or "", smoke.signatures)
+    signature = _signature(smoke, outcome, reason or "", answer.get("output") or "")
     if signature is not None:
         result.signature, result.cause, result.remedy = signature.id, signature.cause, signature.remedy
         result.likely = signature.likely
     return result, signature
+
+
+def _signature(smoke: Smoke, outcome: str, reason: str, output: str) -> Signature | None:
+    """What it printed counts less than what it raised: libraries warn of much that is not the reason."""
+    found = next((each for each in smoke.signatures if re.search(each.pattern, f"{reason}\n{output}", re.MULTILINE)), None)
+    found = found or find_signature(reason)
+    return found or (find_signature(output) if outcome != "fail" else None)
 
 
 def _harmless(answer: dict[str, Any]) -> bool:

@@ -23,7 +23,9 @@ def look(facts: Facts) -> Iterator[Result]:
         )
         # conda rewrites paths inside the files it installs.
         if missing:
-            yield Result("problem", f"{len(missing)} files of {package.name} {package.version} are missing", evidence, fix)
+            yield Result(
+                "problem", f"{len(missing)} files of {package.name} {package.version} are missing", evidence, fix
+            )
         elif package.installer != "conda":
             yield Result(
                 "warning",

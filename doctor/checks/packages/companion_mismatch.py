@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts, Package
 from torchlift.doctor.package_commands import install, pinned
 from torchlift.doctor.requirements_met import requirements_of, satisfies
+from torchlift.doctor.torch_build import torch_build
 from torchlift.doctor.wheel_remedy import wheel_answer
 
 _COMPANIONS = ("torchvision", "torchaudio")
@@ -50,43 +52,55 @@ def _pinned(facts: Facts, package: Package, wanted: str) -> Iterator[Result]:
 
 def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
     assert facts.torch is not None
-    torch_local = _build(facts.torch.version)
-    own = _build(package.version) or _DEFAULT_BUILDS.get((package.name, package.version))
-    if torch_local is None or own is None or own == torch_local or facts.system.os != "linux" and "+" not in package.version:
+    wanted, own = torch_build(facts.torch).tag, _build(facts, package)
+    if wanted is None or own is None or own == wanted:
         return
-    evidence = Evidence(f"build of {package.name}", own, torch_local, package.metadata_path)
-    both_cuda = own.startswith("cu") and torch_local.startswith("cu")
-    # torchvision compares the CUDA major versions at import, torchaudio the whole ones.
-    same_major = both_cuda and own[:4] == torch_local[:4]
-    if package.name == "torchvision" and same_major:
-        return
-    if both_cuda:
+    evidence = Evidence(f"build of {package.name}", own, wanted, package.metadata_path)
+    fix = _same_index(facts, package, wanted, own)
+    if own.startswith("cu") and wanted.startswith("cu"):
+        # torchvision compares the CUDA major versions at import, torchaudio all of it.
+        if own[:4] == wanted[:4] and (package.name == "torchvision" or len(own) == 4):
+            return
         yield Result(
             "problem",
-            f"{package.name} {package.version} is built for {own} and torch for {torch_local}: its import fails",
+            f"{package.name} {package.version} is built for {own} and torch for {wanted}: its import fails",
             (evidence,),
-            _same_index(facts, package, torch_local, own),
+            fix,
         )
-    elif own == "cpu" and torch_local.startswith("cu"):
+    elif own == "cpu" and wanted.startswith("cu"):
         yield Result(
             "warning",
             f"{package.name} {package.version} is a CPU build beside torch {facts.torch.version}: its operators do not "
             "run on the GPU",
             (evidence,),
-            _same_index(facts, package, torch_local, own),
+            fix,
         )
     else:
         yield Result(
             "problem",
-            f"{package.name} {package.version} is built for {own} and torch for {torch_local}: its operators do not load",
+            f"{package.name} {package.version} is built for {own} and torch for {wanted}: its operators do not load",
             (evidence,),
-            _same_index(facts, package, torch_local, own),
+            fix,
         )
 
 
-def _build(version: str) -> str | None:
-    local = version.partition("+")[2]
-    return local if local.startswith(("cu", "cpu", "rocm", "xpu")) and local.isascii() else None
+def _build(facts: Facts, package: Package) -> str | None:
+    """ "cu130", "cpu", ..., or "cu13" where only the major version of CUDA shows."""
+    local = package.version.partition("+")[2]
+    if re.fullmatch(r"cu\d{3}|cpu|rocm[\d.]+|xpu", local, re.ASCII):
+        return local
+    if (facts.system.os, facts.system.machine) != ("linux", "x86_64"):
+        return None
+    if (package.name, package.version) in _DEFAULT_BUILDS:
+        return _DEFAULT_BUILDS[package.name, package.version]
+    majors = {
+        found[1]
+        for library in facts.libraries
+        if library.package == package.name
+        for name in library.needed
+        if (found := re.match(r"libcudart(?:\.[0-9a-f]{8})?\.so\.(\d\d)", name, re.ASCII))
+    }
+    return f"cu{majors.pop()}" if len(majors) == 1 else None
 
 
 def _matching(facts: Facts, package: Package) -> Remedy:

@@ -23,7 +23,9 @@ def look(facts: Facts) -> Iterator[Result]:
             "problem",
             f"{told} was built for another torch than {facts.torch.version}: undefined symbol {symbol}",
             tuple(
-                Evidence(library.path, f"needs {library.undefined_torch_symbols[0]}", "defined by torch's libraries", "nm")
+                Evidence(
+                    library.path, f"needs {library.undefined_torch_symbols[0]}", "defined by torch's libraries", "nm"
+                )
                 for library in own[:4]
             ),
             None if package is None else _rebuild(facts, package.name, package.version),
@@ -38,7 +40,14 @@ def look(facts: Facts) -> Iterator[Result]:
 def _rebuild(facts: Facts, name: str, version: str) -> Remedy:
     return Remedy(
         "Build it again for this torch; without --no-cache-dir pip takes its earlier build",
-        install(facts, "--no-build-isolation", "--no-cache-dir", pinned(name, version.partition("+")[0]), reinstall=True, without_dependencies=True),
+        install(
+            facts,
+            "--no-build-isolation",
+            "--no-cache-dir",
+            pinned(name, version.partition("+")[0]),
+            reinstall=True,
+            without_dependencies=True,
+        ),
     )
 
 
@@ -49,5 +58,8 @@ CHECK = Check(
     "C++ extensions (flash-attn, xformers, own ones) are bound to the torch they were built with. After torch was "
     "upgraded, their import fails with `undefined symbol: _ZN3c10...`.",
     look,
-    ("https://docs.pytorch.org/docs/stable/cpp_extension.html", "https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html"),
+    (
+        "https://docs.pytorch.org/docs/stable/cpp_extension.html",
+        "https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html",
+    ),
 )

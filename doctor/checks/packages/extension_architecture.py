@@ -38,7 +38,9 @@ def _package(
     images = [image for library in libraries for image in library.images]
     without_cubin = [gpu for gpu in gpus if not cubin_for(images, gpu.capability or (0, 0), toolkit)]
     without_code = [gpu for gpu in without_cubin if not ptx_for(images, gpu.capability or (0, 0))]
-    evidence = Evidence(f"device code in {name}", _once(images), f"for {names(without_cubin or gpus)}", libraries[0].path)
+    evidence = Evidence(
+        f"device code in {name}", _once(images), f"for {names(without_cubin or gpus)}", libraries[0].path
+    )
     if without_code:
         status: Status = "problem" if certain and len(without_code) == len(gpus) else "warning"
         yield Result(
@@ -58,12 +60,17 @@ def _package(
             "warning",
             f"{told} has only PTX of CUDA {spelled(built)} for {names(without_cubin)}, which a driver for CUDA "
             f"{spelled(driver)} refuses (error 222)",
-            (evidence, Evidence("CUDA of the driver", spelled(driver), f"{spelled(built)} or newer", "cuDriverGetVersion")),
+            (
+                evidence,
+                Evidence("CUDA of the driver", spelled(driver), f"{spelled(built)} or newer", "cuDriverGetVersion"),
+            ),
             _rebuild(facts, name, package.version if package else "", without_cubin),
             "likely",
         )
     elif without_cubin:
-        yield Result("note", f"{told} has only PTX for {names(without_cubin)}: the first start compiles it", (evidence,))
+        yield Result(
+            "note", f"{told} has only PTX for {names(without_cubin)}: the first start compiles it", (evidence,)
+        )
     else:
         yield Result("ok", f"{told} has device code for {names(gpus)}", (evidence,))
 
@@ -92,7 +99,9 @@ def _rebuild(facts: Facts, name: str, version: str, gpus: Sequence[VisibleGpu]) 
         reinstall=True,
         without_dependencies=True,
     )
-    return Remedy(f"Install a build of {name} for this GPU, or build it here", f'TORCH_CUDA_ARCH_LIST="{wanted}" {again}')
+    return Remedy(
+        f"Install a build of {name} for this GPU, or build it here", f'TORCH_CUDA_ARCH_LIST="{wanted}" {again}'
+    )
 
 
 CHECK = Check(

@@ -16,7 +16,9 @@ _CUDA = re.compile(
     r"lib(cudart|cublas|cublasLt|cudnn\w*|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|nccl|nvrtc|"
     r"nvJitLink|cupti|cufile|nvshmem_host|nvToolsExt|nppi\w*|nvjpeg)\.so"
 )
-_LOADED_AT_IMPORT = re.compile(r"(lib)?(torch|torch_cuda|torch_cpu|torch_python|torch_cuda_linalg|c10|c10_cuda|shm|_C)[.-]")
+_LOADED_AT_IMPORT = re.compile(
+    r"(lib)?(torch|torch_cuda|torch_cpu|torch_python|torch_cuda_linalg|c10|c10_cuda|shm|_C)[.-]"
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -31,7 +33,9 @@ def look(facts: Facts) -> Iterator[Result]:
             continue
         complained = True
         names = sorted({name for _, found in lost for name in found})
-        evidence = tuple(Evidence(library.path, f"needs {', '.join(found)}", "found", "DT_NEEDED") for library, found in lost[:4])
+        evidence = tuple(
+            Evidence(library.path, f"needs {', '.join(found)}", "found", "DT_NEEDED") for library, found in lost[:4]
+        )
         fix = _remedy(facts, package)
         if package == "torch":
             fatal = any(_LOADED_AT_IMPORT.match(file_name(library.path)) for library, _ in lost)
@@ -81,7 +85,9 @@ def _remedy(facts: Facts, name: str) -> Remedy | None:
     if package is None:
         return None
     if name == "torch":
-        return Remedy("Install torch with its requirements", install(facts, pinned(name, package.version), reinstall=True))
+        return Remedy(
+            "Install torch with its requirements", install(facts, pinned(name, package.version), reinstall=True)
+        )
     return Remedy(
         f"Install a {name} for this torch and CUDA",
         install(facts, "--upgrade", name, reinstall=True, without_dependencies=True),
@@ -95,5 +101,8 @@ CHECK = Check(
     "A package installed with --no-deps, or for another CUDA, stops with `ImportError: libcudnn.so.9: cannot open shared "
     "object file: No such file or directory`; some fall back to the CPU without a word.",
     look,
-    ("import torch 2.15.0 installed with --no-deps, tried 2026-11-21", "https://man7.org/linux/man-pages/man8/ld.so.8.html"),
+    (
+        "import torch 2.15.0 installed with --no-deps, tried 2026-11-21",
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+    ),
 )

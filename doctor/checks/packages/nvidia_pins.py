@@ -33,7 +33,9 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result("ok", f"All {len(pins)} NVIDIA libraries are the versions that torch {torch.version} requires")
         return
     evidence = tuple(
-        Evidence(pin.name, pin.installed.version if pin.installed else "not installed", pin.wanted, pin.by.metadata_path)
+        Evidence(
+            pin.name, pin.installed.version if pin.installed else "not installed", pin.wanted, pin.by.metadata_path
+        )
         for pin in [*wrong, *missing]
     )
     fix = Remedy(

@@ -23,7 +23,9 @@ def look(facts: Facts) -> Iterator[Result]:
         evidence = Evidence(pin.name, seen, pin.wanted, torch.metadata_path)
         fix = Remedy("Install the Triton that torch requires", install(facts, pin.as_requirement()))
         if pin.installed is None:
-            yield Result("warning", f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", (evidence,), fix)
+            yield Result(
+                "warning", f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", (evidence,), fix
+            )
         elif pin.met is False:
             yield Result(
                 "warning",

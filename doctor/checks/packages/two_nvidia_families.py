@@ -21,7 +21,12 @@ def look(facts: Facts) -> Iterator[Result]:
         files = [file for file in shared if tuple(_nvidia(file)) == owners]
         right = [owner for owner in owners if owner in wanted]
         evidence = tuple(
-            Evidence(file.path, f"written by {', '.join(file.matches) or 'neither, or unknown'}", ", ".join(right) or None, "RECORD")
+            Evidence(
+                file.path,
+                f"written by {', '.join(file.matches) or 'neither, or unknown'}",
+                ", ".join(right) or None,
+                "RECORD",
+            )
             for file in files[:4]
         )
         fix = _remedy(facts, owners, wanted)
@@ -50,7 +55,9 @@ def _wanted(facts: Facts) -> dict[str, str]:
 def _remedy(facts: Facts, owners: tuple[str, ...], wanted: dict[str, str]) -> Remedy:
     right = [owner for owner in owners if owner in wanted]
     if not right:
-        return Remedy("Keep the one that is needed: uninstall both, then install that one again", uninstall(facts, *owners))
+        return Remedy(
+            "Keep the one that is needed: uninstall both, then install that one again", uninstall(facts, *owners)
+        )
     others = [owner for owner in owners if owner not in wanted]
     needing = sorted(
         {

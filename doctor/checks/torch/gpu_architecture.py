@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.doctor.check import Check, Confidence, Evidence, Result, Status, skipped
 from torchlift.doctor.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
+from torchlift.doctor.driver_state import cuda_of_driver
 from torchlift.doctor.facts import CodeImages, Facts
 from torchlift.doctor.torch_build import driver_toolkit, torch_build
 from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
 from torchlift.doctor.wheel_remedy import wheel_remedy
-from torchlift.doctor.driver_state import cuda_of_driver
 from torchlift.wheels.tables import table
 
 
@@ -65,7 +65,9 @@ def look(facts: Facts) -> Iterator[Result]:
                 confidence,
             )
     else:
-        yield Result("ok", f"torch {facts.torch.version} has device code for {names(known)}", (evidence,), None, confidence)
+        yield Result(
+            "ok", f"torch {facts.torch.version} has device code for {names(known)}", (evidence,), None, confidence
+        )
 
 
 def _images(facts: Facts) -> tuple[Sequence[CodeImages], str, Confidence]:

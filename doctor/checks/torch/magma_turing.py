@@ -24,7 +24,12 @@ def look(facts: Facts) -> Iterator[Result]:
         lacks, seen, source = not cubin_for(code, (7, 5), build.cuda), listed(code), library.path
     else:
         affected = build.release is not None and (2, 11) <= build.release <= (2, 15)
-        lacks = affected and facts.system.os == "linux" and facts.system.machine == "x86_64" and build.tag in ("cu130", "cu132")
+        lacks = (
+            affected
+            and facts.system.os == "linux"
+            and facts.system.machine == "x86_64"
+            and build.tag in ("cu130", "cu132")
+        )
         seen, source = f"torch {facts.torch.version}", "wheels of torch 2.11 to 2.15, read 2026-11-21"
     evidence = Evidence("device code for linear algebra", seen, "for sm_75", source)
     if not lacks:
@@ -35,7 +40,7 @@ def look(facts: Facts) -> Iterator[Result]:
         f"MAGMA in torch {facts.torch.version} has no device code for {names(turing)}: operations that torch gives to "
         "MAGMA will likely fail",
         (evidence,),
-        Remedy("Let cuSOLVER do them: call torch.backends.cuda.preferred_linalg_library(\"cusolver\") at the start"),
+        Remedy('Let cuSOLVER do them: call torch.backends.cuda.preferred_linalg_library("cusolver") at the start'),
         "likely",
     )
 

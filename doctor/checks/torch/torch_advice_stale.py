@@ -19,7 +19,14 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "note",
             f"torch {facts.torch.version} will advise the cu126 index for {names(old)}, but 2.15 has no cu126 wheel",
-            (Evidence("torch's advice", "torch 2.15.0 from .../whl/cu126", "torch 2.14, the last with cu126", "pytorch#196249"),),
+            (
+                Evidence(
+                    "torch's advice",
+                    "torch 2.15.0 from .../whl/cu126",
+                    "torch 2.14, the last with cu126",
+                    "pytorch#196249",
+                ),
+            ),
             wheel_remedy(facts, keep_release=False),
             "table",
             "https://github.com/pytorch/pytorch/pull/196249",

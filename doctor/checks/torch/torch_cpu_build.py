@@ -21,7 +21,11 @@ def look(facts: Facts) -> Iterator[Result]:
     gpus = visible_gpus(facts).gpus
     if gpus:
         if wheel_answer(facts).kind == "none":
-            yield Result("note", f"torch {facts.torch.version} is a CPU build, and no wheel of torch supports {names(gpus)}", (evidence,))
+            yield Result(
+                "note",
+                f"torch {facts.torch.version} is a CPU build, and no wheel of torch supports {names(gpus)}",
+                (evidence,),
+            )
             return
         # A card that no driver has answered for may be meant for something else.
         answered = all(gpu.source != "PCI id" for gpu in gpus)
@@ -32,7 +36,9 @@ def look(facts: Facts) -> Iterator[Result]:
             wheel_remedy(facts),
         )
     elif facts.other.rocm_devices and facts.system.os == "linux":
-        devices = ", ".join(f"{device.name or 'AMD GPU'} ({device.architecture})" for device in facts.other.rocm_devices)
+        devices = ", ".join(
+            f"{device.name or 'AMD GPU'} ({device.architecture})" for device in facts.other.rocm_devices
+        )
         yield Result(
             "note",
             f"torch {facts.torch.version} is a CPU build and cannot use {devices}",

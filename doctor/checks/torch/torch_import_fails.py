@@ -38,7 +38,10 @@ def look(facts: Facts) -> Iterator[Result]:
         "problem",
         f"import torch {verb}" + (f": {last}" if last else ""),
         (evidence,),
-        Remedy("Install it again with its requirements", install(facts, pinned("torch", torch.metadata_version or torch.version), reinstall=True)),
+        Remedy(
+            "Install it again with its requirements",
+            install(facts, pinned("torch", torch.metadata_version or torch.version), reinstall=True),
+        ),
         "measured",
         None,
         cause,

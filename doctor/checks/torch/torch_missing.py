@@ -14,7 +14,9 @@ def look(facts: Facts) -> Iterator[Result]:
     if facts.torch is not None:
         yield Result("ok", f"torch {facts.torch.version} is installed", (_seen(facts.torch.path),))
         return
-    if not facts.python.executable or any(failure.probe.startswith(("torch", "packages")) for failure in facts.failures):
+    if not facts.python.executable or any(
+        failure.probe.startswith(("torch", "packages")) for failure in facts.failures
+    ):
         yield skipped("It is not known what the Python environment holds")
         return
     recorded = facts.package("torch")

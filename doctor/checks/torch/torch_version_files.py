@@ -26,7 +26,10 @@ def look(facts: Facts) -> Iterator[Result]:
         f"torch's files are of version {torch.version}, but {torch.metadata_version} is recorded as installed: one "
         "install was written over another",
         (evidence,),
-        Remedy("Remove it, twice if pip still finds one, and install one version", f"{uninstall(facts, 'torch')} && {install(facts, wanted)}"),
+        Remedy(
+            "Remove it, twice if pip still finds one, and install one version",
+            f"{uninstall(facts, 'torch')} && {install(facts, wanted)}",
+        ),
         "measured",
         None,
         "several-torch-copies",

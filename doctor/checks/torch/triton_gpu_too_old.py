@@ -14,7 +14,9 @@ def look(facts: Facts) -> Iterator[Result]:
         return
     known = [gpu for gpu in visible_gpus(facts).gpus if gpu.capability is not None]
     old = [gpu for gpu in known if gpu.capability is not None and gpu.capability < (7, 0)]
-    evidence = Evidence("GPUs in view", names(old or known), "compute capability 7.0 or newer", "torch/_inductor/exc.py")
+    evidence = Evidence(
+        "GPUs in view", names(old or known), "compute capability 7.0 or newer", "torch/_inductor/exc.py"
+    )
     if old:
         yield Result(
             "note",

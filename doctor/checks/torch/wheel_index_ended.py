@@ -21,7 +21,9 @@ def look(facts: Facts) -> Iterator[Result]:
     here = max(_release(name) for name in [*row["torch"], *row["torch_secondary"]])
     if build.release > newest or here > build.release:
         return
-    evidence = Evidence("newest torch in the index", _spelled(here), _spelled(newest), f"{row['source']} ({row['date']})")
+    evidence = Evidence(
+        "newest torch in the index", _spelled(here), _spelled(newest), f"{row['source']} ({row['date']})"
+    )
     if here < newest:
         yield Result(
             "note",
@@ -31,7 +33,9 @@ def look(facts: Facts) -> Iterator[Result]:
             "table",
         )
     else:
-        yield Result("ok", f"The {build.tag} wheels have the newest torch, {_spelled(newest)}", (evidence,), None, "table")
+        yield Result(
+            "ok", f"The {build.tag} wheels have the newest torch, {_spelled(newest)}", (evidence,), None, "table"
+        )
 
 
 def _release(text: str) -> tuple[int, int]:

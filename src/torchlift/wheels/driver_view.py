@@ -49,6 +49,14 @@ class DriverView:
             return first is not None and drivers.branch(self.version) >= first
         return self.cuda is None or self.cuda >= cuda[0] * 1000 + cuda[1] * 10
 
+    def meets_branch(self, cuda: tuple[int, int]) -> bool:
+        """Whether it is of the branch that belongs to this CUDA, or newer: Thor's 580.00 is older than 580.65.06, but
+        nearer to CUDA 13.0 than to 13.2."""
+        first = drivers.paired_branch(cuda)
+        if self.version is None:
+            return self.meets_pair(cuda)
+        return first is not None and drivers.branch(self.version) >= first
+
     def knows(self, capability: tuple[int, int]) -> bool:
         """Whether it is new enough for a GPU of this compute capability, as far as a source says."""
         if self.version is not None:

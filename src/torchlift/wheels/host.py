@@ -10,6 +10,14 @@ from torchlift.wheels.wish import Wish
 
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "x64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
+_LABELS = {
+    "linux_x86_64": "Linux on x86_64",
+    "linux_aarch64": "Linux on aarch64",
+    "windows_amd64": "Windows",
+    "darwin_arm64": "macOS on arm64",
+    "darwin_x86_64": "macOS on x86_64",
+}
+
 
 @dataclass(frozen=True)
 class Host:
@@ -21,6 +29,11 @@ class Host:
     """"3.14" or "3.14t"."""
     system: tuple[int, int] | None
     """The version of glibc or macOS."""
+
+    @property
+    def label(self) -> str:
+        """For messages: "Linux on x86_64"."""
+        return _LABELS[self.platform]
 
     @property
     def os(self) -> str:

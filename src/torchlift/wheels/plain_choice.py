@@ -21,10 +21,20 @@ def for_cpu(host: Host, wish: Wish, companions: tuple[str, ...], why: str) -> An
     if choice is None:
         return Answer("none", obstacle, reasons=(why,))
     where = "the default index" if choice.index is None else choice.index
-    reasons = (why, *choice.reasons)
+    reasons: tuple[str, ...] = (why,)
     if host.platform == "darwin_x86_64":
         reasons += ("torch 2.2 is the last release for macOS on Intel",)
     return Answer("wheel", f"torch {choice.torch} for the CPU, from {where}", choice, reasons=reasons)
+
+
+def for_named_build(host: Host, wish: Wish, companions: tuple[str, ...], why: str) -> Answer:
+    """The build that the requirement names, where no GPU decides."""
+    choice, obstacle = _newest(host, wish, companions, wish.build or "cpu")
+    if choice is None:
+        cpu, _ = _newest(host, wish, companions, "cpu")
+        return Answer("none", obstacle, alternatives=(cpu,) if cpu else (), reasons=(why,))
+    summary = f"torch {choice.torch} built for {choice.build}, as asked for"
+    return Answer("wheel", summary, choice, reasons=(f"{why}, and this build computes on the CPU too",))
 
 
 def for_apple(host: Host, wish: Wish, companions: tuple[str, ...]) -> Answer:
@@ -36,7 +46,7 @@ def for_apple(host: Host, wish: Wish, companions: tuple[str, ...]) -> Answer:
         "wheel",
         f"torch {choice.torch} from the default index uses the Apple GPU through MPS",
         choice,
-        reasons=("the macOS arm64 wheel holds the MPS backend", *choice.reasons),
+        reasons=("the macOS arm64 wheel holds the MPS backend",),
     )
 
 
@@ -78,9 +88,12 @@ def for_intel(host: Host, wish: Wish, companions: tuple[str, ...], devices: list
 
 def _newest(host: Host, wish: Wish, companions: tuple[str, ...], kind: str) -> tuple[Choice | None, str]:
     """The newest build of a kind, or None and the sentence that says why there is none."""
-    of_kind = [offer for offer in offers(host.platform) if offer.build.startswith(kind)]
-    if kind != "cpu" and wish.build is not None and wish.build.startswith(kind):
-        of_kind = [offer for offer in of_kind if offer.build == wish.build]
+    exact = wish.build if wish.build is not None and wish.build.startswith(kind) else None
+    of_kind = [
+        offer
+        for offer in offers(host.platform)
+        if (offer.build.startswith(kind) if exact is None else offer.build == exact)
+    ]
     # An index that is confirmed for a release comes before one that is taken to go on.
     ranked = sorted(of_kind, key=lambda offer: (not offer.secondary, offer.line, _numbers(offer.build)))
     usable = [offer for offer in ranked if host.versions(offer, wish)]
@@ -92,7 +105,7 @@ def _newest(host: Host, wish: Wish, companions: tuple[str, ...], kind: str) -> t
     if wanted:
         obstacle = host.obstacle(wanted[-1]) or "has no wheel for this machine"
         return None, f"torch {wanted[-1].torch} {obstacle}"
-    return None, f"no {kind} build of torch satisfies {wish} on {host.platform.replace('_', ' ')}"
+    return None, f"no {kind} build of torch satisfies {wish} on {host.label}"
 
 
 def _obstacles(host: Host, wanted: list[Offer], chosen: Offer) -> list[str]:

@@ -21,6 +21,16 @@ class Wish:
     build: str | None = None
     """The build named by a local version, "cu126" of "==2.15.0+cu126"."""
 
+    @classmethod
+    def any(cls) -> Wish:
+        """No requirement at all."""
+        return cls(SpecifierSet())
+
+    @property
+    def narrow(self) -> bool:
+        """It excludes anything."""
+        return bool(len(self.specifier)) or self.build is not None
+
     def allows(self, version: str) -> bool:
         """Whether a release satisfies it; the build is not looked at."""
         return self.specifier.contains(version, prereleases=True)
@@ -53,7 +63,7 @@ def read_wish(text: str | None) -> Wish | None:
     requirement on torch."""
     stripped = (text or "").strip()
     if not stripped or stripped == "torch":
-        return Wish(SpecifierSet())
+        return Wish.any()
     bare = _BARE.fullmatch(stripped)
     if bare:
         stripped = f"=={bare[1]}" + ("" if bare[1].count(".") >= 2 else ".*")

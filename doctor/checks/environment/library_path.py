@@ -1,0 +1,57 @@
+"""torch loads the CUDA libraries of its own environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.paths import path_entries, within
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    torch = facts.torch
+    if torch is None or torch.cuda is None or facts.system.os != "linux":
+        return
+    toolkits = [
+        entry
+        for entry in path_entries(facts, "LD_LIBRARY_PATH")
+        if any(within(entry, toolkit.path) for toolkit in facts.toolkits) or "/cuda-" in entry or "/cuda/" in entry
+    ]
+    # Stubs and compatibility folders belong to the checks of the driver.
+    toolkits = [entry for entry in toolkits if not entry.rstrip("/").endswith(("/stubs", "/compat"))]
+    if torch.foreign_libraries:
+        yield Result(
+            "warning",
+            f"import torch loads CUDA libraries from outside of its environment, such as {torch.foreign_libraries[0]}",
+            tuple(
+                Evidence("loaded library", path, "one of the environment", "/proc/self/maps")
+                for path in torch.foreign_libraries[:6]
+            ),
+            Remedy("Start without it", "unset LD_LIBRARY_PATH") if toolkits else None,
+        )
+    elif toolkits:
+        yield Result(
+            "note",
+            f"LD_LIBRARY_PATH holds a CUDA toolkit, {toolkits[0]}: torch's wheels do not need it",
+            (Evidence("LD_LIBRARY_PATH", ":".join(toolkits), "no toolkit", "environment"),),
+            Remedy("Unset it, unless another program needs it", "unset LD_LIBRARY_PATH"),
+            "likely",
+        )
+    else:
+        yield Result("ok", "LD_LIBRARY_PATH holds no CUDA toolkit")
+
+
+CHECK = Check(
+    "library-path",
+    "environment",
+    "torch loads the CUDA libraries of its own environment",
+    "The libraries of a toolkit on LD_LIBRARY_PATH can take the place of the ones torch was built with. The wheels of "
+    "torch 2.15 look into their own environment first (DT_RPATH), so this mostly is harmless; what is loaded later by "
+    "name is not covered, and other packages may look there first.",
+    look,
+    (
+        "import torch 2.15.0 with foreign libraries on LD_LIBRARY_PATH, tried 2026-11-21",
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+    ),
+)

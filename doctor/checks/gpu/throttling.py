@@ -1,0 +1,69 @@
+"""GPUs that run slower than they could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.driver_state import gpu_label, in_container
+from torchlift.doctor.facts import Facts, Gpu
+
+_HOT = {"hw-thermal-slowdown", "sw-thermal-slowdown"}
+_POWER = {"hw-power-brake", "hw-slowdown"}
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    known = False
+    for gpu in facts.gpus:
+        reasons = set(gpu.throttle_reasons)
+        shown = Evidence(f"clock event reasons of GPU {gpu.index}", ", ".join(gpu.throttle_reasons), "none of these", "NVML")
+        if reasons & _HOT:
+            heat = f" at {gpu.temperature} degrees" if gpu.temperature is not None else ""
+            yield Result(
+                "warning",
+                f"{gpu_label(gpu)} slows down because it is too hot{heat}",
+                (shown,),
+                Remedy("Cool it: see to its fans, the air flow and the heat of the room"),
+            )
+        elif reasons & _POWER:
+            yield Result(
+                "warning",
+                f"{gpu_label(gpu)} is slowed down by its power supply or the board",
+                (shown,),
+                Remedy("Check the power cables of the card and the machine's power supply"),
+            )
+        elif _limited(gpu):
+            yield Result(
+                "note",
+                f"{gpu_label(gpu)} is limited to {gpu.power_limit:g} W of {gpu.power_limit_default:g} W",
+                (Evidence(f"power limit of GPU {gpu.index}", f"{gpu.power_limit:g} W", f"{gpu.power_limit_default:g} W", "NVML"),),
+                _restore(facts, gpu),
+            )
+        elif gpu.throttle_reasons:
+            known = True
+    if known:
+        yield Result("ok", "No GPU is slowed down by heat or power")
+
+
+def _limited(gpu: Gpu) -> bool:
+    limit, usual = gpu.power_limit, gpu.power_limit_default
+    return limit is not None and usual is not None and 0 < limit < 0.9 * usual
+
+
+def _restore(facts: Facts, gpu: Gpu) -> Remedy | None:
+    if in_container(facts):
+        return None
+    return Remedy("To lift it", f"sudo nvidia-smi -i {gpu.index} -pl {gpu.power_limit_default:g}")
+
+
+CHECK = Check(
+    id="throttling",
+    group="gpu",
+    title="No GPU is slowed down by heat or power",
+    why=(
+        "A GPU that is too hot or short of power lowers its clocks, with no error: training is just slower, and in a job "
+        "over several GPUs all wait for the slowest. nvidia-smi -q shows it under `Clocks Event Reasons`."
+    ),
+    look=look,
+    sources=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+)

@@ -1,0 +1,80 @@
+"""Jetson modules need wheels with code for their GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.driver_state import cuda_of_driver, cuda_text
+from torchlift.doctor.facts import Facts
+from torchlift.wheels.compatibility import INTEGRATED, capability, runs_on
+from torchlift.wheels.drivers import parts
+
+_JETSON_INDEX = "https://pypi.jetson-ai-lab.io"
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if not facts.system.jetson_release:
+        return
+    model = facts.system.jetson_model or "This Jetson"
+    device = next(
+        (found for one in [*facts.libcuda.devices, *facts.gpus] if (found := capability(one.compute_capability))), None
+    )
+    known = cuda_of_driver(facts)
+    unified = known is not None and known >= 13000
+    if device is None or facts.torch is None or facts.torch.cuda is None:
+        yield Result(
+            "note",
+            f"{model} (release {facts.system.jetson_release}) shares its driver with JetPack, which limits the wheels",
+            _evidence(facts),
+            _remedy(unified),
+            confidence="table",
+        )
+        return
+    toolkit = parts(facts.torch.cuda)
+    images = [image.architecture for library in facts.libraries if library.package == "torch" for image in library.images]
+    pair = (toolkit[0], toolkit[1]) if len(toolkit) >= 2 else None
+    if images and not any(runs_on(image, device, pair) for image in images):
+        yield Result(
+            "problem",
+            f"The installed torch {facts.torch.version} has no code for {model} (sm_{device[0]}{device[1]})",
+            (*_evidence(facts), Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), None, "its files")),
+            _remedy(unified or device not in INTEGRATED),
+            cause="gpu-architecture",
+        )
+    elif images:
+        yield Result("ok", f"The installed torch has code for {model}")
+
+
+def _evidence(facts: Facts) -> tuple[Evidence, ...]:
+    known = cuda_of_driver(facts)
+    return (
+        Evidence("Jetson release", facts.system.jetson_release or "", None, "/etc/nv_tegra_release"),
+        Evidence("CUDA of the driver", cuda_text(known) if known else "unknown", None, "cuDriverGetVersion"),
+    )
+
+
+def _remedy(unified: bool) -> Remedy:
+    if unified:
+        return Remedy("Take torch 2.15 with CUDA 13.2, whose code runs on Orin and Thor", "pip install 'torch==2.15.*'")
+    return Remedy(
+        "Take the wheel that NVIDIA's Jetson AI Lab builds for JetPack 6, or upgrade to JetPack 7",
+        f"pip install torch --index-url {_JETSON_INDEX}/jp6/cu126",
+    )
+
+
+CHECK = Check(
+    id="jetson-wheel",
+    group="machine",
+    title="torch has code for this Jetson",
+    why=(
+        "A Jetson's GPU does not run the code of its big siblings: Orin (sm_87) runs sm_80 code only from wheels built with "
+        "CUDA 13.2 or later, and Thor needs sm_110. Otherwise `torch.cuda.is_available()` is True and the first kernel "
+        "fails with `CUDA error: no kernel image is available for execution on the device`."
+    ),
+    look=look,
+    sources=(
+        "torch 2.15.0, torch/cuda/__init__.py, DEVICE_REQUIREMENT, read 2026-11-21",
+        f"{_JETSON_INDEX} (wheels for JetPack 6, CUDA 12.6)",
+    ),
+)

@@ -1,0 +1,45 @@
+"""A program is exported, compiled ahead of time, packaged, loaded and run."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ..bench import Bench
+from ..compiling import TIMEOUT, can_compile
+from ..gates import all_of, torch_from
+from ..smoke import Measurement, Smoke
+
+_LIMIT = 1e-5
+
+
+def _run(bench: Bench) -> Measurement:
+    torch = bench.torch
+
+    class Program(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return (x * 2 + 1).tanh().softmax(-1)
+
+    x = bench.random(32, 64)
+    inductor = bench.module("torch._inductor")
+    exported = bench.module("torch.export").export(Program().to(bench.name), (bench.put(x),))
+    with tempfile.TemporaryDirectory(prefix="torchlift-aoti-") as folder:
+        package = inductor.aoti_compile_and_package(exported, package_path=str(Path(folder, "program.pt2")))
+        with torch.no_grad():
+            got = inductor.aoti_load_package(package)(bench.put(x))
+        got = got[0] if isinstance(got, (list, tuple)) else got
+        bench.compare("packaged program", got, (x.double() * 2 + 1).tanh().softmax(-1), _LIMIT)
+    return bench.measurement()
+
+
+SMOKE = Smoke(
+    id="aoti",
+    tier="full",
+    title="A program is exported, compiled ahead of time (AOTInductor), loaded and run",
+    run=_run,
+    gate=all_of(torch_from(2, 6), can_compile),
+    needs="torch 2.6; what compile needs",
+    limits=(("packaged program", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=TIMEOUT,
+)

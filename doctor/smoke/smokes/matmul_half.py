@@ -1,0 +1,29 @@
+"""Matrix products in fp16 and bf16."""
+
+from __future__ import annotations
+
+from ..bench import Bench
+from ..smoke import Measurement, Smoke
+
+_FP16, _BF16 = 3e-3, 2e-2
+
+
+def _run(bench: Bench) -> Measurement:
+    torch = bench.torch
+    types = [("fp16", torch.float16, _FP16), ("bf16", torch.bfloat16, _BF16)]
+    if bench.kind == "cuda" and bench.capability and bench.capability < (8, 0):
+        types.pop()  # older GPUs may emulate bf16, or not
+    for name, dtype, limit in types:
+        a, b = bench.random(512, 512, dtype=dtype, seed=1), bench.random(512, 512, dtype=dtype, seed=2)
+        bench.compare(name, bench.put(a) @ bench.put(b), a.double() @ b.double(), limit)
+    return bench.measurement()
+
+
+SMOKE = Smoke(
+    id="matmul-half",
+    tier="quick",
+    title="Matrix products in fp16, and in bf16 where the GPU has it",
+    run=_run,
+    needs="bf16: compute capability 8.0",
+    limits=(("fp16", _FP16), ("bf16", _BF16)),
+)

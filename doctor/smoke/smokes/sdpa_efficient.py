@@ -1,0 +1,27 @@
+"""Attention by the memory-efficient kernel."""
+
+from __future__ import annotations
+
+from ..attention import NO_KERNEL, all_limits, run_attention
+from ..bench import Bench
+from ..gates import all_of, capability_between, rocm_architecture, torch_from
+from ..smoke import Measurement, Smoke
+
+_TYPES = ("fp32", "fp16", "bf16")
+
+
+def _run(bench: Bench) -> Measurement:
+    return run_attention(bench, "EFFICIENT_ATTENTION", _TYPES)
+
+
+SMOKE = Smoke(
+    id="sdpa-efficient",
+    tier="default",
+    title="Attention forward and backward by the memory-efficient kernel (scaled_dot_product_attention)",
+    run=_run,
+    gate=all_of(torch_from(2, 3), capability_between((5, 0), (12, 1)), rocm_architecture(("gfx90a", "gfx942", "gfx950"))),
+    needs="torch 2.3; compute capability 5.0 to 12.1; on AMD gfx90a, gfx942, gfx950",
+    limits=all_limits(_TYPES),
+    kinds=("cuda", "rocm"),
+    signatures=(NO_KERNEL,),
+)
