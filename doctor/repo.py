@@ -16,7 +16,6 @@ from torchlift.doctor.check import Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.machine_of import machine_of
 from torchlift.doctor.requirements_met import marker_environment
-from torchlift.doctor.torch_build import torch_build
 from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
 from torchlift.requirements.metadata import Declaration, Metadata, PackageIndex, Strength, read_metadata
 from torchlift.wheels.answer import Answer
@@ -228,8 +227,7 @@ def _installed(facts: Facts) -> str:
 
 def _installed_fits(facts: Facts, wanted: str) -> bool | None:
     assert facts.torch is not None
-    public = torch_build(facts.torch).public
     try:
-        return public is None or Requirement(wanted).specifier.contains(Version(public), prereleases=True)
+        return Requirement(wanted).specifier.contains(Version(facts.torch.version), prereleases=True)
     except (InvalidRequirement, InvalidVersion):
         return None

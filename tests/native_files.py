@@ -32,7 +32,9 @@ def elf(sections: Iterable[tuple[str, bytes]]) -> bytes:
         body += data
         name_at += len(name) + 1
     head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
-    head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64 + len(body), 0, 64, 56, 0, 64, len(sections), len(sections) - 1)
+    head += struct.pack(
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64 + len(body), 0, 64, 56, 0, 64, len(sections), len(sections) - 1
+    )
     return head + body + headers
 
 
@@ -45,6 +47,8 @@ def dll(sections: Iterable[tuple[str, bytes]]) -> bytes:
     table, body = b"", b""
     for name, data in sections:
         padded = data.ljust(-(-len(data) // 512) * 512, b"\0")
-        table += struct.pack("<8sIIIIIIHHI", name.encode()[:8], len(data), 4096, len(padded), at + len(body), 0, 0, 0, 0, 0)
+        table += struct.pack(
+            "<8sIIIIIIHHI", name.encode()[:8], len(data), 4096, len(padded), at + len(body), 0, 0, 0, 0, 0
+        )
         body += padded
     return head + table + body

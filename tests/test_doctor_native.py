@@ -16,7 +16,9 @@ from torchlift.doctor.native.source import Source, Unreadable
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
-TWO_FATBINS = fatbin(image(CUBIN, 80), image(CUBIN, 90, SPECIFIC)) + fatbin(image(CUBIN, 80), image(PTX, 120, header=112))
+TWO_FATBINS = fatbin(image(CUBIN, 80), image(CUBIN, 90, SPECIFIC)) + fatbin(
+    image(CUBIN, 80), image(PTX, 120, header=112)
+)
 
 
 def found(tmp_path: Path, data: bytes) -> tuple[dict[str, int], str | None]:
@@ -102,7 +104,9 @@ WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)])
 @given(data=st.data())
 def test_no_damaged_file_makes_a_reader_raise_anything_but_its_own_error(tmp_path: Path, data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from(WELL_MADE)))
-    for place, byte in data.draw(st.lists(st.tuples(st.integers(0, len(damaged) - 1), st.integers(0, 255)), max_size=6)):
+    for place, byte in data.draw(
+        st.lists(st.tuples(st.integers(0, len(damaged) - 1), st.integers(0, 255)), max_size=6)
+    ):
         damaged[place] = byte
     read_everything(tmp_path, bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
 
@@ -115,7 +119,9 @@ def test_random_bytes_make_no_reader_raise(tmp_path: Path, noise: bytes, start: 
 
 @needs_cc
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(places=st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), max_size=8), length=st.integers(0, 20_000))
+@given(
+    places=st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), max_size=8), length=st.integers(0, 20_000)
+)
 def test_a_damaged_real_library_makes_no_reader_raise(
     tmp_path: Path, real: Path, places: list[tuple[int, int]], length: int
 ) -> None:
@@ -153,10 +159,20 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "static int hidden(void) { return 2; }\n"
         "int alpha(void) { return base_value() + hidden(); } int beta(void) { return absent() + (maybe ? maybe() : 0); }\n"
     )
-    base = [CC, "-shared", "-fPIC", "-o", str(folder / "libbase.so.3"), "-Wl,-soname,libbase.so.3", str(folder / "base.c")]
+    base = [
+        CC,
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(folder / "libbase.so.3"),
+        "-Wl,-soname,libbase.so.3",
+        str(folder / "base.c"),
+    ]
     top = [CC, "-shared", "-fPIC", "-o", str(folder / "libtop.so"), str(folder / "top.c"), str(folder / "libbase.so.3")]
     subprocess.run(base, check=True)
-    subprocess.run([*top, "-Wl,-rpath,$ORIGIN/../dep:/opt/x", "-Wl,-soname,libtop.so", "-Wl,--hash-style=gnu"], check=True)
+    subprocess.run(
+        [*top, "-Wl,-rpath,$ORIGIN/../dep:/opt/x", "-Wl,-soname,libtop.so", "-Wl,--hash-style=gnu"], check=True
+    )
     return folder / "libtop.so"
 
 
@@ -209,7 +225,16 @@ def test_a_library_that_nvcc_built_holds_what_it_was_told_to_build(tmp_path: Pat
         pytest.skip("no nvcc")
     (tmp_path / "k.cu").write_text("__global__ void k(float *x) { x[0] = 1; }\nvoid go(float *x) { k<<<1, 1>>>(x); }\n")
     codes = ["arch=compute_80,code=[sm_80,compute_80]", "arch=compute_90a,code=sm_90a"]
-    command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "--cudart=none", "-o", str(tmp_path / "k.so"), str(tmp_path / "k.cu")]
+    command = [
+        nvcc,
+        "-shared",
+        "-Xcompiler",
+        "-fPIC",
+        "--cudart=none",
+        "-o",
+        str(tmp_path / "k.so"),
+        str(tmp_path / "k.cu"),
+    ]
     for code in codes:
         command += ["-gencode", code]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -219,5 +244,7 @@ def test_a_library_that_nvcc_built_holds_what_it_was_told_to_build(tmp_path: Pat
     assert (images, error) == ({"sass 80": 1, "ptx 80": 1, "sass 90a": 1}, None)
     cuobjdump = shutil.which("cuobjdump")
     if cuobjdump:
-        listing = subprocess.run([cuobjdump, "--list-elf", tmp_path / "k.so"], capture_output=True, text=True, check=True)
+        listing = subprocess.run(
+            [cuobjdump, "--list-elf", tmp_path / "k.so"], capture_output=True, text=True, check=True
+        )
         assert listing.stdout.count("sm_80") == listing.stdout.count("sm_90a") == 1

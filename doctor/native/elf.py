@@ -72,7 +72,9 @@ class Elf:
         _, _, _, _, offset, size = entries[self._names_index]
         names = self._source.read(offset, min(size, 1 << 20), "its section names")
         # SHT_NOBITS (8) takes no room in the file.
-        return tuple(Section(_text(names, name), at, 0 if kind == 8 else size) for name, kind, _, _, at, size in entries)
+        return tuple(
+            Section(_text(names, name), at, 0 if kind == 8 else size) for name, kind, _, _, at, size in entries
+        )
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -101,6 +103,8 @@ class Elf:
 
     def undefined(self) -> Iterator[str]:
         """Names of the symbols that another library has to define; weak ones are left out."""
+        if self._value(_SYMTAB) is None:
+            return
         count = self._symbol_count()
         table = self._source.read(self._address(_SYMTAB), count * _SYMBOL, "its symbol table")
         for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table):
@@ -109,6 +113,8 @@ class Elf:
 
     def defines(self, symbol: str) -> bool:
         """Whether the dynamic symbol table defines it, looked up through the GNU hash table."""
+        if self._value(_SYMTAB) is None:
+            return False
         table = self._gnu_hash
         if table is None:
             return symbol in self._defined
@@ -221,7 +227,9 @@ class Elf:
                     break
         chain = self._source.read(chain_at, 4 * size, "its hash table")
         if _LITTLE:
-            return _GnuHash(first, shift, memoryview(bloom).cast("Q"), memoryview(bucket).cast("I"), memoryview(chain).cast("I"))
+            return _GnuHash(
+                first, shift, memoryview(bloom).cast("Q"), memoryview(bucket).cast("I"), memoryview(chain).cast("I")
+            )
         return _GnuHash(
             first,
             shift,

@@ -101,7 +101,9 @@ class Distribution:
             requires=headers.get("requires-dist", []),
             tags=wheel.get("tag", []),
             build_tag=wheel.get("build", [None])[0],
-            installer=printable(_read(os.path.join(self.metadata_path, "INSTALLER"), 200).decode("utf-8", "replace")).strip()
+            installer=printable(
+                _read(os.path.join(self.metadata_path, "INSTALLER"), 200).decode("utf-8", "replace")
+            ).strip()
             or None,
             editable=editable,
             source_url=url,

@@ -84,7 +84,10 @@ def _read_files(value: dict[str, Any], facts: Facts) -> None:
         look = LibraryLook(
             folders=tuple(path for path, _ in folders),
             torch=place if place and os.path.isdir(place) else None,
-            prefixes=(facts.python.prefix or "", os.path.dirname(os.path.dirname(os.path.realpath(facts.python.executable)))),
+            prefixes=(
+                facts.python.prefix or "",
+                os.path.dirname(os.path.dirname(os.path.realpath(facts.python.executable))),
+            ),
             environment=value.get("environment") or {},
         )
         facts.libraries = look.run(_owned(distributions, look.torch))
@@ -126,6 +129,8 @@ def _torch_place(answer: dict[str, Any], facts: Facts) -> str | None:
         return os.path.dirname(origin) if os.path.basename(origin).startswith("__init__.") else origin
     if locations := answer.get("locations"):
         where = printable(str(locations[0]))
-        detail = f"{where} has no __init__.py: it is what an uninstalled torch left behind, or a folder by chance named so"
+        detail = (
+            f"{where} has no __init__.py: it is what an uninstalled torch left behind, or a folder by chance named so"
+        )
         facts.failures.append(ProbeFailure("torch-files", "error", detail))
     return None

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -63,7 +63,6 @@ class LibraryLook:
     """`sys.prefix` and `sys.base_prefix`: interpreters of conda find libraries in their `lib`."""
     environment: Mapping[str, str]
     _seen: list[_Seen] = field(default_factory=list, init=False)
-    _open: dict[str, Elf | None] = field(default_factory=dict, init=False)
 
     def run(self, owned: Iterable[OwnedFiles]) -> list[Library]:
         """The libraries with device code or a link to torch or CUDA, and the broken ones of relevant distributions."""
@@ -74,10 +73,10 @@ class LibraryLook:
                 if real not in done:
                     done.add(real)
                     self._look(owner, path)
-        with ExitStack() as stack:
+        with _Opened() as torch:
             for seen in self._seen:
                 with suppress(Unreadable):
-                    self._link(seen, stack)
+                    self._link(seen, torch)
         found = [seen.library for seen in self._seen if self._matters(seen)]
         return sorted(found, key=lambda library: library.path)
 
@@ -116,7 +115,7 @@ class LibraryLook:
         library.images = _counted(images)
         self._seen.append(seen)
 
-    def _link(self, seen: _Seen, stack: ExitStack) -> None:
+    def _link(self, seen: _Seen, torch: _Opened) -> None:
         if not seen.is_elf or not seen.library.needed or sys.platform != "linux":
             return
         if not (seen.owner.relevant or seen.library.images or self._linked_to_torch(seen)):
@@ -125,13 +124,15 @@ class LibraryLook:
             name for name in seen.library.needed if self._surely_missing(name, seen) and _breaks(name, seen)
         ]
         if self._outside_torch(seen) and self._linked_to_torch(seen):
-            seen.library.undefined_torch_symbols = self._undefined(seen, stack)
+            seen.library.undefined_torch_symbols = self._undefined(seen, torch)
 
     def _linked_to_torch(self, seen: _Seen) -> bool:
         return any(_TORCH_LIBRARY.match(name) for name in seen.library.needed)
 
     def _outside_torch(self, seen: _Seen) -> bool:
-        return self.torch is not None and not os.path.realpath(seen.path).startswith(os.path.realpath(self.torch) + os.sep)
+        return self.torch is not None and not os.path.realpath(seen.path).startswith(
+            os.path.realpath(self.torch) + os.sep
+        )
 
     def _surely_missing(self, name: str, seen: _Seen) -> bool:
         if _DRIVER.match(name) or "/" in name or name in self._names or "$" in "".join(seen.search):
@@ -172,42 +173,37 @@ class LibraryLook:
         except OSError:
             return frozenset()
 
-    def _undefined(self, seen: _Seen, stack: ExitStack) -> list[str]:
-        elf = self._elf(seen.path, stack)
-        if elf is None:
-            return []
-        wanted = [name for name in elf.undefined() if _TORCH_SYMBOL.match(name)]
-        for library in self._providers(seen, stack):
-            if not wanted:
-                break
-            wanted = [name for name in wanted if not library.defines(name)]
+    def _undefined(self, seen: _Seen, torch: _Opened) -> list[str]:
+        with _Opened() as opened:
+            elf = opened.elf(seen.path)
+            wanted = [name for name in elf.undefined() if _TORCH_SYMBOL.match(name)]
+            for path in self._torch_libraries:
+                wanted = [name for name in wanted if not torch.elf(path).defines(name)]
+            for path in self._others(seen) if wanted else ():
+                # What cannot be read might define them all, so an `Unreadable` goes up: then nothing is sure.
+                wanted = [name for name in wanted if not opened.elf(path).defines(name)]
         return [printable(name) for name in sorted(wanted)[:MOST_SYMBOLS]]
 
-    def _providers(self, seen: _Seen, stack: ExitStack) -> list[Elf]:
-        """Torch's libraries, then all that the loader would load for this one, then its siblings of the package.
+    def _others(self, seen: _Seen) -> Iterator[str]:
+        """What else the loader would load for this library, then its siblings of the package, in small numbers.
 
-        Raises `Unreadable` where one of them cannot be read or found: then nothing is sure.
+        Raises `Unreadable` where a library that may define anything is not there.
         """
-        torch = [self._elf(path, stack) for path in self._torch_libraries]
-        siblings = [path for path in seen.owner.paths if path != seen.path]
-        queue = [(name, seen) for name in seen.library.needed]
-        found: dict[str, Elf | None] = {}
         known = {one.path: one for one in self._seen}
-        while queue:
+        queue, done = [(name, seen) for name in seen.library.needed], {seen.path, *self._torch_libraries}
+        while queue and len(done) < _MOST_IN_CLOSURE:
             name, user = queue.pop(0)
             path = self._locate(name, user)
             if path is None:
-                if name in user.library.missing_needed and not _CUDA_OR_TORCH.match(name):
+                if not _CUDA_OR_TORCH.match(name) and self._surely_missing(name, user):
                     raise Unreadable(f"needs {name}, which is not there")
-                continue
-            if path not in found and len(found) < _MOST_IN_CLOSURE:
-                found[path] = self._elf(path, stack)
+            elif path not in done:
+                done.add(path)
+                yield path
                 if path in known:
                     queue += [(needed, known[path]) for needed in known[path].library.needed]
-        others = [elf for elf in (*found.values(), *(self._elf(path, stack) for path in siblings)) if elf is not None]
-        if None in torch:
-            raise Unreadable("a library of torch cannot be read")
-        return [*(elf for elf in torch if elf is not None), *others]
+        siblings = [one for one in seen.owner.paths if one in known and known[one].is_elf and one not in done]
+        yield from siblings[:_MOST_IN_CLOSURE]
 
     @cached_property
     def _torch_libraries(self) -> tuple[str, ...]:
@@ -223,12 +219,19 @@ class LibraryLook:
     def _told(self) -> tuple[str, ...]:
         return tuple(folder for folder in self.environment.get("LD_LIBRARY_PATH", "").split(":") if folder)
 
-    def _elf(self, path: str, stack: ExitStack) -> Elf | None:
-        if path not in self._open:
-            self._open[path] = None
-            with suppress(Unreadable):
-                self._open[path] = Elf(stack.enter_context(Source(path)))
-        return self._open[path]
+
+class _Opened(ExitStack):
+    """ELF files that stay open until the end of a `with`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._files: dict[str, Elf] = {}
+
+    def elf(self, path: str) -> Elf:
+        """The file, opened once; raises `Unreadable`."""
+        if path not in self._files:
+            self._files[path] = Elf(self.enter_context(Source(path)))
+        return self._files[path]
 
 
 def _breaks(name: str, seen: _Seen) -> bool:
@@ -242,7 +245,9 @@ def _breaks(name: str, seen: _Seen) -> bool:
 
 def torch_libraries(place: str) -> list[str]:
     """The libraries in the folder of torch that its RECORD would list, for a torch without one (editable, conda)."""
-    found = [os.path.join(place, name) for name in _listed(place) if name.startswith("_C") and _LIBRARY_NAME.search(name)]
+    found = [
+        os.path.join(place, name) for name in _listed(place) if name.startswith("_C") and _LIBRARY_NAME.search(name)
+    ]
     folder = os.path.join(place, "lib")
     return found + [os.path.join(folder, name) for name in _listed(folder) if _LIBRARY_NAME.search(name)]
 

@@ -81,7 +81,12 @@ class RecordCheck:
         if status.st_size != file.size:
             return "changed"
         below = file.path[len(distribution.folder) + 1 :]
-        if file.size > _SMALL or file.digest is None or below.count("/") != 1 or not file.path.startswith(distribution.folder):
+        if (
+            file.size > _SMALL
+            or file.digest is None
+            or below.count("/") != 1
+            or not file.path.startswith(distribution.folder)
+        ):
             return None
         digest = self._digest(file.path, file.digest, file.size)
         return "changed" if digest is not None and digest != file.digest else None

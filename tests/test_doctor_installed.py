@@ -1,0 +1,560 @@
+"""What is installed for an interpreter, read from its files: real virtual environments with packages made by hand."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from native_files import CUBIN, PTX, SPECIFIC, elf, fatbin, image
+
+from torchlift.doctor.facts import Facts, Library, Package
+from torchlift.doctor.facts_json import from_json, to_json
+from torchlift.doctor.probes import interpreter, torch_import
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments are laid out as on POSIX")
+CC = shutil.which("cc")
+needs_loader = pytest.mark.skipif(CC is None or sys.platform != "linux", reason="no C compiler for Linux libraries")
+GPU_CODE = elf([(".nv_fatbin", fatbin(image(CUBIN, 80), image(CUBIN, 90, SPECIFIC), image(PTX, 120)))])
+
+
+@dataclass
+class Environment:
+    """A virtual environment without pip."""
+
+    root: Path
+    site: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def python(self) -> str:
+        return str(self.root / "bin" / "python")
+
+    def write(self, files: Mapping[str, bytes | str], site: Path | None = None) -> None:
+        for name, content in files.items():
+            path = (site or self.site) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def install(
+        self,
+        name: str,
+        version: str = "1.0",
+        files: Mapping[str, bytes | str] | None = None,
+        info: Mapping[str, bytes | str] | None = None,
+        site: Path | None = None,
+    ) -> Path:
+        """A wheel's files as pip leaves them, RECORD included; `info` are further files of the dist-info folder."""
+        folder = f"{name.replace('-', '_')}-{version}.dist-info"
+        whole: dict[str, bytes | str] = {
+            **(files or {}),
+            f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+            f"{folder}/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n",
+            f"{folder}/INSTALLER": "pip\n",
+            **{f"{folder}/{key}": content for key, content in (info or {}).items()},
+        }
+        record = "".join(f"{path},{_hash(content)},{len(_bytes(content))}\n" for path, content in whole.items())
+        self.write({f"{folder}/RECORD": f"{record}{folder}/RECORD,,\n", **whole}, site)
+        return (site or self.site) / folder
+
+    def facts(self, **options: object) -> Facts:
+        child = interpreter.start(self.python, {**os.environ, "PYTHONPATH": "", **self.variables}, **options)  # type: ignore[arg-type]
+        facts = Facts()
+        interpreter.read(child.result(), facts)
+        # Whatever was found goes into a file and back.
+        assert to_json(from_json(json.loads(json.dumps(to_json(facts))))) == to_json(facts)
+        json.dumps(to_json(facts), ensure_ascii=False).encode()
+        return facts
+
+
+def _bytes(content: bytes | str) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _hash(content: bytes | str) -> str:
+    digest = hashlib.sha256(_bytes(content)).digest()
+    return "sha256=" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    root = tmp_path / "env"
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(root)
+    return Environment(root, next(root.glob("lib/python*/site-packages")))
+
+
+def only(packages: list[Package]) -> Package:
+    assert len(packages) == 1, packages
+    return packages[0]
+
+
+TORCH = {
+    "torch/__init__.py": "raise SystemExit('torch was imported')\n",
+    "torch/version.py": "from typing import Optional\n__version__ = '2.15.0+cu132'\ndebug = False\n"
+    "cuda: Optional[str] = '13.2'\ngit_version = 'abc'\nhip: Optional[str] = None\nxpu: Optional[str] = None\n",
+    "torch/lib/libtorch_cuda.so": GPU_CODE,
+}
+
+
+def test_torch_is_read_from_its_files_and_never_imported(environment: Environment) -> None:
+    environment.install("torch", "2.15.0", TORCH, {"WHEEL": "Build: 3\nTag: cp311-cp311-manylinux_2_28_x86_64\n"})
+    facts = environment.facts()
+    assert facts.failures == []
+    assert facts.torch is not None
+    assert facts.torch.path == str(environment.site / "torch")
+    assert (facts.torch.version, facts.torch.metadata_version) == ("2.15.0+cu132", "2.15.0")
+    assert (facts.torch.cuda, facts.torch.hip, facts.torch.xpu, facts.torch.debug) == ("13.2", None, None, False)
+    assert (facts.torch.git_version, facts.torch.other_copies, facts.torch.import_outcome) == ("abc", [], "not-run")
+    package = only(facts.packages)
+    assert (package.build_tag, package.tags, package.installer) == ("3", ["cp311-cp311-manylinux_2_28_x86_64"], "pip")
+    assert (package.changed_files, package.editable, package.source_url) == ([], False, None)
+    library = facts.libraries[0]
+    assert [(code.kind, code.architecture, code.count) for code in library.images] == [
+        ("ptx", "120", 1),
+        ("sass", "80", 1),
+        ("sass", "90a", 1),
+    ]
+    assert library.package == "torch"
+
+
+def test_the_examined_python_is_described_and_not_the_doctors_own(environment: Environment) -> None:
+    python = environment.facts().python
+    assert python.prefix == str(environment.root)
+    assert python.version == ".".join(str(part) for part in sys.version_info[:3])
+    assert (python.virtual_environment, python.externally_managed, python.bits) == (True, False, 64)
+    assert python.path[-1] == str(environment.site)
+    assert not any(entry.endswith("probes") for entry in python.path)
+
+
+def test_libraries_are_left_unread_on_request(environment: Environment) -> None:
+    environment.install("torch", "2.15.0", TORCH)
+    facts = environment.facts(scan_libraries=False)
+    assert facts.libraries == []
+    assert only(facts.packages).name == "torch"
+
+
+def test_two_families_of_nvidia_wheels_that_overwrite_each_other_are_told_apart_by_hash(
+    environment: Environment,
+) -> None:
+    path = "nvidia/nccl/lib/libnccl.so.2"
+    shared_text = {"nvidia/__init__.py": ""}
+    environment.install("nvidia-nccl-cu13", "2.30.7", {path: b"thirteen", **shared_text})
+    environment.install("nvidia-nccl-cu12", "2.27.5", {path: b"twelve!!", **shared_text})
+    facts = environment.facts()
+    shared = facts.shared_files
+    assert [(file.path, file.owners, file.matches) for file in shared] == [
+        (str(environment.site / path), ["nvidia-nccl-cu12", "nvidia-nccl-cu13"], ["nvidia-nccl-cu12"])
+    ]
+
+
+def test_a_library_that_two_distributions_share_unchanged_is_reported_too(environment: Environment) -> None:
+    for name in ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"):
+        environment.install(name, files={"nvidia/cudnn/lib/libcudnn.so.9": b"same", "nvidia/LICENSE": b"same"})
+    (shared,) = environment.facts().shared_files
+    assert (shared.owners, shared.matches) == (["nvidia-cudnn-cu12", "nvidia-cudnn-cu13"],) * 2
+
+
+def test_the_owner_of_a_file_that_is_neithers_matches_nobody(environment: Environment) -> None:
+    path = "nvidia/cudnn/lib/libcudnn.so.9"
+    environment.install("nvidia-cudnn-cu12", files={path: b"twelve"})
+    environment.install("nvidia-cudnn-cu13", files={path: b"thirteen"})
+    environment.write({path: b"something else"})
+    assert environment.facts().shared_files[0].matches == []
+    (environment.site / path).unlink()
+    assert environment.facts().shared_files[0].matches == []
+
+
+def test_changed_and_missing_files_are_found_and_bytecode_is_not_asked_for(environment: Environment) -> None:
+    files = {
+        **TORCH,
+        "torch/functional.py": "a = 1\n",
+        "torch/nn/gone.py": "",
+        "torch/__pycache__/x.cpython-311.pyc": b"x",
+        "../../../bin/torchrun": "#!python\n",
+    }
+    environment.install("torch", "2.15.0", files)
+    environment.write({"torch/functional.py": "a = 2\n", "torch/lib/libtorch_cuda.so": GPU_CODE + b"x"})
+    (environment.site / "torch/nn/gone.py").unlink()
+    (environment.site / "torch/__pycache__/x.cpython-311.pyc").unlink()
+    (environment.root / "bin/torchrun").unlink()
+    changed = only(environment.facts().packages).changed_files
+    assert sorted((os.path.relpath(file.path, environment.site), file.state) for file in changed) == [
+        ("../../../bin/torchrun", "missing"),
+        ("torch/functional.py", "changed"),
+        ("torch/lib/libtorch_cuda.so", "changed"),
+        ("torch/nn/gone.py", "missing"),
+    ]
+
+
+def test_files_that_conda_rewrote_do_not_count_as_changed(environment: Environment) -> None:
+    environment.install("torch", "2.15.0", TORCH, {"INSTALLER": "conda\n"})
+    environment.write({"torch/version.py": "__version__ = '2.15.0'\n"})
+    package = only(environment.facts().packages)
+    assert (package.installer, package.changed_files) == ("conda", [])
+
+
+def test_conda_packages_that_have_no_python_metadata_are_listed_by_their_record(environment: Environment) -> None:
+    environment.install("torch", "2.5.1", {"torch/version.py": "", "torch/__init__.py": ""})
+    names = ("pytorch-cuda-12.4-hc786d27_7", "torch-2.5.1-py311_0", "zlib-1.3-h1_0", "strange")
+    for name in names:
+        environment.write({f"conda-meta/{name}.json": "{}"}, environment.root)
+    facts = environment.facts()
+    assert facts.python.conda_environment == str(environment.root)
+    assert [(one.name, one.version, one.installer, one.build_tag) for one in facts.packages] == [
+        ("torch", "2.5.1", "pip", None),
+        ("pytorch-cuda", "12.4", "conda", "hc786d27_7"),
+    ]
+
+
+def test_of_two_torches_the_first_on_the_path_is_taken_and_the_other_named(
+    environment: Environment, tmp_path: Path
+) -> None:
+    environment.install("torch", "2.15.0", TORCH)
+    other = tmp_path / "other"
+    files = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.13.0+cpu'\ncuda = None\n"}
+    environment.install("torch", "2.13.0", files, site=other)
+    environment.variables["PYTHONPATH"] = str(other)
+    facts = environment.facts()
+    assert facts.torch is not None
+    assert (facts.torch.version, facts.torch.metadata_version) == ("2.13.0+cpu", "2.13.0")
+    assert facts.torch.other_copies == [str(environment.site / "torch")]
+    assert [package.version for package in facts.packages] == ["2.13.0", "2.15.0"]
+
+
+def test_one_folder_under_two_names_on_the_path_is_one_copy(environment: Environment, tmp_path: Path) -> None:
+    environment.install("torch", "2.15.0", TORCH)
+    (tmp_path / "link").symlink_to(environment.site)
+    environment.variables["PYTHONPATH"] = str(tmp_path / "link")
+    facts = environment.facts()
+    assert facts.torch is not None
+    assert facts.torch.other_copies == []
+    only(facts.packages)
+
+
+def test_an_editable_torch_behind_an_import_hook_is_found(environment: Environment, tmp_path: Path) -> None:
+    source = tmp_path / "src" / "torch"
+    environment.write({"__init__.py": "", "version.py": "__version__ = '2.16.0a0+git1'\n"}, source)
+    environment.write({"lib/libtorch_cuda.so": GPU_CODE}, source)
+    hook = (
+        "import sys, importlib.util\nclass Finder:\n    @staticmethod\n    def find_spec(name, path=None, target=None):\n"
+        f"        if name == 'torch':\n            return importlib.util.spec_from_file_location(name, {str(source / '__init__.py')!r},"
+        f" submodule_search_locations=[{str(source)!r}])\nsys.meta_path.append(Finder)\n"
+    )
+    origin = {"url": f"file://user:secret@host{source.parent}?token=1", "dir_info": {"editable": True}}
+    environment.install(
+        "torch",
+        "2.16.0a0",
+        {"__editable___torch_finder.py": hook, "__editable__.torch.pth": "import __editable___torch_finder"},
+        {"direct_url.json": json.dumps(origin)},
+    )
+    facts = environment.facts()
+    assert facts.torch is not None
+    assert (facts.torch.path, facts.torch.version) == (str(source), "2.16.0a0+git1")
+    assert [library.path for library in facts.libraries] == [str(source / "lib" / "libtorch_cuda.so")]
+    package = only(facts.packages)
+    assert package.editable is True
+    assert package.source_url == f"file://host{source.parent}"
+
+
+def test_what_an_uninstalled_torch_left_behind_is_no_torch_and_said(environment: Environment) -> None:
+    environment.write({"torch/lib/leftover.txt": ""})
+    facts = environment.facts()
+    assert facts.torch is None
+    assert [failure.probe for failure in facts.failures] == ["torch-files"]
+    assert "has no __init__.py" in facts.failures[0].detail
+
+
+def test_a_module_of_the_users_called_torch_is_what_import_takes(environment: Environment, tmp_path: Path) -> None:
+    environment.install("torch", "2.15.0", TORCH)
+    environment.write({"torch.py": "x = 1\n"}, tmp_path / "mine")
+    environment.variables["PYTHONPATH"] = str(tmp_path / "mine")
+    torch = environment.facts().torch
+    assert torch is not None
+    assert torch.path == str(tmp_path / "mine" / "torch.py")
+    assert torch.other_copies == [str(environment.site / "torch")]
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "cuda"),
+    [
+        ("__version__ = '2.15.0'\ncuda: str = '13.2'\n\0\0\xff(", "2.15.0", "13.2"),
+        ("__version__ = TorchVersion('2.15.0a0')\ncuda = '13.2'", "2.15.0a0", "13.2"),
+        ("", "9.9", None),
+        ("cuda = 13", "9.9", None),
+    ],
+)
+def test_a_damaged_version_file_is_read_as_far_as_it_goes(
+    environment: Environment, text: str, version: str, cuda: str | None
+) -> None:
+    environment.install("torch", "9.9", {"torch/__init__.py": "", "torch/version.py": text.encode("latin-1")})
+    torch = environment.facts().torch
+    assert torch is not None
+    assert (torch.version, torch.cuda) == (version, cuda)
+
+
+def test_broken_metadata_is_read_as_far_as_it_goes(environment: Environment) -> None:
+    environment.install(
+        "triton", "3.9.0", {}, {"METADATA": b"\xff\xfe\0Name", "WHEEL": b"\0", "direct_url.json": b"[1]"}
+    )
+    environment.write({"nvidia_nccl_cu13-2.0.dist-info": b"a file and no folder"})
+    environment.write(
+        {"flash_attn-2.8-py3.11.egg-info/PKG-INFO": "Name: Flash_Attn\nVersion: 2.8\nRequires-Dist: torch\n  >=2\n"}
+    )
+    packages = {package.name: package for package in environment.facts().packages}
+    assert packages["triton"].version == "3.9.0"
+    assert packages["nvidia-nccl-cu13"].version == "2.0"
+    assert packages["flash-attn"].requires == ["torch >=2"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the file system takes UTF-8 names only")
+def test_names_that_are_not_utf_8_become_printable(environment: Environment) -> None:
+    site = os.fsencode(environment.site)
+    os.mkdir(os.path.join(site, b"torch_\xff-1.0.dist-info"))
+    os.mkdir(os.path.join(site, b"torch"))
+    folder = os.path.join(site, b"nvidia_x-1.0.dist-info")
+    os.mkdir(folder)
+    with open(os.path.join(folder, b"RECORD"), "wb") as record:
+        record.write(b"nvidia/\xff.so,sha256=x,3\nnvidia/\xfe.txt,,4\n\0,\0,\0\n")
+    packages = {package.name: package for package in environment.facts().packages}
+    states = [(file.path[len(str(environment.site)) :], file.state) for file in packages["nvidia-x"].changed_files]
+    assert ("/nvidia/\\xff.so", "missing") in states
+
+
+def test_a_distribution_of_unknown_name_counts_when_it_brings_device_code(environment: Environment) -> None:
+    environment.install("my-kernels", "0.1", {"my_kernels/_C.so": GPU_CODE})
+    environment.install("plain", "0.1", {"plain/_c.so": elf([(".text", b"")]), "plain/data.so": b"no library"})
+    facts = environment.facts()
+    assert only(facts.packages).name == "my-kernels"
+    assert [(library.package, library.error) for library in facts.libraries] == [("my-kernels", None)]
+
+
+def test_a_truncated_library_of_torch_is_reported_with_the_reason(environment: Environment) -> None:
+    environment.install(
+        "torch", "2.15.0", {**TORCH, "torch/lib/libc10.so": b"", "torch/lib/libtorch.so": GPU_CODE[:100]}
+    )
+    errors = {os.path.basename(library.path): library.error for library in environment.facts().libraries}
+    assert errors == {
+        "libc10.so": "is empty",
+        "libtorch.so": "ends inside its section table",
+        "libtorch_cuda.so": None,
+    }
+
+
+@pytest.fixture
+def built(environment: Environment, tmp_path: Path) -> Callable[..., bytes]:
+    """Compiles a library against earlier ones, as bytes to install."""
+
+    def build(name: str, code: str, against: tuple[Path, ...] = (), flags: tuple[str, ...] = ()) -> bytes:
+        assert CC is not None
+        source = tmp_path / f"{name}.c"
+        source.write_text(code)
+        target = tmp_path / name
+        command = [
+            CC,
+            "-shared",
+            "-fPIC",
+            f"-Wl,-soname,{name}",
+            "-o",
+            target,
+            source,
+            "-Wl,--no-as-needed",
+            *against,
+            *flags,
+        ]
+        subprocess.run(command, check=True)
+        return target.read_bytes()
+
+    return build
+
+
+@needs_loader
+def test_an_extension_built_for_another_torch_names_the_symbols_that_this_one_lacks(
+    environment: Environment, tmp_path: Path, built: Callable[..., bytes]
+) -> None:
+    c10 = built("libc10.so", "void _ZN3c105ErrorD1Ev(void) {}")
+    own = built("libown.so", "void _ZN2at6helperEv(void) {}")
+    code = (
+        "void _ZN3c105ErrorD1Ev(void); void _ZN3c106WarnerEv(void); void _ZN2at6helperEv(void); void elsewhere(void);"
+        "extern void _ZNK2at6Tensor3newEv(void) __attribute__((weak));"
+        "void go(void) { _ZN3c105ErrorD1Ev(); _ZN3c106WarnerEv(); _ZN2at6helperEv(); elsewhere();"
+        " if (_ZNK2at6Tensor3newEv) _ZNK2at6Tensor3newEv(); }"
+    )
+    flags = ("-Wl,-rpath,$ORIGIN/lib", "-Wl,--unresolved-symbols=ignore-all")
+    extension = built("_C.so", code, (tmp_path / "libc10.so", tmp_path / "libown.so"), flags)
+    environment.install("torch", "2.15.0", {**TORCH, "torch/lib/libc10.so": c10})
+    environment.install("my-kernels", "0.1", {"my_kernels/_C.so": extension, "my_kernels/lib/libown.so": own})
+    library = next(one for one in environment.facts().libraries if one.package == "my-kernels")
+    assert library.needed[:2] == ["libc10.so", "libown.so"]
+    assert library.undefined_torch_symbols == ["_ZN3c106WarnerEv"]
+    assert library.missing_needed == []
+
+
+@needs_loader
+def test_a_missing_cuda_library_is_named_and_one_that_a_sibling_package_brings_is_not(
+    environment: Environment, tmp_path: Path, built: Callable[..., bytes]
+) -> None:
+    names = ("libcudnn.so.99", "libnccl.so.98", "libcuda.so.1", "libmpi.so.97", "libcublas.so.96")
+    libraries = {name: built(name, f"int v{number};") for number, name in enumerate(names)}
+    cuda = built("libtorch_cuda.so", "int x;", tuple(tmp_path / name for name in names))
+    plugin = built("libplugin.so.1", "int y;", (tmp_path / "libmpi.so.97",))
+    environment.install("torch", "2.15.0", {**TORCH, "torch/lib/libtorch_cuda.so": cuda})
+    environment.install("nvidia-nccl-cu13", files={"nvidia/nccl/lib/libnccl.so.98": libraries["libnccl.so.98"]})
+    environment.install("nvidia-nvshmem-cu13", files={"nvidia/nvshmem/lib/libplugin.so.1": plugin})
+    environment.write({"libcublas.so.96": libraries["libcublas.so.96"]}, tmp_path / "told")
+    environment.variables["LD_LIBRARY_PATH"] = str(tmp_path / "told")
+    found: dict[str, Library] = {os.path.basename(one.path): one for one in environment.facts().libraries}
+    assert found["libtorch_cuda.so"].missing_needed == ["libcudnn.so.99", "libmpi.so.97"]
+    assert "libplugin.so.1" not in found
+
+
+def imported(environment: Environment, code: str, **options: object) -> Facts:
+    environment.install("torch", "2.15.0", {**TORCH, "torch/__init__.py": code})
+    return environment.facts(import_torch=True, **options)
+
+
+def test_an_import_that_works_is_recorded_with_its_answer_about_cuda(environment: Environment) -> None:
+    torch = imported(
+        environment, "print('noise', end='')\nclass cuda:\n    is_available = staticmethod(lambda: True)\n"
+    ).torch
+    assert torch is not None
+    assert (torch.import_outcome, torch.import_error, torch.cuda_available) == ("ok", None, True)
+    assert torch.import_seconds is not None
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (
+            "raise ImportError('libcudnn.so.9: cannot open shared object file')",
+            "ImportError: libcudnn.so.9: cannot open",
+        ),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import os; os._exit(4)", ""),
+    ],
+)
+def test_an_import_that_fails_is_recorded_with_its_text(environment: Environment, code: str, error: str) -> None:
+    torch = imported(environment, code).torch
+    assert torch is not None
+    assert torch.import_outcome == "error"
+    assert (torch.import_error or "").startswith(error)
+    assert torch.cuda_available is None
+
+
+def test_an_import_that_crashes_is_recorded_as_a_crash(environment: Environment) -> None:
+    torch = imported(environment, "import os; os.abort()").torch
+    assert torch is not None
+    assert torch.import_outcome == "crashed"
+    assert "SIGABRT" in (torch.import_error or "")
+
+
+def test_a_crash_in_the_question_about_cuda_leaves_the_import_good(environment: Environment) -> None:
+    facts = imported(environment, "import os\nclass cuda:\n    is_available = staticmethod(os.abort)\n")
+    assert facts.torch is not None
+    assert (facts.torch.import_outcome, facts.torch.cuda_available) == ("ok", None)
+    assert [(failure.probe, failure.outcome) for failure in facts.failures] == [("torch-import", "crashed")]
+    assert "torch.cuda.is_available()" in facts.failures[0].detail
+
+
+def test_an_import_that_hangs_is_ended(environment: Environment) -> None:
+    environment.install("torch", "2.15.0", {**TORCH, "torch/__init__.py": "import time; time.sleep(600)"})
+    facts = environment.facts()
+    torch_import.read(torch_import.start(environment.python, timeout=2.0).result(), facts)
+    assert facts.torch is not None
+    assert facts.torch.import_outcome == "timeout"
+
+
+@needs_loader
+def test_cuda_libraries_from_outside_the_environment_are_named(
+    environment: Environment, tmp_path: Path, built: Callable[..., bytes]
+) -> None:
+    foreign, own = built("libcudart.so.13", "int a;"), built("libnccl.so.2", "int b;")
+    environment.write({"libcudart.so.13": foreign}, tmp_path / "toolkit")
+    environment.install("nvidia-nccl-cu13", files={"nvidia/nccl/lib/libnccl.so.2": own})
+    paths = [str(tmp_path / "toolkit/libcudart.so.13"), str(environment.site / "nvidia/nccl/lib/libnccl.so.2")]
+    torch = imported(environment, f"import ctypes\nkept = [ctypes.CDLL(path) for path in {paths!r}]\n").torch
+    assert torch is not None
+    assert torch.foreign_libraries == [str(tmp_path / "toolkit/libcudart.so.13")]
+
+
+def test_what_is_no_python_is_a_failure_and_leaves_the_rest_unknown() -> None:
+    for command in ("/nowhere/python", "/bin/false", "/bin/echo"):
+        facts = Facts()
+        interpreter.read(interpreter.start(command).result(), facts)
+        assert [failure.probe for failure in facts.failures] == ["interpreter"]
+        assert (facts.torch, facts.packages, facts.python.version) == (None, [], "")
+
+
+def test_the_tests_own_interpreter_is_read_without_a_failure() -> None:
+    metadata = pytest.importorskip("importlib.metadata")
+    facts = Facts()
+    interpreter.read(interpreter.start(sys.executable, dict(os.environ)).result(), facts)
+    assert facts.failures == []
+    installed = {package.name: package.version for package in facts.packages}
+    assert installed["nvidia-ml-py"] == metadata.version("nvidia-ml-py")
+    try:
+        version = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return
+    assert installed["torch"] == version
+    assert facts.torch is not None
+    assert facts.torch.version.startswith(version.partition("+")[0])
+    assert facts.shared_files == []
+    assert [library.path for library in facts.libraries if library.missing_needed or library.error] == []
+    assert [library.path for library in facts.libraries if library.undefined_torch_symbols] == []
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the system has no Python")
+def test_the_systems_python_is_read_without_a_failure() -> None:
+    facts = Facts()
+    interpreter.read(interpreter.start("/usr/bin/python3", {"PATH": "/usr/bin"}).result(), facts)
+    assert facts.failures == []
+    assert facts.python.executable.startswith("/usr/")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    record=st.binary(max_size=200),
+    metadata=st.binary(max_size=200),
+    origin=st.one_of(
+        st.binary(max_size=60),
+        st.recursive(
+            st.none() | st.text(max_size=20) | st.integers(),
+            lambda inner: st.dictionaries(st.sampled_from(["url", "dir_info", "editable"]), inner, max_size=3),
+        ).map(lambda value: json.dumps(value).encode()),
+    ),
+    version=st.binary(max_size=100),
+)
+def test_no_bytes_in_any_file_of_an_installation_make_the_probe_raise(
+    tmp_path: Path, record: bytes, metadata: bytes, origin: bytes, version: bytes
+) -> None:
+    info = tmp_path / "site" / "torch-1.0.dist-info"
+    package = tmp_path / "site" / "torch"
+    for folder in (info, package):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, data in {"RECORD": record, "METADATA": metadata, "WHEEL": metadata, "direct_url.json": origin}.items():
+        (info / name).write_bytes(data)
+    (package / "version.py").write_bytes(version)
+    answer = {
+        "complete": True,
+        "options": {"scan_libraries": True},
+        "environment": {},
+        "python": {"executable": sys.executable, "path": [str(tmp_path / "site")]},
+        "folders": [{"path": str(tmp_path / "site"), "metadata": [info.name], "torch": ["torch"]}],
+        "torch": {"origin": str(package / "__init__.py")},
+    }
+    facts = Facts()
+    interpreter.read(interpreter.ChildResult("ok", answer), facts)
+    assert facts.failures == []
+    assert facts.torch is not None
+    json.dumps(to_json(facts), ensure_ascii=False).encode()
