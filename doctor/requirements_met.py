@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from packaging.markers import InvalidMarker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
@@ -33,29 +34,34 @@ class Requires:
 
 def requirements_of(facts: Facts, package: Package, *, deep: bool = False) -> Iterator[Requires]:
     """What `package` requires here, markers evaluated; `deep` follows the extras that it asks for (`cuda-toolkit[...]`)."""
-    yield from _walk(facts, package, frozenset(), deep, set())
+    yield from _walk(facts, _environment(facts), package, frozenset(), deep, set())
 
 
 def satisfies(version: str, wanted: str) -> bool | None:
     """Whether a version is in a specifier set; a local part ("+cu132") only counts where the set names one."""
+    requirement = _parsed(f"x{wanted}")
+    if requirement is None:
+        return None
     try:
-        return Requirement(f"x{wanted}").specifier.contains(Version(version), prereleases=True)
-    except (InvalidRequirement, InvalidVersion):
+        return requirement.specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
         return None
 
 
 def _walk(
-    facts: Facts, package: Package, extras: frozenset[str], deep: bool, seen: set[tuple[str, frozenset[str]]]
+    facts: Facts,
+    environment: dict[str, str],
+    package: Package,
+    extras: frozenset[str],
+    deep: bool,
+    seen: set[tuple[str, frozenset[str]]],
 ) -> Iterator[Requires]:
     if (package.name, extras) in seen:
         return
     seen.add((package.name, extras))
     for line in package.requires:
-        try:
-            requirement = Requirement(line)
-        except InvalidRequirement:
-            continue
-        if not _applies(facts, requirement, extras):
+        requirement = _parsed(line)
+        if requirement is None or not _applies(environment, requirement, extras):
             continue
         name = canonicalize_name(requirement.name)
         wanted = str(requirement.specifier)
@@ -63,10 +69,18 @@ def _walk(
         met = None if installed is None else satisfies(installed.version, wanted)
         yield Requires(package, name, wanted, installed, met)
         if deep and installed is not None and requirement.extras:
-            yield from _walk(facts, installed, frozenset(requirement.extras), deep, seen)
+            yield from _walk(facts, environment, installed, frozenset(requirement.extras), deep, seen)
 
 
-def _applies(facts: Facts, requirement: Requirement, extras: frozenset[str]) -> bool:
+@lru_cache(maxsize=1024)
+def _parsed(line: str) -> Requirement | None:
+    try:
+        return Requirement(line)
+    except InvalidRequirement:
+        return None
+
+
+def _applies(environment: dict[str, str], requirement: Requirement, extras: frozenset[str]) -> bool:
     if requirement.marker is None:
         return True
     environment = marker_environment(facts)

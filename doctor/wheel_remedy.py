@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from torchlift.doctor.check import Remedy
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.machine_of import machine_of
 from torchlift.doctor.torch_build import torch_build
 from torchlift.wheels.answer import Answer, Choice
+from torchlift.wheels.machine import Machine
 from torchlift.wheels.resolver import resolve
 
 _COMPANIONS = ("torchvision", "torchaudio")
@@ -15,7 +18,7 @@ _COMPANIONS = ("torchvision", "torchaudio")
 def wheel_answer(facts: Facts, requirement: str | None = None) -> Answer:
     """The resolver's answer for this machine with the companions that are installed."""
     installed = tuple(name for name in _COMPANIONS if facts.package(name) is not None)
-    return resolve(machine_of(facts), requirement, companions=installed)
+    return _resolved(machine_of(facts), requirement, installed)
 
 
 def wheel_remedy(facts: Facts, *, keep_release: bool = True) -> Remedy:
@@ -26,6 +29,12 @@ def wheel_remedy(facts: Facts, *, keep_release: bool = True) -> Remedy:
         if same is not None and same.kind == "wheel" and same.choice is not None:
             return _install(facts, same.choice)
     return remedy_of(facts, wheel_answer(facts))
+
+
+@lru_cache(maxsize=64)
+def _resolved(machine: Machine, requirement: str | None, companions: tuple[str, ...]) -> Answer:
+    # Several checks ask the same question about the same machine.
+    return resolve(machine, requirement, companions=companions)
 
 
 def remedy_of(facts: Facts, answer: Answer) -> Remedy:

@@ -226,7 +226,7 @@ def _indexes(
 def _companions(
     index: str, torch: list[Wheel], metadata: dict[tuple[Version, str], list[Requirement]], today: str
 ) -> list[dict[str, Any]]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for version in sorted({wheel.version for wheel in torch}):
         requirements = metadata.get((version, "linux_x86_64"), [])
         pins = {
@@ -267,9 +267,7 @@ def _measured(
     return list(rows.values())
 
 
-def _scan(
-    path: Path, metadata: dict[tuple[Version, str], list[Requirement]], today: str
-) -> dict[str, Any]:
+def _scan(path: Path, metadata: dict[tuple[Version, str], list[Requirement]], today: str) -> dict[str, Any]:
     from torchlift.doctor.native.fatbin import read_device_code
 
     _, version, build_tag, tags = parse_wheel_filename(path.name)
@@ -284,7 +282,8 @@ def _scan(
                     if image.kind in found and not image.relocatable:
                         found[image.kind][image.architecture] = count
                 images[library.stem] = found
-    main_library = next((images[name] for name in images if name.endswith("torch_cuda")), {"sass": {}, "ptx": {}})
+    nothing: dict[str, dict[str, int]] = {"sass": {}, "ptx": {}}
+    main_library = next((images[name] for name in images if name.endswith("torch_cuda")), nothing)
     most = max(main_library["sass"].values(), default=0)
     linalg = next((images[name]["sass"] for name in images if name.endswith("linalg")), {})
     return {
@@ -292,10 +291,10 @@ def _scan(
         "build": version.local or _build(metadata.get((version, platform), []), platform),
         "platform": platform,
         # An architecture that only a few kernel files were built for does not carry the library.
-        "sass": [name for name, count in main_library["sass"].items() if count * 2 > most],
-        "ptx": sorted(main_library["ptx"]),
-        "images": main_library["sass"],
-        "linalg": sorted(linalg, key=lambda name: (len(name.rstrip("af")), name)),
+        "sass": [name for name in sorted(main_library["sass"], key=_order) if main_library["sass"][name] * 2 > most],
+        "ptx": sorted(main_library["ptx"], key=_order),
+        "images": {name: main_library["sass"][name] for name in sorted(main_library["sass"], key=_order)},
+        "linalg": sorted(linalg, key=_order),
         "version": str(version),
         "build_tag": "".join(map(str, build_tag)),
         "measured": True,
@@ -304,8 +303,12 @@ def _scan(
     }
 
 
+def _order(architecture: str) -> tuple[int, str]:
+    return int(architecture.rstrip("af")), architecture
+
+
 def _build(requirements: list[Requirement], platform: str) -> str:
-    """"cu132" from the CUDA packages that the wheel requires on this platform, "cpu" when it requires none."""
+    """ "cu132" from the CUDA packages that the wheel requires on this platform, "cpu" when it requires none."""
     for requirement in requirements:
         if not _applies(requirement, platform):
             continue
@@ -385,9 +388,11 @@ def _first_metadata(
     wheels: list[Wheel], platforms: tuple[str, ...] | None = None
 ) -> dict[tuple[Version, str], list[Requirement]]:
     """The requirements of one wheel per version and platform."""
-    chosen = {(wheel.version, wheel.platform): wheel for wheel in wheels if not platforms or wheel.platform in platforms}
+    chosen = {
+        (wheel.version, wheel.platform): wheel for wheel in wheels if not platforms or wheel.platform in platforms
+    }
     with ThreadPoolExecutor(8) as pool:
-        return dict(zip(chosen, pool.map(_requirements, chosen.values())))
+        return dict(zip(chosen, pool.map(_requirements, chosen.values()), strict=True))
 
 
 def _requirements(wheel: Wheel) -> list[Requirement]:

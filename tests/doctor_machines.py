@@ -102,7 +102,8 @@ def places(record: Any) -> Iterator[Place]:
         kind = hints[item.name]
         value = getattr(record, item.name)
         yield Place(record, item.name, tuple(_odd_values(kind)))
-        for inner in value if isinstance(value, list) else [value]:
+        # The first two stand for all the records of a list.
+        for inner in value[:2] if isinstance(value, list) else [value]:
             if is_dataclass(inner):
                 yield from places(inner)
 

@@ -106,7 +106,9 @@ def test_each_answer_that_a_check_can_give_has_a_fixture(id: str, monkeypatch: p
     monkeypatch.setattr(module, "Result", recorded, raising=False)
     for case in CASES.get(id, []):
         list(CHECKS[id].look(machine(case)))
-    missing = [first for first, last in places_of_results if not any(first <= line <= (last or first) for line in lines)]
+    missing = [
+        first for first, last in places_of_results if not any(first <= line <= (last or first) for line in lines)
+    ]
     assert not missing, f"no case reaches the answers at these lines of {module.__file__}: {sorted(missing)}"
 
 

@@ -1,5 +1,8 @@
 """What is installed for an interpreter, read from its files: real virtual environments with packages made by hand."""
 
+# ruff: noqa: PTH102, PTH118, PTH123
+# Names of bytes are not for pathlib.
+
 from __future__ import annotations
 
 import base64
@@ -156,6 +159,16 @@ def test_two_families_of_nvidia_wheels_that_overwrite_each_other_are_told_apart_
     assert [(file.path, file.owners, file.matches) for file in shared] == [
         (str(environment.site / path), ["nvidia-nccl-cu12", "nvidia-nccl-cu13"], ["nvidia-nccl-cu12"])
     ]
+
+
+def test_an_overwritten_library_belongs_to_the_distribution_whose_file_it_is(environment: Environment) -> None:
+    path = "nvidia/nccl/lib/libnccl.so.2"
+    headers = {f"nvidia/nccl/include/{number}.h": "cu12" for number in range(80)}
+    environment.install("nvidia-nccl-cu12", "2.27.5", {**headers, path: elf([])})
+    environment.install("nvidia-nccl-cu13", "2.30.7", {**dict.fromkeys(headers, "thirteen"), path: GPU_CODE})
+    facts = environment.facts()
+    assert [library.package for library in facts.libraries] == ["nvidia-nccl-cu13"]
+    assert facts.shared_files[0].path == facts.packages[0].changed_files[0].path == str(environment.site / path)
 
 
 def test_a_library_that_two_distributions_share_unchanged_is_reported_too(environment: Environment) -> None:
@@ -343,7 +356,7 @@ def test_a_truncated_library_of_torch_is_reported_with_the_reason(environment: E
     environment.install(
         "torch", "2.15.0", {**TORCH, "torch/lib/libc10.so": b"", "torch/lib/libtorch.so": GPU_CODE[:100]}
     )
-    errors = {os.path.basename(library.path): library.error for library in environment.facts().libraries}
+    errors = {Path(library.path).name: library.error for library in environment.facts().libraries}
     assert errors == {
         "libc10.so": "is empty",
         "libtorch.so": "ends inside its section table",
@@ -413,7 +426,7 @@ def test_a_missing_cuda_library_is_named_and_one_that_a_sibling_package_brings_i
     environment.install("nvidia-nvshmem-cu13", files={"nvidia/nvshmem/lib/libplugin.so.1": plugin})
     environment.write({"libcublas.so.96": libraries["libcublas.so.96"]}, tmp_path / "told")
     environment.variables["LD_LIBRARY_PATH"] = str(tmp_path / "told")
-    found: dict[str, Library] = {os.path.basename(one.path): one for one in environment.facts().libraries}
+    found: dict[str, Library] = {Path(one.path).name: one for one in environment.facts().libraries}
     assert found["libtorch_cuda.so"].missing_needed == ["libcudnn.so.99", "libmpi.so.97"]
     assert "libplugin.so.1" not in found
 
@@ -514,7 +527,7 @@ def test_the_tests_own_interpreter_is_read_without_a_failure() -> None:
     assert [library.path for library in facts.libraries if library.undefined_torch_symbols] == []
 
 
-@pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the system has no Python")
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system has no Python")
 def test_the_systems_python_is_read_without_a_failure() -> None:
     facts = Facts()
     interpreter.read(interpreter.start("/usr/bin/python3", {"PATH": "/usr/bin"}).result(), facts)

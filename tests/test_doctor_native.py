@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from native_files import CUBIN, FAMILY, LTO, PTX, SPECIFIC, dll, elf, fatbin, image
+
 from torchlift.doctor.native.elf import Elf
 from torchlift.doctor.native.fatbin import read_device_code
 from torchlift.doctor.native.source import Source, Unreadable

@@ -4,6 +4,8 @@ Layout: the System V ABI, generic part (ELF header, program and section headers,
 GNU hash table as glibc's `elf/dl-lookup.c` reads it. Checked against readelf and nm.
 """
 
+# ruff: noqa: PTH120
+
 from __future__ import annotations
 
 import os

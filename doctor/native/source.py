@@ -1,5 +1,7 @@
 """Random access to a file that may be huge, truncated or garbage."""
 
+# ruff: noqa: PTH123
+
 from __future__ import annotations
 
 import os

@@ -4,6 +4,8 @@ The interpreter itself says only what only it knows, in a child: `sys.path` and 
 are files, and those are read here.
 """
 
+# ruff: noqa: PTH112, PTH118, PTH119, PTH120
+
 from __future__ import annotations
 
 import os
@@ -52,6 +54,8 @@ def read(result: ChildResult, facts: Facts) -> None:
     if result.outcome != "ok" or not value.get("complete"):
         outcome = result.outcome if result.outcome != "ok" else "error"
         detail = result.detail or "It ended before it had answered everything"
+        if not value and detail.startswith("SyntaxError"):
+            detail = f"It is too old to be examined, which takes Python 3.8 or newer ({detail})"
         facts.failures.append(ProbeFailure("interpreter", outcome, detail, result.signal, result.seconds))
     try:
         facts.python = _python(value.get("python") or {})
@@ -99,6 +103,7 @@ def _read_files(value: dict[str, Any], facts: Facts) -> None:
             facts.packages.append(package)
             check.add(distribution, package)
     facts.shared_files = check.shared()
+    _name_owners(facts)
     facts.packages += _conda(facts.python, facts.packages)
     if place is not None:
         copies = [os.path.join(folder["path"], name) for folder in value["folders"] for name in folder["torch"]]
@@ -111,6 +116,13 @@ def _owned(distributions: Iterable[Distribution], torch: str | None) -> list[Own
         # Only those that no RECORD names are new: an editable torch, or one of conda.
         owned.append(OwnedFiles("torch", tuple(torch_libraries(torch)), True))
     return owned
+
+
+def _name_owners(facts: Facts) -> None:
+    """A library that several distributions claim is of the one whose file it is."""
+    owners = {shared.path: shared.matches[0] for shared in facts.shared_files if len(shared.matches) == 1}
+    for library in facts.libraries:
+        library.package = owners.get(library.path, library.package)
 
 
 def _conda(python: Python, packages: Iterable[Package]) -> list[Package]:

@@ -1,5 +1,7 @@
 """The native libraries of installed distributions: device code, what they need, and whether torch has their symbols."""
 
+# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH123, PTH208
+
 from __future__ import annotations
 
 import os

@@ -1,5 +1,8 @@
 """Whether installed files are still what their distributions recorded, and which of them several distributions claim."""
 
+# ruff: noqa: PTH116, PTH123
+# A Path for each of torch's 15 000 files would cost more than looking at them.
+
 from __future__ import annotations
 
 import base64
@@ -15,7 +18,7 @@ from torchlift.doctor.probes.distributions import Distribution, RecordedFile
 from torchlift.doctor.probes.text import printable
 
 MOST_CHANGED = 50
-"""Changed files kept per package."""
+"""Changed files kept per package, libraries first."""
 
 _SMALL = 64 << 10
 _HASH_BUDGET = 256 << 20
@@ -44,13 +47,15 @@ class RecordCheck:
         """
         # conda puts the environment's prefix into files after their sizes were recorded.
         rewritten = package.installer == "conda"
+        changed = []
         for file in distribution.files():
             if file.path.endswith(".pyc"):
                 continue
             self._claims.setdefault(os.path.normcase(file.path), []).append(_Claim(package, file))
             state = self._state(distribution, file)
-            if state and not (rewritten and state == "changed") and len(package.changed_files) < MOST_CHANGED:
-                package.changed_files.append(ChangedFile(printable(file.path), state))
+            if state and not (rewritten and state == "changed"):
+                changed.append(ChangedFile(printable(file.path), state))
+        package.changed_files = sorted(changed, key=_libraries_first)[:MOST_CHANGED]
 
     def shared(self) -> list[SharedFile]:
         """The files that distributions of different names claim, unless all of them recorded the same harmless file.
@@ -67,7 +72,7 @@ class RecordCheck:
             if len(digests) == 1 and None not in digests and not _LIBRARY.search(path):
                 continue
             found.append(SharedFile(printable(path), sorted(owners), self._matching(path, claims)))
-        return sorted(found, key=lambda file: file.path)
+        return sorted(found, key=_libraries_first)
 
     def _state(self, distribution: Distribution, file: RecordedFile) -> str | None:
         try:
@@ -127,3 +132,7 @@ class RecordCheck:
             except (OSError, ValueError, TypeError):
                 pass
         return self._digests[key]
+
+
+def _libraries_first(file: ChangedFile | SharedFile) -> tuple[bool, str]:
+    return _LIBRARY.search(file.path) is None, file.path

@@ -1,5 +1,7 @@
 """The installed torch, read from its files and never imported."""
 
+# ruff: noqa: PTH118, PTH120, PTH123
+
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,7 @@
 """Really imports torch, in a process of its own: the only proof that its libraries load, and seconds dear."""
 
+# ruff: noqa: PTH119, PTH120
+
 from __future__ import annotations
 
 import os

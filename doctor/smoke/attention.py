@@ -48,7 +48,7 @@ def run_attention(bench: Bench, backend: str, types: tuple[str, ...]) -> Measure
         return [out, *(leaf.grad for leaf in leaves)]
 
     for name in types:
-        if name == "bf16" and bench.kind == "cuda" and bench.capability and bench.capability < (8, 0):
+        if not bench.computes(name):
             continue
         inputs = [bench.random(2, 4, 128, 64, dtype=dtypes[name], seed=seed) for seed in range(4)]
         with choose.sdpa_kernel(choose.SDPBackend.MATH):

@@ -51,6 +51,21 @@ class Bench:
         value = self.facts.get("capability")
         return (int(value[0]), int(value[1])) if value else None
 
+    def computes(self, dtype: str) -> bool:
+        """Whether this device computes in "fp32", "fp16" or "bf16"; an unknown GPU does.
+
+        NVIDIA GPUs before compute capability 8.0 emulate bf16 or refuse it. The CPU had no products of fp16 in early
+        releases ("addmm_impl_cpu_" not implemented for 'Half' in 2.0.1), and MPS needs macOS 14 for bf16, as torch 2.12
+        does.
+        """
+        if dtype == "fp16" and self.kind == "cpu":
+            return self.version >= (2, 5)
+        if dtype == "bf16" and self.kind == "mps":
+            return self.version >= (2, 12)
+        if dtype == "bf16" and self.kind == "cuda":
+            return self.capability is None or self.capability >= (8, 0)
+        return True
+
     def module(self, name: str) -> Any:
         """Import a module, such as "torch.nn.attention"."""
         return importlib.import_module(name)

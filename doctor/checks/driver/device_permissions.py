@@ -55,7 +55,9 @@ def _evidence(node: DeviceNode) -> Evidence:
 
 def _remedy(facts: Facts, groups: str) -> Remedy:
     if in_container(facts):
-        return Remedy("Start the container with the host's device nodes and a user in the group that owns them (--group-add)")
+        return Remedy(
+            "Start the container with the host's device nodes and a user in the group that owns them (--group-add)"
+        )
     return Remedy(f"Join {groups.replace(',', ' and ')}, then log in anew", f'sudo usermod -aG {groups} "$USER"')
 
 

@@ -8,8 +8,8 @@ from torchlift.doctor.check import Check, Evidence, Result
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import driver_version
 from torchlift.doctor.facts import Facts
-from torchlift.wheels.drivers import branch, end_of_life, kind, last_branch, newest_branch
 from torchlift.wheels.compatibility import capability
+from torchlift.wheels.drivers import branch, end_of_life, kind, last_branch, newest_branch
 from torchlift.wheels.tables import data_date
 
 _TABLE = "https://docs.nvidia.com/datacenter/tesla/drivers/615/supported-drivers-and-cuda-toolkit-versions.html"

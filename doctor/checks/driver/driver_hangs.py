@@ -34,7 +34,9 @@ def _remedy(facts: Facts, how: str) -> Remedy:
     if in_container(facts):
         return Remedy("On the host: restart it; what the kernel log says of NVRM and Xid names the reason")
     if how == "crashed":
-        return Remedy("See which library crashed; if it is the driver's, install the driver anew", "sudo dmesg | tail -n 50")
+        return Remedy(
+            "See which library crashed; if it is the driver's, install the driver anew", "sudo dmesg | tail -n 50"
+        )
     return Remedy("Restart; what `sudo dmesg | grep -E 'NVRM|Xid'` says before that names the reason", "sudo reboot")
 
 

@@ -28,7 +28,9 @@ def look(facts: Facts) -> Iterator[Result]:
             f"{name} is there but cannot be loaded" + ("" if cuda else ", so nvidia-smi and NVML find no driver"),
             (
                 Evidence("the loader", said or "nothing", "loaded", name),
-                Evidence("size", f"{shown.size} bytes" if shown else "unknown", "more than 0", shown.path if shown else name),
+                Evidence(
+                    "size", f"{shown.size} bytes" if shown else "unknown", "more than 0", shown.path if shown else name
+                ),
             ),
             _remedy(facts),
         )
@@ -39,7 +41,9 @@ def look(facts: Facts) -> Iterator[Result]:
 def _broken(said: str | None, empty: DriverLibrary | None) -> bool:
     if empty is not None:
         return True
-    return any(sign in (said or "") for sign in ("file too short", "invalid ELF header", "wrong ELF class", "Exec format"))
+    return any(
+        sign in (said or "") for sign in ("file too short", "invalid ELF header", "wrong ELF class", "Exec format")
+    )
 
 
 def _remedy(facts: Facts) -> Remedy:

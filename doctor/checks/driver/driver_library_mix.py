@@ -48,5 +48,8 @@ CHECK = Check(
         "cuda driver combination`."
     ),
     look=look,
-    sources=("torch 2.15.0, error text measured with a fake libcuda, 2026-11-21", "https://github.com/llm-d/llm-d/issues/706"),
+    sources=(
+        "torch 2.15.0, error text measured with a fake libcuda, 2026-11-21",
+        "https://github.com/llm-d/llm-d/issues/706",
+    ),
 )

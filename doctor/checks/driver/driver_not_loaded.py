@@ -10,7 +10,9 @@ from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_th
 from torchlift.doctor.driver_state import breaks_torch, in_container, libraries, nvidia_cards
 from torchlift.doctor.facts import Facts
 
-_BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+_BLACKLIST = (
+    "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -59,7 +61,11 @@ def _nvml(facts: Facts) -> str:
 def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
     drivers = {card.driver for card in nvidia_cards(facts)}
     if in_container(facts):
-        return "not on the host of this container", Remedy("On the host: load it, then start the container anew"), "measured"
+        return (
+            "not on the host of this container",
+            Remedy("On the host: load it, then start the container anew"),
+            "measured",
+        )
     if "nouveau" in drivers or "nouveau" in facts.kernel_driver.modules:
         rebuild = "sudo update-initramfs -u" if _debian(facts) else "sudo dracut --force"
         text = "Keep nouveau away from the card, then restart"

@@ -40,7 +40,12 @@ def look(facts: Facts) -> Iterator[Result]:
             "note",
             f"The driver knows CUDA {cuda_text(known)} and torch is built for {wheel[0]}.{wheel[1]}: legal, with limits",
             (
-                Evidence("CUDA of the driver", cuda_text(known), f"{wheel[0]}.{wheel[1]} for everything", "cuDriverGetVersion"),
+                Evidence(
+                    "CUDA of the driver",
+                    cuda_text(known),
+                    f"{wheel[0]}.{wheel[1]} for everything",
+                    "cuDriverGetVersion",
+                ),
                 Evidence("driver", driver or "unknown", full, "the driver"),
             ),
             Remedy(
@@ -55,9 +60,7 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result("ok", f"The driver {driver or ''}".rstrip() + f" is new enough for CUDA {wheel[0]}.{wheel[1]}")
 
 
-def _too_old(
-    facts: Facts, wheel: tuple[int, ...], known: int | None, driver: str | None, needed: str | None
-) -> Result:
+def _too_old(facts: Facts, wheel: tuple[int, ...], known: int | None, driver: str | None, needed: str | None) -> Result:
     cuda = f"{wheel[0]}.{wheel[1]}"
     supports = f", which knows CUDA up to {cuda_text(known)}," if known is not None else ""
     evidence = [Evidence("CUDA of the installed torch", cuda, None, facts.torch.path if facts.torch else "")]
@@ -91,5 +94,9 @@ CHECK = Check(
         "legal: only newer PTX is refused (`the provided PTX was compiled with an unsupported toolchain`)."
     ),
     look=look,
-    sources=(_RULES, "https://github.com/pytorch/pytorch/issues/25581", "torch 2.15.0, error text measured, 2026-11-21"),
+    sources=(
+        _RULES,
+        "https://github.com/pytorch/pytorch/issues/25581",
+        "torch 2.15.0, error text measured, 2026-11-21",
+    ),
 )

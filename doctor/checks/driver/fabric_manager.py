@@ -29,9 +29,7 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "warning",
             f"The NVLink fabric refused {gpu_list(failed)}",
-            tuple(
-                Evidence(f"fabric status of GPU {gpu.index}", str(gpu.fabric_status), "0", "NVML") for gpu in failed
-            ),
+            tuple(Evidence(f"fabric status of GPU {gpu.index}", str(gpu.fabric_status), "0", "NVML") for gpu in failed),
             _remedy(facts, unlike),
             link=_GUIDE,
         )
@@ -77,18 +75,26 @@ def _evidence(facts: Facts) -> tuple[Evidence, ...]:
 def _remedy(facts: Facts, unlike: bool) -> Remedy:
     driver = driver_version(facts)
     if in_container(facts):
-        return Remedy("On the host: start nvidia-fabricmanager of the driver's version; on rented machines ask the provider")
+        return Remedy(
+            "On the host: start nvidia-fabricmanager of the driver's version; on rented machines ask the provider"
+        )
     if any(gpu.virtualization in ("passthrough", "vgpu") for gpu in facts.gpus):
         return Remedy("Ask the provider of this virtual machine: fabric manager runs on its host")
     if driver and (unlike or facts.kernel_driver.fabric_manager_version is None):
         if facts.system.distribution in ("ubuntu", "debian"):
             name = f"nvidia-fabricmanager-{branch(driver)}={driver}*"
-            return Remedy("Install fabric manager of the driver's exact version, then restart", f"sudo apt install '{name}'")
+            return Remedy(
+                "Install fabric manager of the driver's exact version, then restart", f"sudo apt install '{name}'"
+            )
         if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
             name = f"nvidia-fabric-manager-{driver}"
-            return Remedy("Install fabric manager of the driver's exact version, then restart", f"sudo dnf install {name}")
+            return Remedy(
+                "Install fabric manager of the driver's exact version, then restart", f"sudo dnf install {name}"
+            )
     if facts.kernel_driver.fabric_manager_running:
-        return Remedy("Start it anew; its log is /var/log/fabricmanager.log", "sudo systemctl restart nvidia-fabricmanager")
+        return Remedy(
+            "Start it anew; its log is /var/log/fabricmanager.log", "sudo systemctl restart nvidia-fabricmanager"
+        )
     return Remedy("Start it, now and at every start", "sudo systemctl enable --now nvidia-fabricmanager")
 
 
@@ -102,5 +108,9 @@ CHECK = Check(
         "yet initialized`."
     ),
     look=look,
-    sources=(_GUIDE, "https://github.com/pytorch/pytorch/issues/35710", "https://github.com/huggingface/huggingface_hub/issues/4134"),
+    sources=(
+        _GUIDE,
+        "https://github.com/pytorch/pytorch/issues/35710",
+        "https://github.com/huggingface/huggingface_hub/issues/4134",
+    ),
 )

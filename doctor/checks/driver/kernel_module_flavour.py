@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.driver_state import breaks_torch, driver_version
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import KERNEL_MODULES, kernel_module_flavour, known_cards
+from torchlift.doctor.known_cards import KERNEL_MODULES, KnownCard, kernel_module_flavour, known_cards
 from torchlift.wheels.drivers import branch
 
 
 def look(facts: Facts) -> Iterator[Result]:
     if facts.kernel_driver.open_module is None:
         return
-    loaded = "open" if facts.kernel_driver.open_module else "proprietary"
-    wrong = [
-        (card, needed)
-        for card in known_cards(facts)
-        if card.passed_over and (needed := kernel_module_flavour(card.capability)) not in (None, loaded)
-    ]
+    loaded = _loaded(facts)
+    wrong = cards_of_the_other_flavour(facts)
     for card, needed in wrong:
         yield Result(
             breaks_torch(facts),
@@ -28,12 +24,27 @@ def look(facts: Facts) -> Iterator[Result]:
                 Evidence("kernel module", loaded, needed, "/proc/driver/nvidia/version"),
                 Evidence(f"card {card.address}", f"{card.name}, not listed by the driver", "listed", "PCI bus"),
             ),
-            _remedy(facts, needed or ""),
+            _remedy(facts, needed),
             confidence="table",
             link=KERNEL_MODULES,
         )
     if not wrong and facts.gpus:
         yield Result("ok", f"The {loaded} kernel module drives these cards")
+
+
+def cards_of_the_other_flavour(facts: Facts) -> list[tuple[KnownCard, str]]:
+    """Cards that the loaded kernel module passes over because they need the other kind, with that kind."""
+    if facts.kernel_driver.open_module is None:
+        return []
+    return [
+        (card, needed)
+        for card in known_cards(facts)
+        if card.passed_over and (needed := kernel_module_flavour(card.capability)) and needed != _loaded(facts)
+    ]
+
+
+def _loaded(facts: Facts) -> str:
+    return "open" if facts.kernel_driver.open_module else "proprietary"
 
 
 def _remedy(facts: Facts, needed: str) -> Remedy:
@@ -45,7 +56,9 @@ def _remedy(facts: Facts, needed: str) -> Remedy:
         suffix = "-open" if needed == "open" else ""
         return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
     if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
-        return Remedy(text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}")
+        return Remedy(
+            text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}"
+        )
     return Remedy(text)
 
 

@@ -12,12 +12,18 @@ from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import breaks_torch, code_text, cuda_code, in_container
 from torchlift.doctor.facts import Facts
 
-_EXPLAINED = {34: "stub-libcuda", 802: "fabric-manager", 803: "driver-library-mix", 804: "compat-package", 999: "cuda-unknown-error"}
+_EXPLAINED = {
+    34: "stub-libcuda",
+    102: "vgpu-licence",
+    802: "fabric-manager",
+    803: "driver-library-mix",
+    804: "compat-package",
+    999: "cuda-unknown-error",
+}
 
 
 def look(facts: Facts) -> Iterator[Result]:
     code = cuda_code(facts)
-    # NVML's message for a refusal has a check of its own for each known code.
     if facts.nvml.outcome == "ok" and facts.gpus and code is not None:
         yield Result(
             breaks_torch(facts),
@@ -52,6 +58,8 @@ def _cause(facts: Facts, code: int) -> str | None:
         return _EXPLAINED[code]
     if code == 100 and hides_all(facts):
         return "cuda-visible-devices"
+    if code == 100 and any(gpu.mig_enabled and not gpu.mig_slices for gpu in facts.gpus):
+        return "mig"
     return "device-permissions" if refused_nodes(facts) else None
 
 
@@ -61,7 +69,9 @@ def _remedy(facts: Facts, code: int) -> Remedy:
     if code == 102:
         return Remedy("Give this virtual GPU its NVIDIA licence: set the licence server, then restart nvidia-gridd")
     if in_container(facts):
-        return Remedy("Start the container anew with access to all of the GPUs' device nodes, such as `docker run --gpus all`")
+        return Remedy(
+            "Start the container anew with access to all of the GPUs' device nodes, such as `docker run --gpus all`"
+        )
     return Remedy("Restart; if it stays so, install the driver anew", "sudo reboot")
 
 

@@ -31,16 +31,29 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "warning" if works else breaks_torch(facts),
             "A Linux driver is installed inside WSL and hides the one of Windows",
-            (Evidence("libcuda.so.1", library.real_path, f"{_FOLDER}lib/libcuda.so.1", f"found by {library.found_by}"),),
-            Remedy("Remove the Linux driver: WSL uses that of Windows", "sudo apt remove --purge '^nvidia-.*' '^libnvidia-.*'"),
+            (
+                Evidence(
+                    "libcuda.so.1", library.real_path, f"{_FOLDER}lib/libcuda.so.1", f"found by {library.found_by}"
+                ),
+            ),
+            Remedy(
+                "Remove the Linux driver: WSL uses that of Windows",
+                "sudo apt remove --purge '^nvidia-.*' '^libnvidia-.*'",
+            ),
             link=_GUIDE,
         )
     elif not any(copy.found_by == "ldconfig" for copy in libraries(facts)) and facts.package("triton") is not None:
         yield Result(
             "warning",
             "The loader's cache does not know WSL's libcuda.so.1, so Triton and torch.compile will not find it",
-            (Evidence("libcuda.so.1", f"found by {library.found_by} only", "in the output of ldconfig -p", library.path),),
-            Remedy("Tell Triton the folder, in the shell's start-up file", "export TRITON_LIBCUDA_PATH=/usr/lib/wsl/lib"),
+            (
+                Evidence(
+                    "libcuda.so.1", f"found by {library.found_by} only", "in the output of ldconfig -p", library.path
+                ),
+            ),
+            Remedy(
+                "Tell Triton the folder, in the shell's start-up file", "export TRITON_LIBCUDA_PATH=/usr/lib/wsl/lib"
+            ),
             confidence="table",
         )
     else:

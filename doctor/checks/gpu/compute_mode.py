@@ -15,7 +15,9 @@ def look(facts: Facts) -> Iterator[Result]:
         mode = gpu.compute_mode or ""
         seen = Evidence(f"compute mode of GPU {gpu.index}", mode, "default", "NVML")
         if mode == "prohibited":
-            yield Result("problem", f"{gpu_label(gpu)} is set to refuse every CUDA program", (seen,), _remedy(facts, gpu))
+            yield Result(
+                "problem", f"{gpu_label(gpu)} is set to refuse every CUDA program", (seen,), _remedy(facts, gpu)
+            )
         elif mode.startswith("exclusive") and (gpu.processes or 0) > 0:
             yield Result(
                 "warning",
@@ -47,5 +49,8 @@ CHECK = Check(
         "error: CUDA-capable device(s) is/are busy or unavailable`. Exclusive mode is right under MPS."
     ),
     look=look,
-    sources=("https://docs.nvidia.com/deploy/nvidia-smi/index.html (compute mode)", "https://docs.nvidia.com/deploy/mps/"),
+    sources=(
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html (compute mode)",
+        "https://docs.nvidia.com/deploy/mps/",
+    ),
 )

@@ -102,7 +102,9 @@ def _indices(facts: Facts, value: str) -> Visible:
             return Visible(tuple(taken), f"{shown} is no index, and what follows is not read")
         if count is not None and number >= count:
             only = "there is 1 GPU" if count == 1 else f"there are {count} GPUs"
-            return Visible(tuple(taken), f"there is no GPU {number} ({only}, counted from 0), and what follows is not read")
+            return Visible(
+                tuple(taken), f"there is no GPU {number} ({only}, counted from 0), and what follows is not read"
+            )
         taken.append(str(number))
     return Visible(tuple(taken))
 

@@ -54,5 +54,9 @@ CHECK = Check(
         "95 in the kernel log. Until the GPU is reset the bad memory may be used again."
     ),
     look=look,
-    sources=(_GUIDE, "https://docs.nvidia.com/deploy/dynamic-page-retirement/", "https://docs.nvidia.com/deploy/xid-errors/"),
+    sources=(
+        _GUIDE,
+        "https://docs.nvidia.com/deploy/dynamic-page-retirement/",
+        "https://docs.nvidia.com/deploy/xid-errors/",
+    ),
 )

@@ -40,5 +40,8 @@ CHECK = Check(
         "fallen off the bus`, and CUDA calls on any GPU may hang."
     ),
     look=look,
-    sources=("NVML return code 15, reproduced with nvidia-ml-py 13.615.71, 2026-11-21", "https://docs.nvidia.com/deploy/xid-errors/"),
+    sources=(
+        "NVML return code 15, reproduced with nvidia-ml-py 13.615.71, 2026-11-21",
+        "https://docs.nvidia.com/deploy/xid-errors/",
+    ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
 from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
+from torchlift.doctor.checks.driver.kernel_module_flavour import cards_of_the_other_flavour
 from torchlift.doctor.driver_state import breaks_torch, nvidia_cards
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.known_cards import lists_every_card
@@ -23,7 +24,9 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "warning" if facts.gpus else breaks_torch(facts),
             f"The driver lists {len(facts.gpus)} of {len(cards)} NVIDIA cards: not {addresses}",
-            tuple(Evidence(f"card {card.address}", "bound to nvidia, not listed", "listed", "PCI bus") for card in missing),
+            tuple(
+                Evidence(f"card {card.address}", "bound to nvidia, not listed", "listed", "PCI bus") for card in missing
+            ),
             Remedy("See in the kernel log why the driver could not start this card", "sudo dmesg | grep -E 'NVRM|Xid'"),
             cause=_cause(facts),
         )
@@ -34,7 +37,9 @@ def look(facts: Facts) -> Iterator[Result]:
 def _cause(facts: Facts) -> str | None:
     if cards_newer_than_driver(facts):
         return "driver-too-old-for-gpu"
-    return "driver-too-new-for-gpu" if cards_older_than_driver(facts) else None
+    if cards_older_than_driver(facts):
+        return "driver-too-new-for-gpu"
+    return "kernel-module-flavour" if cards_of_the_other_flavour(facts) else None
 
 
 CHECK = Check(
@@ -46,5 +51,8 @@ CHECK = Check(
         "nvidia-smi and torch count one GPU fewer, or say `No devices were found`."
     ),
     look=look,
-    sources=("https://docs.nvidia.com/deploy/xid-errors/", "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872"),
+    sources=(
+        "https://docs.nvidia.com/deploy/xid-errors/",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872",
+    ),
 )

@@ -22,7 +22,9 @@ def look(facts: Facts) -> Iterator[Result]:
             "warning",
             f"{gpu_label(gpu)} has {width} of {possible} PCIe lanes",
             (Evidence(f"PCIe width of GPU {gpu.index}", f"x{width}", f"x{possible}", "NVML"),),
-            Remedy("Seat the card anew, in a slot with all lanes; some boards share lanes between slots or with drives"),
+            Remedy(
+                "Seat the card anew, in a slot with all lanes; some boards share lanes between slots or with drives"
+            ),
         )
     if well:
         # The generation is not judged: an idle GPU lowers it to save power.

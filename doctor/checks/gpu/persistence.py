@@ -19,7 +19,9 @@ def look(facts: Facts) -> Iterator[Result]:
             "note",
             f"Persistence mode is off for {gpu_list(off)}: the first CUDA call of each program is slow",
             tuple(Evidence(f"persistence mode of GPU {gpu.index}", "off", "on", "NVML") for gpu in off),
-            Remedy("Keep the driver loaded, now and after every start", "sudo systemctl enable --now nvidia-persistenced"),
+            Remedy(
+                "Keep the driver loaded, now and after every start", "sudo systemctl enable --now nvidia-persistenced"
+            ),
             link="https://docs.nvidia.com/deploy/driver-persistence/",
         )
     elif any(gpu.persistence for gpu in facts.gpus):

@@ -16,7 +16,9 @@ def look(facts: Facts) -> Iterator[Result]:
     known = False
     for gpu in facts.gpus:
         reasons = set(gpu.throttle_reasons)
-        shown = Evidence(f"clock event reasons of GPU {gpu.index}", ", ".join(gpu.throttle_reasons), "none of these", "NVML")
+        shown = Evidence(
+            f"clock event reasons of GPU {gpu.index}", ", ".join(gpu.throttle_reasons), "none of these", "NVML"
+        )
         if reasons & _HOT:
             heat = f" at {gpu.temperature} degrees" if gpu.temperature is not None else ""
             yield Result(
@@ -36,7 +38,14 @@ def look(facts: Facts) -> Iterator[Result]:
             yield Result(
                 "note",
                 f"{gpu_label(gpu)} is limited to {gpu.power_limit:g} W of {gpu.power_limit_default:g} W",
-                (Evidence(f"power limit of GPU {gpu.index}", f"{gpu.power_limit:g} W", f"{gpu.power_limit_default:g} W", "NVML"),),
+                (
+                    Evidence(
+                        f"power limit of GPU {gpu.index}",
+                        f"{gpu.power_limit:g} W",
+                        f"{gpu.power_limit_default:g} W",
+                        "NVML",
+                    ),
+                ),
                 _restore(facts, gpu),
             )
         elif gpu.throttle_reasons:

@@ -11,7 +11,9 @@ from torchlift.doctor.facts import Facts
 
 def look(facts: Facts) -> Iterator[Result]:
     virtual = [gpu for gpu in facts.gpus if gpu.virtualization == "vgpu" or (gpu.name or "").startswith("GRID ")]
-    remedy = Remedy("See the licence's state; the licence server is set in /etc/nvidia/gridd.conf", "nvidia-smi -q | grep -i licen")
+    remedy = Remedy(
+        "See the licence's state; the licence server is set in /etc/nvidia/gridd.conf", "nvidia-smi -q | grep -i licen"
+    )
     if cuda_code(facts) == 102:
         yield Result(
             breaks_torch(facts),

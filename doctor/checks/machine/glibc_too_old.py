@@ -19,7 +19,9 @@ def look(facts: Facts) -> Iterator[Result]:
     if facts.system.libc != "glibc" or len(have) < 2:
         return
     seen = Evidence("glibc", facts.system.libc_version or "", "2.28 or newer for torch 2.7 and later", _SOURCE)
-    remedy = Remedy("Stay with torch 2.6 here, or upgrade the distribution or use a container", "pip install 'torch==2.6.*'")
+    remedy = Remedy(
+        "Stay with torch 2.6 here, or upgrade the distribution or use a container", "pip install 'torch==2.6.*'"
+    )
     if have >= _NEEDED:
         yield Result("ok", f"glibc {facts.system.libc_version} is new enough for every torch wheel")
     elif facts.torch is None:

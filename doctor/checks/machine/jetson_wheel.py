@@ -17,9 +17,9 @@ def look(facts: Facts) -> Iterator[Result]:
     if not facts.system.jetson_release:
         return
     model = facts.system.jetson_model or "This Jetson"
-    device = next(
-        (found for one in [*facts.libcuda.devices, *facts.gpus] if (found := capability(one.compute_capability))), None
-    )
+    shown = [device.compute_capability for device in facts.libcuda.devices]
+    shown += [gpu.compute_capability for gpu in facts.gpus]
+    device = next((found for text in shown if (found := capability(text))), None)
     known = cuda_of_driver(facts)
     unified = known is not None and known >= 13000
     if device is None or facts.torch is None or facts.torch.cuda is None:
@@ -32,13 +32,18 @@ def look(facts: Facts) -> Iterator[Result]:
         )
         return
     toolkit = parts(facts.torch.cuda)
-    images = [image.architecture for library in facts.libraries if library.package == "torch" for image in library.images]
+    images = [
+        image.architecture for library in facts.libraries if library.package == "torch" for image in library.images
+    ]
     pair = (toolkit[0], toolkit[1]) if len(toolkit) >= 2 else None
     if images and not any(runs_on(image, device, pair) for image in images):
         yield Result(
             "problem",
             f"The installed torch {facts.torch.version} has no code for {model} (sm_{device[0]}{device[1]})",
-            (*_evidence(facts), Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), None, "its files")),
+            (
+                *_evidence(facts),
+                Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), None, "its files"),
+            ),
             _remedy(unified or device not in INTEGRATED),
             cause="gpu-architecture",
         )

@@ -33,7 +33,7 @@ def look(facts: Facts) -> Iterator[Result]:
 def _pairs(links: list[PeerLink]) -> str:
     pairs = sorted({(min(link.source, link.target), max(link.source, link.target)) for link in links})
     shown = ", ".join(f"{one}-{other}" for one, other in pairs[:6])
-    return shown + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")  # noqa: PLR2004
+    return shown + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
 
 
 def _evidence(link: PeerLink) -> Evidence:

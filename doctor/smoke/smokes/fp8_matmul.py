@@ -37,11 +37,11 @@ SMOKE = Smoke(
     run=_run,
     gate=all_of(
         torch_from(2, 2, "_scaled_mm", "float8_e4m3fn"),
-        torch_from_on_cpu(2, 8),
+        torch_from_on_cpu(2, 13),
         capability_from(8, 9),
         rocm_architecture(("gfx940", "gfx941", "gfx942", "gfx950", "gfx1200", "gfx1201")),
     ),
-    needs="torch 2.2 (on the CPU 2.8); compute capability 8.9; on AMD gfx94x, gfx950, gfx120x",
+    needs="torch 2.2 (on the CPU 2.13); compute capability 8.9; on AMD gfx94x, gfx950, gfx120x",
     reference="fp64 product of the same fp8 values, dequantised",
     limits=(("float8_e4m3fn to bf16", _LIMIT), ("float8_e4m3fnuz to bf16", _LIMIT)),
     kinds=("cuda", "rocm", "xpu", "cpu"),

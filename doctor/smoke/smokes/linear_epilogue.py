@@ -19,7 +19,7 @@ def _run(bench: Bench) -> Measurement:
     torch, F = bench.torch, bench.module("torch.nn.functional")
     types = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
     for name, limit in _LIMITS:
-        if name == "bf16" and bench.kind == "cuda" and bench.capability and bench.capability < (8, 0):
+        if not bench.computes(name):
             continue
         dtype = types[name]
         x, w = bench.random(256, 512, dtype=dtype, seed=1), bench.random(384, 512, dtype=dtype, seed=2)
@@ -35,6 +35,7 @@ SMOKE = Smoke(
     tier="default",
     title="Linear layers with bias and GELU (cuBLASLt on NVIDIA GPUs)",
     run=_run,
+    needs="bf16: compute capability 8.0; fp16: on the CPU torch 2.5",
     limits=_LIMITS,
     signatures=(_HEURISTIC,),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torchlift.wheels.answer import Choice
 from torchlift.wheels.host import Host
+from torchlift.wheels.install_line import install_lines
 from torchlift.wheels.offers import Offer, known_versions, line_of
 from torchlift.wheels.wish import Wish
-from torchlift.wheels.install_line import install_lines
 
 
 def choice_of(

@@ -7,7 +7,7 @@ such as "580.65.06", or a branch alone, "580", where NVIDIA names no more.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from torchlift.wheels.compatibility import renamed
@@ -91,16 +91,16 @@ def end_of_life(driver_branch: int) -> str | None:
 
 
 def kind(driver_branch: int) -> str | None:
-    """"long-term support", "production" or "new feature"; None when unknown."""
+    """ "long-term support", "production" or "new feature"; None when unknown."""
     return next((row["kind"] for row in table("drivers")["branches"] if row["branch"] == driver_branch), None)
 
 
 def newest_branch() -> int:
     """The newest branch that the tables know of."""
-    return max(row["branch"] for row in table("drivers")["branches"])
+    return max(int(row["branch"]) for row in table("drivers")["branches"])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _toolkits() -> tuple[dict[str, Any], ...]:
     """Rows of the toolkit table, oldest driver first."""
     return tuple(sorted(table("drivers")["toolkits"], key=lambda row: parts(row["linux"])))

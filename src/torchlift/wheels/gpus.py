@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache
 
 from torchlift.wheels.compatibility import capability as read_capability
 from torchlift.wheels.tables import text
@@ -117,7 +117,7 @@ def _close(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[found] for found in get_close_matches(" ".join(words), names, n=5, cutoff=0.7)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table() -> tuple[KnownGpu, ...]:
     rows = (line.split("\t") for line in text("gpus.tsv").splitlines() if line and not line.startswith("#"))
     return tuple(
@@ -127,16 +127,16 @@ def _table() -> tuple[KnownGpu, ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _by_device() -> dict[str, KnownGpu]:
     return {gpu.pci_device: gpu for gpu in _table() if gpu.pci_device}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _named() -> tuple[tuple[KnownGpu, tuple[str, ...]], ...]:
     return tuple((gpu, _words(gpu.name)) for gpu in _table())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _capabilities() -> frozenset[tuple[int, int] | None]:
     return frozenset(gpu.capability for gpu in _table())

@@ -37,7 +37,7 @@ class Host:
 
     @property
     def os(self) -> str:
-        """"linux", "windows" or "darwin"."""
+        """ "linux", "windows" or "darwin"."""
         return self.platform.partition("_")[0]
 
     def versions(self, offer: Offer, wish: Wish | None = None) -> list[str]:
@@ -77,9 +77,7 @@ def host_of(machine: Machine) -> Host | str:
     processor = _MACHINES.get(machine.machine.lower())
     system = machine.os.lower()
     if machine.musl and system == "linux":
-        return (
-            "torch has no wheels for musl (Alpine Linux): use a distribution or a container image with glibc 2.28 or newer"
-        )
+        return "torch has no wheels for musl (Alpine Linux): use a distribution or a container image with glibc 2.28 or newer"
     if processor is None or system not in ("linux", "windows", "darwin"):
         return f"torch has no wheels for {machine.os or 'this system'} on {machine.machine or 'this processor'}"
     if system == "windows" and processor == "aarch64":

@@ -26,8 +26,7 @@ def install_lines(torch: str, index: str | None, companions: tuple[str, ...], ve
 def _companion(name: str, torch: str, version: str) -> str:
     if torch == "torch":
         return name
-    row = next((row for row in table("companions")["rows"] if row["torch"] == version), {})
-    found = row.get(name.lower())
+    found = next((row.get(name.lower()) for row in table("companions")["rows"] if row["torch"] == version), None)
     if not isinstance(found, str):
         return name
     line = ".".join(found.split(".")[:2])

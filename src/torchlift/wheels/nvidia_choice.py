@@ -35,7 +35,7 @@ class NvidiaGpu:
 
     @property
     def label(self) -> str:
-        """"V100 (7.0)"."""
+        """ "V100 (7.0)"."""
         return f"{self.name} ({self.capability[0]}.{self.capability[1]})"
 
 
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def names(self) -> str:
-        """"2x H100 (9.0), V100 (7.0)"."""
+        """ "2x H100 (9.0), V100 (7.0)"."""
         return ", ".join(
             f"{number}x {label}" if number > 1 else label
             for label, number in Counter(gpu.label for gpu in self.gpus).items()
@@ -245,7 +245,7 @@ def _without(case: Case) -> Answer:
     ]
     free = case.with_wish(_ANY)
     alternatives = tuple(_choice(free, offer) for offer in free.usable()[:1]) if case.wish.narrow else ()
-    later = ()
+    later: tuple[Choice, ...] = ()
     if case.wish.narrow and not alternatives:
         answer = _after_upgrade(free)
         later = (answer.then,) if answer and answer.then else ()
@@ -401,7 +401,9 @@ def _limits(case: Case, best: Offer) -> list[str]:
     covered = [offer for offer in case.covered() if not offer.secondary]
     last = max(covered, key=lambda offer: offer.line, default=best)
     if last.line < newest:
-        found.append(f"torch {last.torch} is the last release with code for {case.names}; {known_versions()[-1]} has none")
+        found.append(
+            f"torch {last.torch} is the last release with code for {case.names}; {known_versions()[-1]} has none"
+        )
     blocked = [(offer, case.host.obstacle(offer)) for offer in covered if offer.line > best.line]
     newest_blocked = max((item for item in blocked if item[1]), key=lambda item: item[0].line, default=None)
     if newest_blocked is not None:

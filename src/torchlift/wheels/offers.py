@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from torchlift.wheels.compatibility import runs_on
 from torchlift.wheels.tables import table
@@ -77,13 +77,13 @@ def cuda_of(build: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def known_versions() -> tuple[str, ...]:
     """All releases that the tables know, oldest first: "2.0.0" to "2.15.0"."""
     return tuple(sorted({row["version"] for row in table("releases")["rows"]}, key=_numbers))
 
 
-@lru_cache(maxsize=None)
+@cache
 def offers(platform: str) -> tuple[Offer, ...]:
     """The offers for "linux_x86_64", "linux_aarch64", "windows_amd64", "darwin_arm64" or "darwin_x86_64"."""
     lines = dict.fromkeys(row["torch"] for row in table("releases")["rows"])
@@ -95,7 +95,7 @@ def offers(platform: str) -> tuple[Offer, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def table_default(line: str, platform: str) -> str | None:
     """The build that PyPI has for the newest release of a line; for Windows what it has on Linux, as PyPI's own Windows
     wheels are CPU builds."""
@@ -139,7 +139,9 @@ def _other_offers(line: str, platform: str, releases: tuple[Release, ...]) -> li
         confirmed = line_of(line) <= line_of(xpu["confirmed_last"])
         floor = (2, 28) if platform.startswith("linux") else None
         found.append(
-            Offer(line, "xpu", platform, xpu["url"], releases, (), False, not confirmed, floor, xpu["source"], xpu["date"])
+            Offer(
+                line, "xpu", platform, xpu["url"], releases, (), False, not confirmed, floor, xpu["source"], xpu["date"]
+            )
         )
     if platform == "linux_x86_64":
         for row in table("rocm")["rows"]:

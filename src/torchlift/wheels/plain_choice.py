@@ -134,5 +134,3 @@ def _architectures(devices: list[Device]) -> str:
 
 def _numbers(build: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", build))
-
-

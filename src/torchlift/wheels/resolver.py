@@ -69,9 +69,7 @@ def _for_devices(machine: Machine, host: Host, wish: Wish, companions: tuple[str
     return for_cpu(host, wish, companions, "no GPU is visible")
 
 
-def _for_nvidia(
-    machine: Machine, devices: list[Device], host: Host, wish: Wish, companions: tuple[str, ...]
-) -> Answer:
+def _for_nvidia(machine: Machine, devices: list[Device], host: Host, wish: Wish, companions: tuple[str, ...]) -> Answer:
     known = tuple(NvidiaGpu(device.name, device.capability) for device in devices if device.capability is not None)
     case = Case(host, driver_view(machine), known, wish, companions, machine.jetson)
     for device in devices:
@@ -91,7 +89,7 @@ def _unknown_release(machine: Machine, wish: Wish, companions: tuple[str, ...]) 
         return None
     best = resolve(machine, None, companions=companions)
     alternatives = (best.choice,) if best.choice else ()
-    if _is_newer(wish.beyond):
+    if _is_newer(wish):
         note = f"{wish} is newer than torchlift's data (of {data_date()}, newest torch {known_versions()[-1]})"
         return Answer("unknown", note, alternatives=alternatives, data_note=note)
     first = known_versions()[0]
@@ -100,12 +98,21 @@ def _unknown_release(machine: Machine, wish: Wish, companions: tuple[str, ...]) 
     return Answer("none", f"No release of torch satisfies {wish}", alternatives=alternatives)
 
 
-def _is_newer(wanted: Version | None) -> bool:
-    """Whether a version is newer than the newest known of its line, or of a newer line."""
+def _is_newer(wish: Wish) -> bool:
+    """Whether it allows a release that may have come out after the tables: of a later line, or a later patch release
+    of the two newest lines."""
+    wanted = wish.beyond
     if wanted is None:
         return False
-    lines: dict[tuple[int, int], Version] = {}
+    newest: dict[tuple[int, int], Version] = {}
     for version in known_versions():
-        lines[line_of(version)] = Version(version)
-    line = (wanted.major, wanted.minor)
-    return wanted >= lines[line] if line in lines else wanted > Version(known_versions()[-1])
+        newest[line_of(version)] = Version(version)
+    recent = list(newest)[-2:]
+    major, minor, micro = wanted.major, wanted.minor, wanted.micro
+    following = [Version(f"{major}.{minor}.{micro + 1}"), Version(f"{major}.{minor + 1}.0")]
+    for candidate in (wanted, *following):
+        line = (candidate.major, candidate.minor)
+        unknown = line > recent[-1] or (line in recent and candidate > newest[line])
+        if unknown and wish.allows(str(candidate)):
+            return True
+    return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -13,7 +13,7 @@ def text(name: str) -> str:
     return (files("torchlift.wheels") / "data" / name).read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=None)
+@cache
 def table(name: str) -> dict[str, Any]:
     """A data file as JSON: "drivers" is data/drivers.json. Callers must not change what they get."""
     content: dict[str, Any] = json.loads(text(f"{name}.json"))

@@ -1,0 +1,90 @@
+"""Writes `docs/smokes.md` from the smokes: `python -m torchlift.doctor.smoke.catalogue > docs/smokes.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from torchlift.doctor.smoke.finding import own_smokes
+from torchlift.doctor.smoke.signatures import COMMON
+from torchlift.doctor.smoke.smoke import CALIBRATED, KINDS, TIERS, Signature, Smoke
+
+_NAMES = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel", "mps": "Apple", "cpu": "CPU"}
+
+_HEAD = """\
+# Smokes
+
+`torchlift doctor --smoke` runs small programs on your devices, each in a process of its own, and compares what they
+compute with the same in fp64 on the CPU, from the same rounded inputs. A smoke passes, fails, is skipped with the reason,
+times out, or crashes; the others still run. Tiers: `quick` (the default tier's first part), `default`, and `full`, which
+adds compilers, profilers and rates.
+
+**Where the limits come from.** The errors of fp32, fp16 and bf16 were measured on a CPU (2026-11), and a limit is about
+ten times that. No limit has been measured on a GPU yet: every smoke below is {calibrated}, unless it says otherwise. The
+share of a datasheet's rate below which a card fails is a guess.
+
+This page is written by `python -m torchlift.doctor.smoke.catalogue`.
+"""
+
+
+def catalogue() -> str:
+    """The whole page."""
+    smokes = own_smokes().values()
+    return "\n".join([*_page(smokes)]) + "\n"
+
+
+def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
+    yield _HEAD.format(calibrated=CALIBRATED)
+    for tier in TIERS:
+        yield f"## {tier}"
+        yield ""
+        for smoke in smokes:
+            if smoke.tier == tier:
+                yield from _entry(smoke)
+    yield "## Failures that every smoke knows"
+    yield ""
+    yield from _signatures(COMMON)
+
+
+def _entry(smoke: Smoke) -> Iterator[str]:
+    yield f"### {smoke.id}"
+    yield ""
+    yield f"{smoke.title}."
+    yield ""
+    yield f"- Devices: {', '.join(_NAMES[kind] for kind in KINDS if kind in smoke.kinds)}{' (once for all)' if smoke.once else ''}."
+    yield f"- Needs: {smoke.needs}."
+    yield f"- Reference: {smoke.reference}."
+    for limit, names in _by_limit(smoke):
+        what = "exact" if limit == 0 else f"at most {limit:g}"
+        yield f"- Limit: {what} ({', '.join(f'`{name}`' for name in names)})."
+    yield f"- Killed after {smoke.timeout:g} s."
+    if smoke.calibrated != CALIBRATED:
+        yield f"- {smoke.calibrated[0].upper()}{smoke.calibrated[1:]}."
+    yield ""
+    yield from _signatures(smoke.signatures)
+
+
+def _by_limit(smoke: Smoke) -> Iterator[tuple[float, list[str]]]:
+    for limit in sorted({limit for _, limit in smoke.limits}):
+        yield limit, [name for name, each in smoke.limits if each == limit]
+
+
+def _signatures(signatures: Iterable[Signature]) -> Iterator[str]:
+    rows = list(signatures)
+    if not rows:
+        return
+    yield "| Failure | Text | Cause | Remedy |"
+    yield "|---|---|---|---|"
+    for row in rows:
+        cause = f"{'Likely: ' if row.likely else ''}{row.cause}"
+        pattern = row.pattern.replace("|", "\\|")
+        yield f"| {row.id} | `{pattern}` | {_cell(cause)} | {_cell(row.remedy)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(catalogue())

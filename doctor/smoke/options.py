@@ -1,0 +1,168 @@
+"""`torchlift doctor --smoke`: its options, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from torchlift.doctor.smoke.smoke import TIERS
+
+if TYPE_CHECKING:
+    from torchlift.doctor.facts import Facts, Gpu
+    from torchlift.doctor.report.style import Style
+    from torchlift.doctor.smoke.report import SmokeReport
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class SmokeOptions:
+    """What is asked of the smokes; `smoke` is the tier, or None when none of them was asked for."""
+
+    smoke: str | None
+    smoke_only: tuple[str, ...]
+    device: tuple[str, ...]
+    smoke_timeout: float | None
+    smoke_folder: tuple[str, ...]
+    list_smokes: bool
+
+    @property
+    def wanted(self) -> bool:
+        """Whether smokes are to be run."""
+        return self.smoke is not None or bool(self.smoke_only)
+
+
+def smoke_options(function: _Function) -> _Function:
+    """Add the options of `SmokeOptions`."""
+    decorators = (
+        click.option(
+            "--smoke",
+            type=click.Choice(TIERS),
+            is_flag=False,
+            flag_value="default",
+            metavar="[TIER]",
+            help="Also run kernels on the device: quick (seconds), default, or full (with compilers and rates).",
+        ),
+        click.option("--smoke-only", multiple=True, metavar="ID", help="Run this smoke (repeatable), whatever its tier."),
+        click.option(
+            "--device",
+            multiple=True,
+            metavar="NAME",
+            help="Run on this device: cuda:0, cpu, GPU-... or MIG-... [default: all visible GPUs, else the CPU]",
+        ),
+        click.option(
+            "--smoke-timeout",
+            type=click.FloatRange(min=0.1),
+            metavar="SECONDS",
+            help="How long any smoke may take. [default: each has its own]",
+        ),
+        click.option(
+            "--smoke-folder",
+            multiple=True,
+            metavar="FOLDER",
+            type=click.Path(exists=True, file_okay=False),
+            help="Also run the smokes in the Python files of this folder.",
+        ),
+        click.option("--list-smokes", is_flag=True, help="List all smokes."),
+    )
+    for decorator in reversed(decorators):
+        function = decorator(function)
+    return function
+
+
+def listed(options: SmokeOptions, *, as_json: bool = False) -> str:
+    """What `--list-smokes` prints.
+
+    Raises:
+        click.UsageError: if an id or a folder of the options is wrong.
+    """
+    from torchlift.doctor.smoke.report import list_smokes
+
+    return list_smokes([chosen.smoke for chosen in _chosen(options, python="", everything=True)], as_json=as_json)
+
+
+def run(
+    options: SmokeOptions, facts: Facts, *, style: Style, live: bool, out: Callable[[str], None] | None
+) -> SmokeReport:
+    """Run the smokes that the options name under the interpreter that the facts are about.
+
+    Args:
+        options: what to run.
+        facts: of this machine.
+        style: how to write.
+        live: whether `out` is a terminal, where a line may be written anew.
+        out: takes text as results come; None for a machine format.
+
+    Raises:
+        click.UsageError: if an id, a device or a folder of the options does not exist.
+    """
+    import sys
+
+    from torchlift.doctor.smoke.interpreter import TorchUnavailable
+    from torchlift.doctor.smoke.report import Progress, SmokeReport
+    from torchlift.doctor.smoke.runner import Run, SmokeError
+
+    tier = options.smoke or "default"
+    try:
+        smokes = Run(_plan(options, facts.python.executable or sys.executable, facts.gpus, read_gpus))
+    except SmokeError as error:
+        raise click.UsageError(str(error)) from None
+    report = SmokeReport(tier if not options.smoke_only else None, smokes.plan.python)
+    progress = Progress(style, live=live, out=out, total=len(smokes.chosen))
+    smokes.on_start = progress.start
+    try:
+        for result in smokes.results():
+            report.results.append(result)
+            progress.result(result, smokes)
+    except SmokeError as error:
+        raise click.UsageError(str(error)) from None
+    except TorchUnavailable as error:
+        report.unavailable(error)
+    report.torch, report.import_seconds, report.note = smokes.torch, smokes.import_seconds, smokes.note
+    progress.end(report)
+    return report
+
+
+def read_gpus() -> Sequence[Gpu]:
+    """The GPUs as NVML sees them now."""
+    from torchlift.doctor.facts import Facts
+    from torchlift.doctor.probes import nvml
+
+    facts = Facts()
+    nvml.read(nvml.start().result(), facts)
+    return facts.gpus
+
+
+def _plan(
+    options: SmokeOptions, python: str, gpus: Sequence[Gpu] = (), read: Callable[[], Sequence[Gpu]] | None = None
+) -> Any:
+    from torchlift.doctor.smoke.runner import Plan
+
+    return Plan(
+        python=python,
+        tier=options.smoke or "default",
+        only=options.smoke_only,
+        devices=options.device,
+        timeout=options.smoke_timeout,
+        folders=tuple(map(Path, options.smoke_folder)),
+        gpus=gpus,
+        read_gpus=read,
+    )
+
+
+def _chosen(options: SmokeOptions, python: str, *, everything: bool) -> Any:
+    from dataclasses import replace
+
+    from torchlift.doctor.smoke.runner import SmokeError, choose
+
+    plan = _plan(options, python)
+    if everything and options.smoke is None:
+        plan = replace(plan, tier=TIERS[-1])
+    try:
+        return choose(plan)
+    except SmokeError as error:
+        raise click.UsageError(str(error)) from None

@@ -1,0 +1,215 @@
+"""The smokes' part of a report: one line each as they come, and the count at the end."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torchlift.doctor.report.style import Style
+from torchlift.doctor.smoke.interpreter import TorchUnavailable
+from torchlift.doctor.smoke.outcome import SmokeResult
+from torchlift.doctor.smoke.signatures import find_signature
+from torchlift.doctor.smoke.smoke import Smoke
+
+if TYPE_CHECKING:
+    from torchlift.doctor.smoke.runner import Run, Target
+
+SMOKE_SCHEMA = 1
+"""Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
+
+_WORDS = {
+    "pass": "passed",
+    "fail": "failed",
+    "skip": "skipped",
+    "timeout": "timed out",
+    "crash": "crashed",
+    "stuck": "stuck in the driver",
+    "lost": "not run because the device is gone",
+}
+_STATUS = {"pass": "ok", "skip": "skipped", "lost": "failed"}
+_ID_WIDTH = 18
+
+
+@dataclass
+class SmokeReport:
+    """All that a run of smokes found out.
+
+    Attributes:
+        tier: what was asked for, None when smokes were named.
+        python: the interpreter.
+        torch: its version of torch, None when it cannot be imported: then `problem` says why.
+    """
+
+    tier: str | None
+    python: str
+    torch: str | None = None
+    import_seconds: float | None = None
+    note: str | None = None
+    problem: str | None = None
+    signature: str | None = None
+    cause: str | None = None
+    remedy: str | None = None
+    results: list[SmokeResult] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything failed, the import of torch included."""
+        return self.problem is not None or any(result.failed for result in self.results)
+
+    @property
+    def exit_code(self) -> int:
+        """1 when something failed, else 0."""
+        return 1 if self.failed else 0
+
+    def unavailable(self, error: TorchUnavailable) -> None:
+        """Note that torch cannot be imported."""
+        self.problem = str(error)
+        found = find_signature(error.detail)
+        if found is not None:
+            self.signature, self.cause, self.remedy = found.id, found.cause, found.remedy
+        elif error.missing:
+            self.remedy = "Install torch there; `torchlift doctor` prints the command for this machine"
+
+    def as_json(self) -> dict[str, Any]:
+        """As a JSON object with all fields."""
+        return {
+            "schema": SMOKE_SCHEMA,
+            "tier": self.tier,
+            "python": self.python,
+            "torch": self.torch,
+            "import_seconds": self.import_seconds,
+            "note": self.note,
+            "problem": self.problem,
+            "signature": self.signature,
+            "cause": self.cause,
+            "remedy": self.remedy,
+            "failed": self.failed,
+            "results": [result.as_json() for result in self.results],
+        }
+
+
+class Progress:
+    """Writes what happens, line by line; on a terminal also what runs now."""
+
+    def __init__(self, style: Style, *, live: bool, out: Callable[[str], None] | None, total: int) -> None:
+        self._style = style
+        self._out = out or (lambda text: None)
+        self._live = live and out is not None
+        self._total = total
+        self._begun = False
+        self._device = ""
+        self._done = 0
+        if self._live:
+            self._say_now("importing torch")
+
+    def start(self, smoke: Smoke, target: Target) -> None:
+        """A smoke begins."""
+        if self._live:
+            self._say_now(f"{target.name}: {smoke.id} ({self._done + 1} of {self._total})")
+
+    def result(self, result: SmokeResult, run: Run) -> None:
+        """A smoke has ended."""
+        self._wipe()
+        if not self._begun:
+            self._begun = True
+            self._head(run)
+        if result.device != self._device:
+            self._device, self._done = result.device, 0
+            title = next((target.device.get("title") for target in run.targets if target.name == result.device), None)
+            shown = f"{result.device} ({title})" if title and title.casefold() != result.device else result.device
+            self._line("  " + self._style.heading(shown))
+        self._done += 1
+        for line in lines_of(result, self._style):
+            self._line(line)
+
+    def end(self, report: SmokeReport) -> None:
+        """The run is over."""
+        self._wipe()
+        if report.problem is not None:
+            self._line(self._style.heading("Smokes"))
+            for line in _block(f"{self._style.mark('problem')} {report.problem}", self._style, "  "):
+                self._line(line)
+            for line in _help(report.cause, report.remedy, False, self._style):
+                self._line(line)
+            return
+        counts = Counter(result.outcome for result in report.results)
+        said = ", ".join(f"{counts[outcome]} {word}" for outcome, word in _WORDS.items() if counts[outcome])
+        status = "problem" if report.failed else "ok"
+        self._line("  " + self._style.verdict(f"{said or 'nothing to run'}", status))
+
+    def _head(self, run: Run) -> None:
+        self._line(self._style.heading("Smokes"))
+        seconds = f", imported in {run.import_seconds:.1f} s" if run.import_seconds is not None else ""
+        self._line(self._style.faint(f"  torch {run.torch}{seconds}"))
+        if run.note:
+            for line in _block(run.note, self._style, "  "):
+                self._line(line)
+
+    def _line(self, text: str) -> None:
+        self._out(text + "\n")
+
+    def _say_now(self, text: str) -> None:
+        self._out(f"\r\x1b[2K  {self._style.faint(text[: self._style.width - 3])}")
+
+    def _wipe(self) -> None:
+        if self._live:
+            self._out("\r\x1b[2K")
+
+
+def lines_of(result: SmokeResult, style: Style) -> list[str]:
+    """One result: a line when it is well, with reason, cause and remedy below when it is not."""
+    status = _STATUS.get(result.outcome, "problem")
+    if result.outcome == "pass" and result.details.get("warning"):
+        status = "warning"
+    mark = " " * (3 - min(style.mark_width(status), 3)) + style.mark(status)
+    parts = [f"{result.id:<{_ID_WIDTH}}"]
+    if result.outcome == "pass":
+        parts.append(f"{result.seconds or 0.0:6.2f} s")
+        if result.error is not None and result.limit:
+            parts.append(style.faint(f"error {result.error:.1e}, limit {result.limit:.0e}"))
+        if result.reason:
+            parts.append(result.reason)
+        if "faster_than_loop" in result.details:
+            parts.append(f"{result.details['faster_than_loop']} times as fast as a loop")
+        return [f"    {mark} {'  '.join(parts)}"]
+    if result.outcome == "skip":
+        return [f"    {mark} {parts[0]}  {style.faint(result.reason or 'skipped')}"]
+    first, *rest = (result.reason or "no reason given").strip().splitlines()
+    lines = [f"    {mark} {parts[0]}  {_WORDS[result.outcome]}: {first}"]
+    lines += [f"           {line}" for line in rest[:3]]
+    return lines + _help(result.cause, result.remedy, result.likely, style)
+
+
+def list_smokes(smokes: Sequence[Smoke], *, as_json: bool = False) -> str:
+    """All smokes, for `--list-smokes`."""
+    if as_json:
+        rows = [
+            {"id": each.id, "tier": each.tier, "title": each.title, "devices": list(each.kinds), "needs": each.needs}
+            for each in smokes
+        ]
+        return json.dumps(rows, indent=2) + "\n"
+    return "".join(f"{each.tier:<8} {each.id:<{_ID_WIDTH}} {each.title}\n" for each in smokes)
+
+
+def _help(cause: str | None, remedy: str | None, likely: bool, style: Style) -> list[str]:
+    lines = []
+    if cause:
+        lines += _block(f"{'likely ' if likely else ''}cause: {cause}", style, "           ")
+    if remedy:
+        lines += _block(f"do: {remedy}", style, "           ")
+    return lines
+
+
+def _block(text: str, style: Style, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        style.width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
