@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -18,11 +18,14 @@ from torchlift.doctor.options import (
     output_options,
     question_options,
 )
+from torchlift.doctor.smoke.options import SmokeOptions, smoke_options
 
 if TYPE_CHECKING:
     from torchlift.doctor.check import Check
     from torchlift.doctor.examination import Examination
     from torchlift.doctor.facts import Facts
+    from torchlift.doctor.report.style import Style
+    from torchlift.doctor.smoke.report import SmokeReport
 
 _Options = TypeVar("_Options")
 
@@ -31,6 +34,7 @@ _Options = TypeVar("_Options")
 @machine_options
 @question_options
 @output_options
+@smoke_options
 @click.version_option(__version__, "-V", "--version", prog_name="torchlift")
 def doctor(**given: Any) -> None:
     """Do this GPU, this driver, this torch and its libraries form a working set?
@@ -41,12 +45,21 @@ def doctor(**given: Any) -> None:
     machine = _read(MachineOptions, given)
     question = _read(QuestionOptions, given)
     output = _read(OutputOptions, given)
+    smokes = _read(SmokeOptions, given)
+    if smokes.list_smokes:
+        from torchlift.doctor.smoke.options import listed
+
+        _say(listed(smokes, as_json=output.json), 0)
+    if smokes.wanted and (machine.facts is not None or machine.is_described):
+        raise click.UsageError("Smokes run on this machine: --smoke goes neither with --facts nor with --gpu.")
     if question.list_checks or question.explain is not None:
         _say(_about_checks(question, output), 0)
     checks = _checks(question)
     wanted = _requirement(question.wanted)
     facts = _facts(machine)
     examination = _examination(facts, checks, wanted, question, output)
+    if smokes.wanted:
+        examination = replace(examination, smokes=_smokes(smokes, facts, output))
     if output.redact:
         from torchlift.doctor.redact import redacted
 
@@ -189,6 +202,15 @@ def _examination(
     )
 
 
+def _smokes(options: SmokeOptions, facts: Facts, output: OutputOptions) -> SmokeReport:
+    from torchlift.doctor.smoke.options import run
+
+    # Whatever needs the whole first (JSON, and names taken out) cannot be written as it comes.
+    at_once = output.json or output.redact
+    live = not at_once and sys.stdout.isatty()
+    return run(options, facts, style=_style(output), live=live, out=None if at_once else _write)
+
+
 def _about_checks(question: QuestionOptions, output: OutputOptions) -> str:
     from torchlift.doctor.catalogue import explained, listed
     from torchlift.doctor.checks import all_checks
@@ -223,18 +245,37 @@ def _report(examination: Examination, output: OutputOptions) -> str:
         from torchlift.doctor.report.json_report import render as as_json
 
         return as_json(examination)
+    from torchlift.doctor.report.text import render
+
+    text = render(examination, _style(output), verbose=output.verbose)
+    if examination.smokes is None:
+        return text
+    from torchlift.doctor.smoke.report import render_smokes
+
+    # Otherwise it has been written already, as it came.
+    return f"{render_smokes(examination.smokes, _style(output))}\n{text}" if output.redact else f"\n{text}"
+
+
+def _style(output: OutputOptions) -> Style:
     import shutil
 
     from torchlift.doctor.report.style import Style, can_write_marks
-    from torchlift.doctor.report.text import render
     from torchlift.terminal.color import wants_color
 
     # What is not on a terminal is read in files and issues, whose width nobody knows.
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    style = Style(
+    return Style(
         color=wants_color(output.color, sys.stdout), fancy=can_write_marks(sys.stdout.encoding), width=max(width, 40)
     )
-    return render(examination, style, verbose=output.verbose)
+
+
+def _write(text: str) -> None:
+    from io import TextIOWrapper
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _say(text: str, status: int) -> None:

@@ -9,7 +9,7 @@ from torchlift.doctor.facts import DriverLibrary, Facts, Gpu, PciCard
 from torchlift.wheels.drivers import parts
 
 NVIDIA = "10de"
-_GPU_CLASSES = ("0300", "0302", "1200")
+_GPU_CLASSES = ("03", "12")
 
 CUDA_ERRORS = {
     1: "CUDA_ERROR_INVALID_VALUE",
@@ -31,8 +31,8 @@ CUDA_ERRORS = {
 
 
 def nvidia_cards(facts: Facts) -> list[PciCard]:
-    """NVIDIA GPUs on the PCI bus, found without any driver; not NVSwitches and sound devices."""
-    return [card for card in facts.pci or () if card.vendor == NVIDIA and card.pci_class in _GPU_CLASSES]
+    """NVIDIA GPUs on the PCI bus, found without any driver: display controllers and processing accelerators."""
+    return [card for card in facts.pci or () if card.vendor == NVIDIA and card.pci_class.startswith(_GPU_CLASSES)]
 
 
 def driver_answers(facts: Facts) -> bool:

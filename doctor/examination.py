@@ -10,6 +10,7 @@ from torchlift.doctor.check import Result
 from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.repo import ProjectReport
+from torchlift.doctor.smoke.report import SmokeReport
 from torchlift.wheels.answer import Answer
 
 Health = Literal["healthy", "problems", "failed"]
@@ -26,6 +27,7 @@ class Examination:
         wanted: the requirement of `--for`, None for an examination of what is installed.
         project: what `--repo` says.
         strict: warnings count as problems.
+        smokes: what `--smoke` found out.
     """
 
     facts: Facts
@@ -34,6 +36,7 @@ class Examination:
     wanted: str | None = None
     project: ProjectReport | None = None
     strict: bool = False
+    smokes: SmokeReport | None = None
 
     @property
     def is_plan(self) -> bool:
@@ -72,6 +75,8 @@ class Examination:
     @property
     def health(self) -> Health:
         """`problems` outranks `failed`: they are certain, whatever else could not be found out."""
+        if self.smokes is not None and self.smokes.failed:
+            return "problems"
         if self.plan_fails or self.independent("problem") or (self.strict and self.independent("warning")):
             return "problems"
         return "failed" if any(result.status == "failed" for result in self.results()) else "healthy"

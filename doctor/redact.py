@@ -97,6 +97,7 @@ def redacted(examination: Examination) -> Examination:
         findings=names.walk(examination.findings),
         answer=names.walk(examination.answer),
         project=names.walk(project),
+        smokes=names.walk(examination.smokes),
     )
 
 

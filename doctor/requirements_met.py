@@ -34,7 +34,7 @@ class Requires:
 
 def requirements_of(facts: Facts, package: Package, *, deep: bool = False) -> Iterator[Requires]:
     """What `package` requires here, markers evaluated; `deep` follows the extras that it asks for (`cuda-toolkit[...]`)."""
-    yield from _walk(facts, _environment(facts), package, frozenset(), deep, set())
+    yield from _walk(facts, marker_environment(facts), package, frozenset(), deep, set())
 
 
 def satisfies(version: str, wanted: str) -> bool | None:
@@ -83,7 +83,6 @@ def _parsed(line: str) -> Requirement | None:
 def _applies(environment: dict[str, str], requirement: Requirement, extras: frozenset[str]) -> bool:
     if requirement.marker is None:
         return True
-    environment = marker_environment(facts)
     try:
         return any(requirement.marker.evaluate({**environment, "extra": extra}) for extra in extras or {""})
     except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):

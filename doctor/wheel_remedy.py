@@ -7,6 +7,8 @@ from functools import lru_cache
 from torchlift.doctor.check import Remedy
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.machine_of import machine_of
+from torchlift.doctor.package_commands import uninstall
+from torchlift.doctor.requirements_met import satisfies
 from torchlift.doctor.torch_build import torch_build
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.machine import Machine
@@ -15,15 +17,20 @@ from torchlift.wheels.resolver import resolve
 _COMPANIONS = ("torchvision", "torchaudio")
 
 
+def is_companion(name: str) -> bool:
+    """Whether a distribution is released with torch and chosen together with it."""
+    return name in _COMPANIONS
+
+
 def wheel_answer(facts: Facts, requirement: str | None = None) -> Answer:
     """The resolver's answer for this machine with the companions that are installed."""
     installed = tuple(name for name in _COMPANIONS if facts.package(name) is not None)
     return _resolved(machine_of(facts), requirement, installed)
 
 
-def wheel_remedy(facts: Facts, *, keep_release: bool = True) -> Remedy:
+def wheel_remedy(facts: Facts) -> Remedy:
     """The right torch for this machine: the installed release from another index where that works, else the best one."""
-    if keep_release and facts.torch is not None:
+    if facts.torch is not None:
         public = torch_build(facts.torch).public
         same = wheel_answer(facts, f"torch=={public}") if public else None
         if same is not None and same.kind == "wheel" and same.choice is not None:
@@ -50,11 +57,16 @@ def remedy_of(facts: Facts, answer: Answer) -> Remedy:
 
 
 def _install(facts: Facts, choice: Choice) -> Remedy:
-    why = ". ".join([*choice.reasons, *choice.warnings])
+    why = "; ".join([*choice.reasons, *choice.warnings])
     text = f"Install torch {choice.torch} built for {choice.build}"
-    return Remedy(f"{text}. {why}" if why else text, _command(facts, choice))
+    return Remedy(f"{text}: {why}" if why else text, _command(facts, choice))
 
 
 def _command(facts: Facts, choice: Choice) -> str:
     torch = facts.package("torch")
-    return choice.uv if torch is not None and torch.installer == "uv" else choice.pip
+    line = choice.uv if torch is not None and torch.installer == "uv" else choice.pip
+    if torch is None or not satisfies(torch.version, f"=={choice.torch}.*"):
+        return line
+    # Another build of the same release counts as installed already, and the line alone would change nothing.
+    present = [name for name in ("torch", *_COMPANIONS) if facts.package(name) is not None]
+    return f"{uninstall(facts, *present)} && {line}"

@@ -199,7 +199,8 @@ def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[st
     def chosen(names: Collection[str]) -> frozenset[str]:
         return frozenset(rule.code for rule in rules for name in names if selected_by(rule, name))
 
-    active = chosen(config.select or ("ALL",)) - chosen(config.ignore)
+    wanted = chosen(config.select) if config.select else frozenset(rule.code for rule in rules if rule.default)
+    active = wanted - chosen(config.ignore)
     return active, lambda path: chosen(config.ignored_in(path))
 
 

@@ -35,7 +35,7 @@ class Config:
     """How torchlift is to work on a project; every field has the name of its key, with underscores.
 
     Attributes:
-        select: rules that run, as codes, prefixes or names; empty means all.
+        select: rules that run, as codes, prefixes or names; empty means all that run by default.
         ignore: rules that do not.
         exclude: patterns of files to leave out, in the place of the built-in ones if given.
         extend_exclude: further patterns.

@@ -17,7 +17,7 @@ def rule(code: str, output_format: str) -> None:
     from torchlift.rules.registry import all_rules, selected_by
 
     known = all_rules()
-    found = [item for item in known.values() if code.upper() == item.code or code in {item.name, *item.aliases}]
+    found = [item for item in known.values() if code.upper() in {item.code, *item.aliases} or code == item.name]
     if not found:
         family = [item.code for item in known.values() if selected_by(item, code.upper())]
         if family:

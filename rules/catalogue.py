@@ -30,6 +30,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "deprecated": str(rule.deprecated) if rule.deprecated else None,
         "removed": str(rule.removed) if rule.removed else None,
         "aliases": list(rule.aliases),
+        "default": rule.default,
         "sources": list(rule.sources),
         "url": url_of(rule),
     }
@@ -52,8 +53,11 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
         facts.append(f"removed in torch {rule.removed}")
     if rule.aliases:
         facts.append(f"also selected by {', '.join(rule.aliases)}")
+    if not rule.default:
+        facts.append(f"runs only where it is selected, as with `--select {rule.code}`")
     if facts:
-        lines += [f"{'; '.join(facts).capitalize()}.", ""]
+        stated = "; ".join(facts)
+        lines += [f"{stated[0].upper()}{stated[1:]}.", ""]
     lines += [f"{mark}# Why", "", rule.why, "", f"{mark}# Fix", "", rule.fix, ""]
     for safety, title in _SAFETY.items():
         chosen = [e for e in rule.examples if isinstance(e, Bad) and e.safety == safety][:examples]

@@ -31,15 +31,21 @@ def names_of(rules: Iterable[Rule]) -> list[str]:
     for rule in rules:
         known |= {rule.code, rule.name, *rule.aliases}
         known |= {rule.code[:length] for length in range(2, len(rule.code))}
-        known |= {alias.rstrip("0123456789") for alias in rule.aliases}
+        known |= {prefix for alias in rule.aliases for prefix in _prefixes(alias)}
     return sorted(known)
 
 
 def selected_by(rule: Rule, name: str) -> bool:
-    """Whether `name` (a code, a prefix of one, a rule's name, another tool's code, or `ALL`) means `rule`."""
+    """Whether `name` (a code, a prefix of one, a rule's name, another tool's code or a prefix of it, or `ALL`) means `rule`."""
     if name in {"ALL", rule.name} or (len(name) >= 2 and rule.code.startswith(name)):
         return True
-    return any(alias == name or alias.rstrip("0123456789") == name for alias in rule.aliases)
+    return any(alias == name or name in _prefixes(alias) for alias in rule.aliases)
+
+
+def _prefixes(alias: str) -> list[str]:
+    """What stands for a family of another tool's codes: its letters (`TOR`), alone or with some of the digits (`TOR1`)."""
+    letters = len(alias.rstrip("0123456789"))
+    return [alias[:length] for length in range(letters, len(alias))]
 
 
 def url_of(rule: Rule) -> str | None:

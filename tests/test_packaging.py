@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -39,6 +40,24 @@ def test_every_source_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     }
     assert expected <= set(wheel.namelist())
     assert "torchlift/py.typed" in wheel.namelist()
+
+
+def test_the_tables_of_the_resolver_load_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path)
+    program = (
+        "from torchlift.wheels import gpus, machine, resolver\n"
+        "v100 = machine.Device('V100', gpus.by_name('V100').gpu.capability)\n"
+        "print(resolver.__file__, resolver.resolve(machine.Machine((v100,), '580.95.05')).choice.build)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(tmp_path) in done.stdout and done.stdout.endswith(" cu126\n")
 
 
 def test_the_wheel_brings_no_other_top_level_name(wheel: zipfile.ZipFile) -> None:

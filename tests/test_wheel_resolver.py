@@ -317,7 +317,7 @@ def _check_choice(choice: Choice, on: Machine, devices: tuple[Device, ...], driv
     for one in devices:
         assert one.capability is not None
         assert any(runs_on(image, one.capability, toolkit) for image in row["sass"]), "no code for a GPU"
-    if driver is not None:
+    if driver is not None and devices:
         os = "windows" if on.os == "windows" else "linux"
         assert drivers.meets(driver, drivers.floor(toolkit[0], os)), "the driver is below the floor"
         for one in devices:

@@ -44,6 +44,7 @@ def report(examination: Examination) -> dict[str, Any]:
             "results": [_result(result) for result in project.results],
             "notes": list(project.notes),
         },
+        "smokes": None if examination.smokes is None else examination.smokes.as_json(),
     }
 
 

@@ -13,6 +13,7 @@ from torchlift.doctor.check import GROUPS, Confidence, Status
 from torchlift.doctor.examination import Health
 from torchlift.doctor.facts_schema import facts_schema
 from torchlift.doctor.report.json_report import REPORT_SCHEMA
+from torchlift.doctor.smoke.schema import smoke_properties, smokes_properties
 from torchlift.wheels.answer import Kind
 
 _TEXT = {"type": "string"}
@@ -71,6 +72,8 @@ def report_schema() -> dict[str, Any]:
         "ProjectResult": _object(result),
         "Choice": _object(choice),
         "Answer": _object(answer),
+        "Smoke": _object(smoke_properties()),
+        "Smokes": _object({**smokes_properties(), "results": {"type": "array", "items": {"$ref": "#/$defs/Smoke"}}}),
         "Project": _object(
             {"path": _TEXT, "results": {"type": "array", "items": {"$ref": "#/$defs/ProjectResult"}}, "notes": _TEXTS}
         ),
@@ -87,6 +90,7 @@ def report_schema() -> dict[str, Any]:
         "results": {"type": "array", "items": {"$ref": "#/$defs/Result"}},
         "answer": _or_null("Answer"),
         "project": _or_null("Project"),
+        "smokes": _or_null("Smokes"),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from torchlift.doctor.check import GROUPS, Evidence, Result
 from torchlift.doctor.diagnose import Finding
@@ -110,12 +111,14 @@ def _section(title: str, findings: Sequence[Finding], style: Style, verbose: boo
         yield style.faint(f"    {words.count(notes - _MOST_NOTES, 'more note')} (-v shows all)")
 
 
-def _finding(finding: Finding, style: Style, verbose: bool, indent: str) -> Iterator[str]:
-    yield from _result(finding.result, style, verbose, indent, finding.check.id)
+def _finding(finding: Finding, style: Style, verbose: bool, indent: str, *, follows: bool = False) -> Iterator[str]:
+    # What follows from a problem goes away with it: its own remedy would only mislead.
+    result = replace(finding.result, remedy=None) if follows and not verbose else finding.result
+    yield from _result(result, style, verbose, indent, finding.check.id)
     if finding.result.status in ("ok", "skipped") and not verbose:
         return
     for below in finding.consequences:
-        yield from _finding(below, style, verbose, indent + "    ")
+        yield from _finding(below, style, verbose, indent + "    ", follows=True)
 
 
 def _result(result: Result, style: Style, verbose: bool, indent: str, id: str) -> Iterator[str]:
@@ -263,10 +266,3 @@ def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
         break_on_hyphens=False,
     )
     return wrapper.wrap(one_line(text)) or [indent.rstrip()]
-
-
-def listing(rows: Iterable[tuple[str, str]]) -> str:
-    """Two columns, the first as wide as its widest entry."""
-    pairs = list(rows)
-    width = max((len(first) for first, _ in pairs), default=0)
-    return "".join(f"{first:<{width}}  {second}\n" for first, second in pairs)

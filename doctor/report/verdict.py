@@ -12,6 +12,12 @@ def verdict(examination: Examination) -> str:
     """One sentence that answers the question that was asked."""
     if examination.is_plan:
         return _plan(examination)
+    if examination.smokes is not None and examination.smokes.failed:
+        return f"{examination.smokes.summary()} {_checked(examination)}"
+    return _checked(examination)
+
+
+def _checked(examination: Examination) -> str:
     problems = examination.independent("problem")
     warnings = examination.independent("warning")
     failed = [result for result in examination.results() if result.status == "failed"]
@@ -55,6 +61,8 @@ def _together(examination: Examination) -> str:
         return f"{machine}; torch is not installed, so there is nothing more to check."
     if not cards and facts.other.mps:
         return f"Apple GPU (Metal) + {torch} work together."
+    if not cards and facts.torch is not None and (facts.torch.cuda or facts.torch.hip or facts.torch.xpu):
+        return f"{torch} runs on the CPU only, for no GPU was found that it could use."
     if not cards:
-        return f"{torch} on the CPU; no GPU was found."
+        return f"{torch} runs on the CPU; no GPU was found."
     return f"{' + '.join([*hardware, torch])} work together."

@@ -116,13 +116,14 @@ def run(
     smokes.on_start = progress.start
     try:
         for result in smokes.results():
+            report.torch, report.import_seconds, report.note = smokes.torch, smokes.import_seconds, smokes.note
+            report.devices = {target.name: target.device.get("title") for target in smokes.targets}
             report.results.append(result)
-            progress.result(result, smokes)
+            progress.result(result, report)
     except SmokeError as error:
         raise click.UsageError(str(error)) from None
     except TorchUnavailable as error:
         report.unavailable(error)
-    report.torch, report.import_seconds, report.note = smokes.torch, smokes.import_seconds, smokes.note
     progress.end(report)
     return report
 

@@ -16,7 +16,7 @@ from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import Smoke
 
 if TYPE_CHECKING:
-    from torchlift.doctor.smoke.runner import Run, Target
+    from torchlift.doctor.smoke.runner import Target
 
 SMOKE_SCHEMA = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
@@ -48,6 +48,8 @@ class SmokeReport:
     python: str
     torch: str | None = None
     import_seconds: float | None = None
+    devices: dict[str, str | None] = field(default_factory=dict)
+    """What the devices are called, by name."""
     note: str | None = None
     problem: str | None = None
     signature: str | None = None
@@ -64,6 +66,16 @@ class SmokeReport:
     def exit_code(self) -> int:
         """1 when something failed, else 0."""
         return 1 if self.failed else 0
+
+    def summary(self) -> str:
+        """One sentence about what failed; empty when nothing did."""
+        if self.problem is not None:
+            return f"No smoke could run: {self.problem}."
+        failed = [result for result in self.results if result.failed]
+        if not failed:
+            return ""
+        reason = (failed[0].reason or _WORDS[failed[0].outcome]).strip().splitlines()[0].rstrip(".")
+        return f"{len(failed)} of {len(self.results)} smokes failed, first {failed[0].id} on {failed[0].device}: {reason}."
 
     def unavailable(self, error: TorchUnavailable) -> None:
         """Note that torch cannot be imported."""
@@ -82,6 +94,7 @@ class SmokeReport:
             "python": self.python,
             "torch": self.torch,
             "import_seconds": self.import_seconds,
+            "devices": self.devices,
             "note": self.note,
             "problem": self.problem,
             "signature": self.signature,
@@ -111,15 +124,15 @@ class Progress:
         if self._live:
             self._say_now(f"{target.name}: {smoke.id} ({self._done + 1} of {self._total})")
 
-    def result(self, result: SmokeResult, run: Run) -> None:
+    def result(self, result: SmokeResult, report: SmokeReport) -> None:
         """A smoke has ended."""
         self._wipe()
         if not self._begun:
             self._begun = True
-            self._head(run)
+            self._head(report)
         if result.device != self._device:
             self._device, self._done = result.device, 0
-            title = next((target.device.get("title") for target in run.targets if target.name == result.device), None)
+            title = report.devices.get(result.device)
             shown = f"{result.device} ({title})" if title and title.casefold() != result.device else result.device
             self._line("  " + self._style.heading(shown))
         self._done += 1
@@ -141,12 +154,12 @@ class Progress:
         status = "problem" if report.failed else "ok"
         self._line("  " + self._style.verdict(f"{said or 'nothing to run'}", status))
 
-    def _head(self, run: Run) -> None:
+    def _head(self, report: SmokeReport) -> None:
         self._line(self._style.heading("Smokes"))
-        seconds = f", imported in {run.import_seconds:.1f} s" if run.import_seconds is not None else ""
-        self._line(self._style.faint(f"  torch {run.torch}{seconds}"))
-        if run.note:
-            for line in _block(run.note, self._style, "  "):
+        seconds = f", imported in {report.import_seconds:.1f} s" if report.import_seconds is not None else ""
+        self._line(self._style.faint(f"  torch {report.torch}{seconds}"))
+        if report.note:
+            for line in _block(report.note, self._style, "  "):
                 self._line(line)
 
     def _line(self, text: str) -> None:
@@ -158,6 +171,16 @@ class Progress:
     def _wipe(self) -> None:
         if self._live:
             self._out("\r\x1b[2K")
+
+
+def render_smokes(report: SmokeReport, style: Style) -> str:
+    """The whole part of the report at once."""
+    parts: list[str] = []
+    progress = Progress(style, live=False, out=parts.append, total=len(report.results))
+    for result in report.results:
+        progress.result(result, report)
+    progress.end(report)
+    return "".join(parts)
 
 
 def lines_of(result: SmokeResult, style: Style) -> list[str]:

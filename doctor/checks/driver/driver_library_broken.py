@@ -7,43 +7,48 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import breaks_torch, driver_answers, in_container, libraries
-from torchlift.doctor.facts import DriverLibrary, Facts
+from torchlift.doctor.facts import Facts
+
+_SIGNS = ("file too short", "invalid ELF header", "wrong ELF class", "Exec format", "has no cuInit")
 
 
 def look(facts: Facts) -> Iterator[Result]:
-    found = False
-    for name, outcome, said in (
-        ("libcuda.so.1", facts.libcuda.outcome, facts.libcuda.library_error),
-        ("libnvidia-ml.so.1", facts.nvml.outcome, facts.nvml.library_error),
-    ):
-        copies = libraries(facts, name)
-        empty = next((library for library in copies if library.size == 0), None)
-        if outcome not in ("missing", "error") or not _broken(said, empty):
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        if not unloadable(facts, name):
             continue
-        found = True
+        copies = libraries(facts, name)
+        shown = next((library for library in copies if library.size == 0), copies[0] if copies else None)
         cuda = name == "libcuda.so.1"
-        shown = empty or (copies[0] if copies else None)
         yield Result(
             breaks_torch(facts) if cuda else "warning",
             f"{name} is there but cannot be loaded" + ("" if cuda else ", so nvidia-smi and NVML find no driver"),
             (
-                Evidence("the loader", said or "nothing", "loaded", name),
+                Evidence("the loader", _said(facts, name) or "nothing", "loaded", name),
                 Evidence(
-                    "size", f"{shown.size} bytes" if shown else "unknown", "more than 0", shown.path if shown else name
+                    "size",
+                    f"{shown.size} bytes" if shown else "unknown",
+                    "more than 0",
+                    shown.path if shown else name,
                 ),
             ),
             _remedy(facts),
         )
-    if not found and driver_answers(facts):
+    if driver_answers(facts) and not any(unloadable(facts, name) for name in ("libcuda.so.1", "libnvidia-ml.so.1")):
         yield Result("ok", "The driver's libraries can be loaded")
 
 
-def _broken(said: str | None, empty: DriverLibrary | None) -> bool:
-    if empty is not None:
-        return True
-    return any(
-        sign in (said or "") for sign in ("file too short", "invalid ELF header", "wrong ELF class", "Exec format")
-    )
+def unloadable(facts: Facts, name: str) -> bool:
+    """Whether a file of this name is there and is no library that could be loaded."""
+    outcome = facts.libcuda.outcome if name == "libcuda.so.1" else facts.nvml.outcome
+    if outcome not in ("missing", "error"):
+        return False
+    said = _said(facts, name) or ""
+    return any(library.size == 0 for library in libraries(facts, name)) or any(sign in said for sign in _SIGNS)
+
+
+def _said(facts: Facts, name: str) -> str | None:
+    answer = facts.libcuda if name == "libcuda.so.1" else facts.nvml
+    return answer.library_error or answer.text
 
 
 def _remedy(facts: Facts) -> Remedy:

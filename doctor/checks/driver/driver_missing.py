@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
+from torchlift.doctor.checks.driver.driver_library_broken import unloadable
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import (
     breaks_torch,
@@ -29,7 +32,17 @@ def look(facts: Facts) -> Iterator[Result]:
         if nvidia_cards(facts):
             yield skipped("whether libcuda.so.1 can be loaded was not tried")
         return
-    if facts.libcuda.outcome != "missing" or _unreadable(facts):
+    if facts.libcuda.outcome != "missing" or unloadable(facts, "libcuda.so.1"):
+        return
+    aside = next((library for library in libraries(facts) if not library.stub and not library.compat), None)
+    if aside is not None and aside.found_by == "directory" and facts.system.os == "linux":
+        folder = str(PurePosixPath(aside.path).parent)
+        yield Result(
+            breaks_torch(facts),
+            f"libcuda.so.1 lies in {folder}, but the loader does not look there",
+            (Evidence("libcuda.so.1", aside.path, "in the output of ldconfig -p", "the loader"),),
+            Remedy("Tell the loader", _tell_loader(folder)),
+        )
         return
     if facts.system.wsl == 2:
         yield from _in_wsl(facts)
@@ -39,9 +52,8 @@ def look(facts: Facts) -> Iterator[Result]:
         yield from _on_a_machine(facts)
 
 
-def _unreadable(facts: Facts) -> bool:
-    # A file is there and cannot be loaded: another check's business.
-    return any(library.size == 0 for library in libraries(facts))
+def _tell_loader(folder: str) -> str:
+    return f"echo {shlex.quote(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-driver.conf && sudo ldconfig"
 
 
 def _in_wsl(facts: Facts) -> Iterator[Result]:

@@ -8,6 +8,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import cuda_of_driver, cuda_text, driver_version, has_nvidia_gpu
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
 from torchlift.wheels.drivers import lowest, meets, paired, parts
 
 _RULES = "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html"
@@ -73,9 +74,21 @@ def _too_old(facts: Facts, wheel: tuple[int, ...], known: int | None, driver: st
         "problem",
         f"The NVIDIA driver {driver or ''}".rstrip() + f"{supports} is too old for torch built for CUDA {cuda}{branch}",
         tuple(evidence),
-        install_driver(facts, needed),
+        _remedy(facts, needed),
         link=_RULES,
     )
+
+
+def _remedy(facts: Facts, needed: str | None) -> Remedy:
+    upgrade, answer = install_driver(facts, needed), wheel_answer(facts)
+    if answer.kind != "wheel" or answer.choice is None:
+        return upgrade
+    instead = remedy_of(facts, answer).command
+    text = (
+        f"{upgrade.text}. Or keep this driver and install torch {answer.choice.torch} built for {answer.choice.build}"
+    )
+    # Where a command cannot change the driver, it can change torch.
+    return Remedy(text if upgrade.command is None else f"{text}: {instead}", upgrade.command or instead)
 
 
 def _os(facts: Facts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import NVIDIA, breaks_torch, cuda_code, driver_version, gpu_list, in_container
+from torchlift.doctor.driver_state import breaks_torch, cuda_code, driver_version, gpu_list, in_container
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import branch
 
@@ -41,7 +41,7 @@ def look(facts: Facts) -> Iterator[Result]:
             _remedy(facts, unlike),
             link=_GUIDE,
         )
-    elif unlike and _switches(facts):
+    elif unlike and any(gpu.fabric_state == "completed" for gpu in facts.gpus):
         yield Result(
             "warning",
             f"Fabric manager is of version {manager}, the driver of {driver}: it refuses to start with another version",
@@ -51,10 +51,6 @@ def look(facts: Facts) -> Iterator[Result]:
         )
     elif any(gpu.fabric_state == "completed" for gpu in facts.gpus):
         yield Result("ok", "The NVLink fabric is up")
-
-
-def _switches(facts: Facts) -> bool:
-    return any(card.vendor == NVIDIA and card.pci_class == "0680" for card in facts.pci or ())
 
 
 def _evidence(facts: Facts) -> tuple[Evidence, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.device_permissions import refused_nodes
 from torchlift.doctor.checks.driver.driver_version_mismatch import versions_differ
+from torchlift.doctor.checks.driver.wsl_driver import hides_windows_driver
 from torchlift.doctor.checks.gpu.cuda_visible_devices import hides_all
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import breaks_torch, code_text, cuda_code, in_container
@@ -23,7 +24,9 @@ _EXPLAINED = {
 
 
 def look(facts: Facts) -> Iterator[Result]:
-    code = cuda_code(facts)
+    # Without a device to offer, cuInit refuses with 100; a list that is empty afterwards says the same.
+    empty = facts.libcuda.outcome == "ok" and not facts.libcuda.devices
+    code = 100 if empty else cuda_code(facts)
     if facts.nvml.outcome == "ok" and facts.gpus and code is not None:
         yield Result(
             breaks_torch(facts),
@@ -54,6 +57,8 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _cause(facts: Facts, code: int) -> str | None:
+    if hides_windows_driver(facts):
+        return "wsl-driver"
     if code in _EXPLAINED:
         return _EXPLAINED[code]
     if code == 100 and hides_all(facts):

@@ -26,7 +26,7 @@ def look(facts: Facts) -> Iterator[Result]:
     library = loaded_libcuda(facts)
     if library is None:
         return
-    if not library.path.startswith(_FOLDER) and not library.real_path.startswith(_FOLDER):
+    if hides_windows_driver(facts):
         works = facts.libcuda.outcome == "ok" and facts.libcuda.devices
         yield Result(
             "warning" if works else breaks_torch(facts),
@@ -42,7 +42,11 @@ def look(facts: Facts) -> Iterator[Result]:
             ),
             link=_GUIDE,
         )
-    elif not any(copy.found_by == "ldconfig" for copy in libraries(facts)) and facts.package("triton") is not None:
+    elif (
+        facts.libcuda.outcome == "ok"
+        and not any(copy.found_by == "ldconfig" for copy in libraries(facts))
+        and facts.package("triton") is not None
+    ):
         yield Result(
             "warning",
             "The loader's cache does not know WSL's libcuda.so.1, so Triton and torch.compile will not find it",
@@ -58,6 +62,14 @@ def look(facts: Facts) -> Iterator[Result]:
         )
     else:
         yield Result("ok", "WSL uses the driver of Windows")
+
+
+def hides_windows_driver(facts: Facts) -> bool:
+    """Under WSL 2, another libcuda than that of Windows is the one that is loaded."""
+    library = loaded_libcuda(facts)
+    if facts.system.wsl != 2 or library is None:
+        return False
+    return not library.path.startswith(_FOLDER) and not library.real_path.startswith(_FOLDER)
 
 
 CHECK = Check(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install
 from torchlift.versions import TorchVersion
 from torchlift.wheels.drivers import parts
 
@@ -20,7 +21,7 @@ def look(facts: Facts) -> Iterator[Result]:
         return
     seen = Evidence("glibc", facts.system.libc_version or "", "2.28 or newer for torch 2.7 and later", _SOURCE)
     remedy = Remedy(
-        "Stay with torch 2.6 here, or upgrade the distribution or use a container", "pip install 'torch==2.6.*'"
+        "Stay with torch 2.6 here, or upgrade the distribution or use a container", install(facts, "torch==2.6.*")
     )
     if have >= _NEEDED:
         yield Result("ok", f"glibc {facts.system.libc_version} is new enough for every torch wheel")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.driver_state import cuda_of_driver, cuda_text
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.package_commands import install
 from torchlift.wheels.compatibility import INTEGRATED, capability, runs_on
 from torchlift.wheels.drivers import parts
 
@@ -27,7 +28,7 @@ def look(facts: Facts) -> Iterator[Result]:
             "note",
             f"{model} (release {facts.system.jetson_release}) shares its driver with JetPack, which limits the wheels",
             _evidence(facts),
-            _remedy(unified),
+            _remedy(facts, unified),
             confidence="table",
         )
         return
@@ -44,7 +45,7 @@ def look(facts: Facts) -> Iterator[Result]:
                 *_evidence(facts),
                 Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), None, "its files"),
             ),
-            _remedy(unified or device not in INTEGRATED),
+            _remedy(facts, unified or device not in INTEGRATED),
             cause="gpu-architecture",
         )
     elif images:
@@ -59,12 +60,14 @@ def _evidence(facts: Facts) -> tuple[Evidence, ...]:
     )
 
 
-def _remedy(unified: bool) -> Remedy:
+def _remedy(facts: Facts, unified: bool) -> Remedy:
     if unified:
-        return Remedy("Take torch 2.15 with CUDA 13.2, whose code runs on Orin and Thor", "pip install 'torch==2.15.*'")
+        text = "Take torch 2.15 with CUDA 13.2, whose code runs on Orin and Thor"
+        # The same release may be installed from another index, and pip would leave it alone.
+        return Remedy(text, install(facts, "torch==2.15.*", reinstall=facts.torch is not None))
     return Remedy(
         "Take the wheel that NVIDIA's Jetson AI Lab builds for JetPack 6, or upgrade to JetPack 7",
-        f"pip install torch --index-url {_JETSON_INDEX}/jp6/cu126",
+        f"pip install --force-reinstall torch --index-url {_JETSON_INDEX}/jp6/cu126",
     )
 
 

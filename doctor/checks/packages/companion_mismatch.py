@@ -10,9 +10,8 @@ from torchlift.doctor.facts import Facts, Package
 from torchlift.doctor.package_commands import install, pinned
 from torchlift.doctor.requirements_met import requirements_of, satisfies
 from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.wheel_remedy import wheel_answer
+from torchlift.doctor.wheel_remedy import is_companion, wheel_answer
 
-_COMPANIONS = ("torchvision", "torchaudio")
 _DEFAULT_BUILDS = {("torchaudio", "2.11.0"): "cu130"}
 """CUDA of PyPI's wheel where the package's version does not tell; torchaudio/version.py of the wheel for Linux x86_64,
 read 2026-11-21. 2.11.0 is the last on PyPI and asks for no particular torch."""
@@ -27,7 +26,7 @@ def look(facts: Facts) -> Iterator[Result]:
         for pin in requirements_of(facts, package):
             if pin.name == "torch":
                 yield from _pinned(facts, package, pin.wanted)
-        if package.name in _COMPANIONS:
+        if is_companion(package.name):
             yield from _other_build(facts, package)
 
 
@@ -37,7 +36,7 @@ def _pinned(facts: Facts, package: Package, wanted: str) -> Iterator[Result]:
     evidence = Evidence("torch", facts.torch.version, wanted or "any", package.metadata_path)
     if fits is False:
         # Their C++ operators are bound to one torch; other packages' pins are often tighter than their code.
-        status: Status = "problem" if package.name in _COMPANIONS else "warning"
+        status: Status = "problem" if is_companion(package.name) else "warning"
         yield Result(
             status,
             f"{package.name} {package.version} is made for torch{wanted}, and torch {facts.torch.version} is installed",
@@ -46,7 +45,7 @@ def _pinned(facts: Facts, package: Package, wanted: str) -> Iterator[Result]:
             "measured",
             "https://github.com/pytorch/vision/issues/8985" if package.name == "torchvision" else None,
         )
-    elif fits and package.name in _COMPANIONS:
+    elif fits and is_companion(package.name):
         yield Result("ok", f"{package.name} {package.version} fits torch {facts.torch.version}", (evidence,))
 
 
@@ -105,11 +104,11 @@ def _build(facts: Facts, package: Package) -> str | None:
 
 def _matching(facts: Facts, package: Package) -> Remedy:
     assert facts.torch is not None
-    if package.name in _COMPANIONS:
-        public = facts.torch.version.partition("+")[0]
-        answer = wheel_answer(facts, f"torch=={public}")
+    if is_companion(package.name):
+        build = torch_build(facts.torch)
+        answer = wheel_answer(facts, f"torch=={build.public}+{build.tag}" if build.tag else f"torch=={build.public}")
         if answer.kind == "wheel" and answer.choice is not None:
-            return Remedy(f"Install torch and the {package.name} that belongs to it together", answer.choice.pip)
+            return Remedy(f"Install the {package.name} that belongs to this torch", answer.choice.pip)
         return Remedy(f"Install the {package.name} of this torch", install(facts, "--upgrade", package.name))
     return Remedy(
         f"Install a {package.name} for this torch, or give it an environment of its own",

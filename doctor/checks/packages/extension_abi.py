@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -38,6 +39,8 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _rebuild(facts: Facts, name: str, version: str) -> Remedy:
+    if is_companion(name):
+        return wheel_remedy(facts)
     return Remedy(
         "Build it again for this torch; without --no-cache-dir pip takes its earlier build",
         install(

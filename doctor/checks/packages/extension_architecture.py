@@ -12,6 +12,7 @@ from torchlift.doctor.facts import CodeImages, Facts, Library
 from torchlift.doctor.package_commands import install, pinned
 from torchlift.doctor.torch_build import driver_toolkit, torch_build
 from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
+from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
 
 _CUDART = re.compile(r"libcudart(?:\.[0-9a-f]{8})?\.so\.(\d{1,2})", re.ASCII)
 
@@ -90,6 +91,8 @@ def _toolkit(libraries: Sequence[Library], version: str) -> tuple[int, int] | No
 
 
 def _rebuild(facts: Facts, name: str, version: str, gpus: Sequence[VisibleGpu]) -> Remedy:
+    if is_companion(name):
+        return wheel_remedy(facts)
     wanted = ";".join(sorted({spelled(gpu.capability) for gpu in gpus if gpu.capability is not None}))
     again = install(
         facts,

@@ -8,7 +8,6 @@ from torchlift.doctor.check import Check, Evidence, Result
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.torch_build import torch_build
 from torchlift.doctor.visible_gpus import names, visible_gpus
-from torchlift.doctor.wheel_remedy import wheel_remedy
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -27,7 +26,7 @@ def look(facts: Facts) -> Iterator[Result]:
                     "pytorch#196249",
                 ),
             ),
-            wheel_remedy(facts, keep_release=False),
+            None,
             "table",
             "https://github.com/pytorch/pytorch/pull/196249",
             "gpu-architecture",

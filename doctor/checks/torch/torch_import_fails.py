@@ -12,7 +12,7 @@ from torchlift.doctor.package_commands import install, pinned
 _CAUSES = (
     (r"undefined symbol: \w*nccl", "two-nvidia-families"),
     (r"cannot open shared object file|DLL load failed|WinError 126", "missing-libraries"),
-    (r"GLIBC(XX)?_[\d.]+' not found", "torch-glibc"),
+    (r"GLIBC(XX)?_[\d.]+' not found", "glibc-too-old"),
     (r"undefined symbol", "torch-version-files"),
     (r"No module named 'torch", "torch-missing"),
 )

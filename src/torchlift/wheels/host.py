@@ -79,7 +79,7 @@ def host_of(machine: Machine) -> Host | str:
     if machine.musl and system == "linux":
         return "torch has no wheels for musl (Alpine Linux): use a distribution or a container image with glibc 2.28 or newer"
     if processor is None or system not in ("linux", "windows", "darwin"):
-        return f"torch has no wheels for {machine.os or 'this system'} on {machine.machine or 'this processor'}"
+        return f"torch has no wheels for the system {machine.os!r} on the processor {machine.machine!r}"
     if system == "windows" and processor == "aarch64":
         return "PyPI has no torch wheels for Windows on ARM; an x86_64 Python runs the CPU build in emulation"
     names = {"linux": processor, "windows": "amd64", "darwin": "arm64" if processor == "aarch64" else processor}
