@@ -56,7 +56,9 @@ def somebody(user: str, host: str, company: str, uuid: str, home: str) -> Facts:
     facts.packages[-1].name = "ops"
     facts.libraries.append(Library(f"/scratch/{user}/ops.so", "ops", 10, error=f"cannot read /scratch/{user}/ops.so"))
     facts.kernel_driver.libraries.append(
-        DriverLibrary("libcuda.so.1", f"{home}/{company}/stubs/libcuda.so.1", "/usr/lib/libcuda.so.1", None, 1, "directory", True)
+        DriverLibrary(
+            "libcuda.so.1", f"{home}/{company}/stubs/libcuda.so.1", "/usr/lib/libcuda.so.1", None, 1, "directory", True
+        )
     )
     facts.environment = {
         "PATH": f"{home}/bin:{environment}/bin:/usr/bin",
@@ -83,7 +85,9 @@ def test_no_name_survives_anywhere(user: str, host: str, company: str, uuid: str
     facts = somebody(user, host, company, uuid, home)
     before = outputs(examined(facts))
     project = ProjectReport(
-        f"{home}/{company}", indexes=(f"https://pip.{company}.test/simple",), notes=(f"See https://pip.{company}.test/simple.",)
+        f"{home}/{company}",
+        indexes=(f"https://pip.{company}.test/simple",),
+        notes=(f"See https://pip.{company}.test/simple.",),
     )
     after = outputs(redacted(examined(facts, project)))
     for secret in (user, host, company, uuid, home, uuid[:8]):
@@ -92,7 +96,9 @@ def test_no_name_survives_anywhere(user: str, host: str, company: str, uuid: str
 
 
 def test_what_matters_stays() -> None:
-    after = redact_facts(somebody("jane12ab", "node77xy", "acme42qq", "01234567-89ab-cdef-0123-456789abcdef", "/home/jane12ab"))
+    after = redact_facts(
+        somebody("jane12ab", "node77xy", "acme42qq", "01234567-89ab-cdef-0123-456789abcdef", "/home/jane12ab")
+    )
     assert after.environment["NCCL_DEBUG"] == "INFO"
     assert after.environment["PYTORCH_ALLOC_CONF"] == "expandable_segments:True"
     assert after.environment["PATH"].endswith(":/usr/bin")
@@ -103,7 +109,9 @@ def test_what_matters_stays() -> None:
 
 
 def test_the_same_thing_gets_the_same_placeholder() -> None:
-    after = redact_facts(somebody("jane12ab", "node77xy", "acme42qq", "01234567-89ab-cdef-0123-456789abcdef", "/home/jane12ab"))
+    after = redact_facts(
+        somebody("jane12ab", "node77xy", "acme42qq", "01234567-89ab-cdef-0123-456789abcdef", "/home/jane12ab")
+    )
     assert after.gpus[0].uuid == after.libcuda.devices[0].uuid
     assert after.gpus[0].uuid is not None
     assert after.gpus[0].uuid.startswith(after.environment["CUDA_VISIBLE_DEVICES"])

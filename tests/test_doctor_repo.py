@@ -77,7 +77,10 @@ def test_an_index_that_serves_the_machine_is_well(tmp_path: Path) -> None:
         ("pyproject.toml", '[[tool.uv.index]]\nname = "t"\nurl = "https://download.pytorch.org/whl/cu130"\n'),
         ("pyproject.toml", '[[tool.poetry.source]]\nname = "t"\nurl = "https://download.pytorch.org/whl/cu130"\n'),
         ("requirements-gpu.txt", "-i https://download.pytorch.org/whl/cu130\n"),
-        ("environment.yml", "dependencies:\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/cu130\n"),
+        (
+            "environment.yml",
+            "dependencies:\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/cu130\n",
+        ),
     ],
 )
 def test_indexes_are_found_wherever_a_project_names_them(tmp_path: Path, name: str, text: str) -> None:
@@ -104,9 +107,7 @@ def test_the_python_of_the_project_counts(tmp_path: Path) -> None:
 
 
 def test_markers_are_those_of_the_examined_machine(tmp_path: Path) -> None:
-    text = (
-        '[project]\nname = "x"\ndependencies = ["torch>=2.15; sys_platform == \'darwin\'", "torch>=2.6; sys_platform == \'linux\'"]'
-    )
+    text = '[project]\nname = "x"\ndependencies = ["torch>=2.15; sys_platform == \'darwin\'", "torch>=2.6; sys_platform == \'linux\'"]'
     (result,) = examined(tmp_path, {"pyproject.toml": text}, "healthy_v100")
     assert result.status == "ok" and "torch>=2.6" in result.summary
 

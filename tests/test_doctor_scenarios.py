@@ -11,7 +11,20 @@ from typing import Any
 
 import pytest
 from doctor_scenarios import CU126, Doctor
-from fake_drivers import B200, GB10, GTX_1080_TI, H100, P100, RTX_4090, RTX_5090, T4, UNKNOWN, V100, FakeDrivers, FakeGpu
+from fake_drivers import (
+    B200,
+    GB10,
+    GTX_1080_TI,
+    H100,
+    P100,
+    RTX_4090,
+    RTX_5090,
+    T4,
+    UNKNOWN,
+    V100,
+    FakeDrivers,
+    FakeGpu,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fake drivers need the Linux loader")
 

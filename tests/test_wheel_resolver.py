@@ -370,3 +370,12 @@ def test_a_newer_driver_never_makes_the_release_older(on: Machine) -> None:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")[:2]]
+
+
+def test_a_torchaudio_beside_a_torch_for_another_cuda_is_warned_of() -> None:
+    machine = Machine(devices=(Device("H100", (9, 0)),), driver="595.58.03", python=(3, 12), glibc=(2, 39))
+    with_audio = resolve(machine, "torch==2.15.0", companions=("torchaudio",)).choice
+    without = resolve(machine, "torch==2.15.0", companions=("torchvision",)).choice
+    assert with_audio is not None and without is not None and with_audio.build == "cu132"
+    assert any("refuses to be imported" in warning for warning in with_audio.warnings)
+    assert not any("torchaudio" in warning for warning in without.warnings)

@@ -90,7 +90,8 @@ class Interpreter:
             raise TorchUnavailable(f"{self.python} could not be started: {error}", str(error), missing=False) from error
         self._process = process
         self._lines = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
+        self._reader = threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True)
+        self._reader.start()
         answer = self._next(IMPORT_TIMEOUT)
         if isinstance(answer, str):
             detail = self._said().strip().splitlines()[-1:] or [answer]
@@ -149,6 +150,9 @@ class Interpreter:
         with contextlib.suppress(OSError):
             assert process.stdin is not None
             process.stdin.close()
+        self._reader.join(_GRACE)
+        if not self._reader.is_alive() and process.stdout is not None:  # else a stuck process holds the pipe open
+            process.stdout.close()
         self._errors.close()
         return gone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.wheels.answer import Choice
+from torchlift.wheels.companion_limits import companion_warnings
 from torchlift.wheels.host import Host
 from torchlift.wheels.install_line import install_lines
 from torchlift.wheels.offers import Offer, known_versions, line_of
@@ -21,7 +22,7 @@ def choice_of(
     version = host.versions(offer, wish)[-1]
     pin = _pin(offer, host, wish, version)
     pip, uv = install_lines(pin, offer.index, companions, version)
-    notes = list(warnings or [])
+    notes = [*(warnings or []), *companion_warnings(offer, companions)]
     if offer.secondary:
         notes.append(f"that this {offer.build} wheel exists is known from a secondary source only")
     return Choice(
