@@ -65,8 +65,11 @@ def _install(facts: Facts, choice: Choice) -> Remedy:
 def _command(facts: Facts, choice: Choice) -> str:
     torch = facts.package("torch")
     line = choice.uv if torch is not None and torch.installer == "uv" else choice.pip
-    if torch is None or not satisfies(torch.version, f"=={choice.torch}.*"):
+    if torch is None:
         return line
+    if not satisfies(torch.version, f"=={choice.torch}.*"):
+        # "torch" alone is satisfied by whatever torch is there.
+        return line.replace(" install ", " install --upgrade ", 1)
     # Another build of the same release counts as installed already, and the line alone would change nothing.
     present = [name for name in ("torch", *_COMPANIONS) if facts.package(name) is not None]
     return f"{uninstall(facts, *present)} && {line}"

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from torchlift.finding import Failure, Finding
+from torchlift.finding import Failure, Finding, Fix, ReplaceText
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
@@ -15,7 +15,7 @@ from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
 from torchlift.view.module import longest_target
-from torchlift.view.text import TextView
+from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
 
 
@@ -34,17 +34,22 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     failures: list[Failure] = []
     for rule in rules:
-        if rule.text is None or (rule.text_kinds and view.kind not in rule.text_kinds):
+        if rule.text is None or view.kind not in (rule.text_kinds or SCRIPTS):
             continue
         try:
             for finding in rule.text(view, context):
                 covered = view.statement(finding.statement or finding.span)
-                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=None))
+                fix = finding.fix if finding.fix is not None and _fits_text(finding.fix) else None
+                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=fix))
         except Exception:
             reason = f"Rule {rule.code} failed on the file; its findings in it may be missing."
             detail = traceback.format_exc()
             failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
     return Checked(view.path, tuple(findings[key] for key in sorted(findings)), tuple(failures))
+
+
+def _fits_text(fix: Fix) -> bool:
+    return not fix.elsewhere and all(isinstance(rewrite, ReplaceText) for rewrite in fix.rewrites)
 
 
 class Dispatcher:

@@ -364,10 +364,11 @@ class _Listing:
                         continue
             if ignores is not None:
                 ignores.read(current)
+            base = f"{os.path.basename(current)}/"  # noqa: PTH119
             for entry in entries.values():
                 is_folder = entry.is_dir(follow_symlinks=False)
                 python = entry.name.endswith(SUFFIXES)
-                if entry.name == ".git" or not (is_folder or python or _may_be_text(os.fsencode(entry.name))):
+                if entry.name == ".git" or not (is_folder or python or _may_be_text(os.fsencode(base + entry.name))):
                     continue
                 path = _relative(entry.path, self.top)
                 if self.excludes.matches(path) or (

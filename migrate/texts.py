@@ -1,4 +1,4 @@
-"""Scripts, container files and YAML on their way through a run.
+"""Scripts, container files, YAML and files of requirements on their way through a run.
 
 They cost a search in their bytes and nothing else, unless a rule's word stands in one of them. There are few such files,
 and none of them is parsed, so all of this stays in one process.
@@ -69,15 +69,23 @@ def text_source(project: Project, path: str) -> SourceText:
     return project.overlay.get(path) or read_text(project.data(path))
 
 
+def text_view(project: Project, path: str) -> TextView:
+    """The view of a text file.
+
+    Raises:
+        OSError, UnreadableSource: it cannot be read or decoded.
+    """
+    source = text_source(project, path)
+    return TextView(path, text_kind(path, source.to_bytes()[:_HEAD]) or "shell", source)
+
+
 def check_texts(project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings) -> list[CheckedText]:
     """Run the rules on the text files `paths`; one that is gone meanwhile has nothing in it."""
     done = []
     for path in paths:
         try:
-            source = text_source(project, path)
+            view = text_view(project, path)
         except (OSError, UnreadableSource):
             continue
-        kind = text_kind(path, source.to_bytes()[:_HEAD])
-        view = TextView(path, kind or "shell", source)
         done.append(CheckedText(view, check_text(rules, project, view, settings)))
     return done

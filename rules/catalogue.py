@@ -8,7 +8,7 @@ from torchlift.rules.registry import all_rules, url_of
 from torchlift.rules.rule import Bad, Rule
 from torchlift.view.text import text_kind
 
-_FENCES = {"shell": "bash", "makefile": "make", "env": "bash"}
+_FENCES = {"shell": "bash", "makefile": "make", "env": "bash", "requirements": "text"}
 _SAFETY = {
     "safe": "Safe fix",
     "unsafe": "Fix that needs review (`--unsafe-fixes`)",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torchlift.project import Collector, Project
     from torchlift.view import ModuleView, Use
     from torchlift.view.text import TextKind, TextView
+    from torchlift.wheels.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,14 @@ class Settings:
         min_torch: lowest torch release the migrated project must still run on.
         batch_example: size to give to first dimensions of size 1 in the examples of a capture; None keeps them.
         wrappers: modules that mirror modules of torch.
+        machine: what the migrated project is installed on; None where nobody said.
     """
 
     target: TorchVersion = LATEST
     min_torch: TorchVersion = LATEST
     batch_example: int | None = None
     wrappers: tuple[Wrapper, ...] = DEFAULT_WRAPPERS
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class Bad:
         min_torch: lowest torch of the example project.
         batch_example: as in `Settings`.
         path: name of the file, which tells its language.
+        machine: what the example is installed on, as in `Settings`.
         ranks: world sizes to run with: every rank is a process of its own with the environment that torchrun sets, and the
             results are compared rank by rank. `run` (or the code) creates the group, on gloo.
     """
@@ -103,6 +107,7 @@ class Bad:
     batch_example: int | None = None
     ranks: tuple[int, ...] = ()
     path: str = "example.py"
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ class Ok:
     why: str
     path: str = "example.py"
     files: tuple[tuple[str, str], ...] = ()
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -139,10 +145,10 @@ class Rule:
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
             which already handle both releases.
-        text: the rule's function for files that are no Python. What it finds has no fix yet.
+        text: the rule's function for files that are no Python. Its fixes are made of `ReplaceText`.
         text_triggers: words searched in the raw bytes of such a file, as `triggers` in those of Python; a rule with `text`
             needs some, and they alone decide: a file without any is never decoded.
-        text_kinds: the languages that `text` is asked about; empty for all.
+        text_kinds: the languages that `text` is asked about; empty for scripts (`view.text.SCRIPTS`).
     """
 
     code: str

@@ -576,6 +576,8 @@ def _deprecation(node: _Function | ast.ClassDef, name: str, path: str) -> str:
 
 def _doc_says(text: str, name: str) -> str:
     """The sentence of a documentation that calls the whole of `name` deprecated, or empty."""
+    if "deprecated" not in text.lower():
+        return ""
     flat = " ".join(_SECTIONS.split(text, maxsplit=1)[0].split())
     directive = re.search(r"\.\. deprecated::\s*(.*?)(?:\.(?:\s|$)|$)", flat)
     if directive:

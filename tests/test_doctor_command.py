@@ -47,16 +47,9 @@ def machine(name: str) -> list[str]:
 
 
 @pytest.fixture
-def ill(tmp_path: Path) -> str:
+def ill() -> str:
     """A V100 with a torch that has no code for it."""
-    facts = to_json(healthy("healthy_v100"))
-    facts["torch"] |= {"version": "2.15.0+cu132", "cuda": "13.2"}
-    facts["packages"] = [{"name": "torch", "version": "2.15.0+cu132", "metadata_path": "/x", "installer": "pip"}]
-    facts["torch"]["metadata_version"] = "2.15.0+cu132"
-    facts["libraries"] = facts["shared_files"] = []
-    path = tmp_path / "ill.json"
-    path.write_text(json.dumps(facts))
-    return str(path)
+    return str(FIXTURES / "ill_machines" / "v100_torch_2_15.json")
 
 
 @pytest.fixture
@@ -162,7 +155,7 @@ def test_the_text_has_every_evidence_when_verbose(ill: str) -> None:
         assert f"({item['check']})" in flat
         for evidence in item["evidence"]:
             assert " ".join(f"{evidence['what']}: {evidence['seen']}".split()) in flat
-    assert "measured on this machine" in long and "measured on this machine" not in short
+    assert "from torchlift's tables" in long and "from torchlift's tables" not in short
 
 
 def test_checks_can_be_chosen_by_id_and_group(ill: str) -> None:
@@ -198,6 +191,12 @@ def test_the_catalogue_is_up_to_date() -> None:
     assert (ROOT / "docs/doctor.md").read_text(encoding="utf-8") == catalogue(all_checks()), (
         "run: python -m torchlift.doctor.catalogue > docs/doctor.md"
     )
+
+
+def test_the_readme_shows_what_is_really_said() -> None:
+    done = run("--facts", str(FIXTURES / "ill_machines" / "v100_torch_2_15.json"))
+    assert done.returncode == 1
+    assert f"```text\n{done.stdout}```" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MAPPED = {"torchlift": ROOT / "src/torchlift", "torchlift/migrate": ROOT / "migrate", "torchlift/rules": ROOT / "rules"}
+MAPPED = {
+    "torchlift": ROOT / "src/torchlift",
+    "torchlift/migrate": ROOT / "migrate",
+    "torchlift/rules": ROOT / "rules",
+    "torchlift/doctor": ROOT / "doctor",
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +44,9 @@ def test_every_source_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
         if "__pycache__" not in path.parts
     }
     assert expected <= set(wheel.namelist())
-    assert "torchlift/py.typed" in wheel.namelist()
+    data = {f"torchlift/wheels/data/{path.name}" for path in (ROOT / "src/torchlift/wheels/data").iterdir()}
+    data |= {"torchlift/doctor/facts.schema.json", "torchlift/doctor/report.schema.json", "torchlift/py.typed"}
+    assert data <= set(wheel.namelist())
 
 
 def test_the_tables_of_the_resolver_load_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
@@ -65,13 +72,18 @@ def test_the_wheel_brings_no_other_top_level_name(wheel: zipfile.ZipFile) -> Non
     assert {top for top in tops if not top.endswith(".dist-info")} == {"torchlift"}
 
 
-def test_both_commands_are_installed(wheel: zipfile.ZipFile) -> None:
+def test_all_commands_are_installed(wheel: zipfile.ZipFile) -> None:
     entry = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     text = wheel.read(entry).decode()
-    assert "torchlift = torchlift.cli:main" in text and "migrate = torchlift.migrate.cli:main" in text
+    for line in (
+        "torchlift = torchlift.cli:main",
+        "migrate = torchlift.migrate.cli:main",
+        "doctor = torchlift.doctor.cli:main",
+    ):
+        assert line in text
 
 
-@pytest.mark.parametrize("folder", ["rules", "migrate"])
+@pytest.mark.parametrize("folder", ["rules", "migrate", "doctor"])
 def test_the_bare_folder_refuses_to_be_imported(folder: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False

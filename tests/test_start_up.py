@@ -27,11 +27,13 @@ def modules_after(arguments: list[str], folder: Path) -> set[str]:
     return set(line.split()[1:])
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["migrate", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["migrate", "--help"], ["doctor", "--help"]], ids=" ".join
+)
 def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     loaded = modules_after(arguments, tmp_path)
     assert loaded & (HEAVY - {"ast"}) == set()
-    assert not any(name.startswith("torchlift.rules") for name in loaded)
+    assert not any(name.startswith(("torchlift.rules", "torchlift.wheels", "pynvml")) for name in loaded)
 
 
 def test_help_imports_few_modules(tmp_path: Path) -> None:

@@ -170,6 +170,14 @@ class DropOperand:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Put `text` in the place of `span`, in a file that is no Python; neither holds a line break."""
+
+    span: Span
+    text: str
+
+
 Rewrite = (
     EditComment
     | KeepBranch
@@ -181,6 +189,7 @@ Rewrite = (
     | DropDecorator
     | EditImport
     | AddImport
+    | ReplaceText
 )
 
 

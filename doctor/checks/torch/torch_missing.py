@@ -33,6 +33,8 @@ def look(facts: Facts) -> Iterator[Result]:
         f"There is no torch for {facts.python.executable}",
         (Evidence("torch", "not installed", "a torch on sys.path", facts.python.executable),),
         remedy_of(facts, wheel_answer(facts)),
+        # Where no wheel of torch can be installed at all, that is the one thing to say.
+        cause="musl" if facts.system.libc == "musl" else "glibc-too-old",
     )
 
 

@@ -1,4 +1,5 @@
-"""What a rule sees of a file that is no Python: scripts, container files, YAML, makefiles, environment files.
+"""What a rule sees of a file that is no Python: scripts, container files, YAML, makefiles, environment files, and what
+says which packages a project needs.
 
 None of these languages is parsed. What they share is enough to find a command or a variable in them: logical lines, with
 continuations joined, and comments, which are not code. Where a quote or a comment is in doubt the text counts as a
@@ -15,8 +16,14 @@ from typing import Literal
 
 from torchlift.source import SourceText, Span, UnreadableSource
 
-TextKind = Literal["shell", "dockerfile", "yaml", "makefile", "env"]
-"""Batch scripts of Slurm, PBS and LSF are `shell`."""
+TextKind = Literal[
+    "shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"
+]
+"""Batch scripts of Slurm, PBS and LSF are `shell`; `toml` and `ini` are files with requirements in them, `markdown` is a
+README or an installation guide in whatever markup."""
+
+SCRIPTS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefile", "env"})
+"""Kinds that a rule about commands and variables is asked about."""
 
 _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("shell", r".+\.(?:sh|bash|slurm|sbatch|pbs|lsf|job)"),
@@ -24,7 +31,17 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("dockerfile", r"(?:Docker|Container)file(?:[.-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
     ("makefile", r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk"),
     ("env", r"\.env(?:\.\w+)?|.+\.env"),
+    (
+        "requirements",
+        r"(?:[^/]*[-_.])?(?:requirements?|constraints?|reqs)(?:[-_.][^/]*)?\.(?:txt|in)"
+        r"|(?:requirements?|constraints?)/[^/]+\.(?:txt|in)",
+    ),
+    ("toml", r"(?:pyproject|uv)\.toml|Pipfile"),
+    ("ini", r"setup\.cfg|tox\.ini"),
+    ("cmake", r"CMakeLists\.txt|.+\.cmake"),
+    ("markdown", r"(?:README|Readme|readme|INSTALL|Install|install)(?:[-_.][^/]*)?\.(?:md|rst)"),
 )
+_WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "markdown"})
 _BY_NAME = re.compile(r"(?:^|/)(?:" + "|".join(f"(?P<{kind}>{name})" for kind, name in _NAMES) + r")\Z")
 _ANY_NAME = re.compile((r"(?:^|/)(?:" + "|".join(name for _, name in _NAMES) + r")\Z").encode())
 _SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?sh\b")
@@ -159,7 +176,7 @@ def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]
             pieces.append(code + (" " * len(newline) if continued else newline))
             continue
         body = line.rstrip() if kind == "dockerfile" else line
-        continued = bool(newline) and kind != "env" and (len(body) - len(body.rstrip(escape))) % 2 == 1
+        continued = bool(newline) and kind not in _WITHOUT_CONTINUATION and (len(body) - len(body.rstrip(escape))) % 2 == 1
         if continued:
             pieces.append(body[:-1] + " " * (len(line) - len(body) + 1 + len(newline)))
         else:
@@ -171,7 +188,9 @@ def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]
 
 def _comment_start(line: str, kind: TextKind) -> int | None:
     """Where the comment of one physical line begins."""
-    if "#" not in line:
+    if kind == "ini" and line.lstrip()[:1] == ";":
+        return len(line) - len(line.lstrip())
+    if "#" not in line or kind == "markdown":
         return None
     if line.lstrip()[:1] == "#":
         return None if kind == "shell" and _DIRECTIVE.match(line) else len(line) - len(line.lstrip())
@@ -183,7 +202,7 @@ def _comment_start(line: str, kind: TextKind) -> int | None:
             position += 1
         elif character in "\"'" and not (kind == "yaml" and (before.isalnum() or before == "_")):
             position = _closing(line, position)
-        elif character == "#" and before in " \t;":
+        elif character == "#" and (before in " \t;" or kind in {"toml", "cmake"}):
             return position
         position += 1
     return None
