@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
@@ -13,7 +14,7 @@ from torchlift.migrate.parallel import Work, check_files, index_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
-from torchlift.migrate.texts import check_texts, index_texts, text_source
+from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
@@ -228,6 +229,12 @@ class _Run:
         complete = True
         elsewhere = _elsewhere(chosen)
         for path in sorted({*chosen, *elsewhere}):
+            if path in self.texts:
+                new_text, whole = self._rewrite_text(project, path, chosen.get(path, ()))
+                if new_text is not None:
+                    changed[path] = new_text
+                complete = complete and whole
+                continue
             view = project.view(path)
             assert view is not None
             accepted: list[Rewrite] = []
@@ -258,6 +265,35 @@ class _Run:
                 complete = False
             changed[path] = new
         return changed if complete else None
+
+    def _rewrite_text(
+        self, project: Project, path: str, findings: Sequence[Finding]
+    ) -> tuple[SourceText | None, bool]:
+        """The new text of a file that is no Python, and whether nothing had to be held back."""
+        from torchlift.migrate.rewrite.build import apply_edits
+        from torchlift.migrate.rewrite.fragments import CannotEdit
+        from torchlift.migrate.text_edits import problem_with_text, text_edits
+
+        view = text_view(project, path)
+        accepted: list[Rewrite] = []
+        complete = True
+        for finding in findings:
+            rewrites = finding.fix.rewrites if finding.fix else ()
+            try:
+                text_edits(view, [*accepted, *rewrites])
+                accepted += rewrites
+            except CannotEdit as error:
+                self.held[path, finding.sort_key()] = f"The fix cannot be written here: {error}"
+                complete = False
+        if not accepted:
+            return None, complete
+        edits = text_edits(view, accepted)
+        new = view.source.replaced(apply_edits(view.source.text, edits))
+        problem = problem_with_text(view, edits, new)
+        if problem is not None:
+            self._block(path, "verify", problem)
+            complete = False
+        return new, complete
 
     def _kept_promises(self, before: _Analysis, after: _Analysis, chosen: Mapping[str, Sequence[Finding]]) -> bool:
         """Whether every finding said to be fixed is gone and nothing new was brought in."""
@@ -305,13 +341,19 @@ class _Run:
             return tuple(() for _ in left)
         from torchlift.migrate.rewrite.build import build_edits
         from torchlift.migrate.rewrite.fragments import CannotEdit
+        from torchlift.migrate.text_edits import text_edits
 
-        view = project.view(path)
-        assert view is not None
+        build: Callable[[Sequence[Rewrite]], list[TextEdit]]
+        if path in self.texts:
+            build = partial(text_edits, text_view(project, path))
+        else:
+            view = project.view(path)
+            assert view is not None
+            build = partial(build_edits, view)
         result: list[tuple[TextEdit, ...]] = []
         for finding in left:
             try:
-                result.append(tuple(build_edits(view, finding.fix.rewrites)) if finding.fix else ())
+                result.append(tuple(build(finding.fix.rewrites)) if finding.fix else ())
             except CannotEdit:
                 result.append(())
         return tuple(result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import venv
@@ -142,8 +141,3 @@ class Doctor:
         assert "Traceback" not in done.stderr, done.stderr
         assert done.stdout, done.stderr
         return Answered(done.returncode, json.loads(done.stdout), done.stderr)
-
-
-def without_fake_driver() -> dict[str, str]:
-    """The environment of this process."""
-    return {name: value for name, value in os.environ.items() if name != "TORCHLIFT_FAKE_DRIVER"}

@@ -137,12 +137,12 @@ def test_the_quick_tier_is_the_beginning_of_the_default_tier() -> None:
 
 
 def test_an_unknown_smoke_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(SmokeError, match="There is no smoke 'elementwize'. Did you mean 'elementwise'"):
+    with pytest.raises(SmokeError, match=r"There is no smoke 'elementwize'. Did you mean 'elementwise'"):
         Run(Plan(sys.executable, only=("elementwize",)))
 
 
 def test_an_unknown_device_is_refused_with_those_there_are() -> None:
-    with pytest.raises(SmokeError, match="There is no device 'tpu:0'. Devices: cpu"):
+    with pytest.raises(SmokeError, match=r"There is no device 'tpu:0'. Devices: cpu"):
         list(Run(Plan(sys.executable, only=("alloc",), devices=("tpu:0",))).results())
 
 
@@ -193,7 +193,9 @@ def test_a_file_named_torch_in_the_current_folder_is_not_taken_for_torch(
 
 
 def test_the_command_fails_when_a_smoke_fails_and_says_so_first() -> None:
-    done = _doctor("--smoke-only", "wrong-numbers", "--smoke-only", "zz-well", "--smoke-folder", str(FAULTS), "--device=cpu")
+    done = _doctor(
+        "--smoke-only", "wrong-numbers", "--smoke-only", "zz-well", "--smoke-folder", str(FAULTS), "--device=cpu"
+    )
     assert done.returncode == 1
     assert "wrong-numbers" in done.stdout and "failed: wrong numbers in wrong" in done.stdout
     assert "1 passed, 1 failed" in done.stdout
@@ -254,7 +256,7 @@ def _gates(version: str, kind: str, **facts: Any) -> dict[str, str]:
         _scaled_mm=0,
         cond=0,
         accelerator=SimpleNamespace(Graph=0),
-        **{name: 0 for name in ("float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn_x2")},
+        **dict.fromkeys(("float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn_x2"), 0),
     )
     name = {"cpu": "cpu", "rocm": "cuda:0"}.get(kind, f"{kind}:0")
     bench = _Stub(torch, {"name": name, "kind": kind, "count": 2, **facts}, forked=True)

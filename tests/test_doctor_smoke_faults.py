@@ -29,7 +29,9 @@ def _run(folder: Path, only: tuple[str, ...], *, fork: bool) -> dict[str, SmokeR
     return {result.id: result for result in Run(plan).results()}
 
 
-@pytest.fixture(scope="module", params=[pytest.param(True, marks=linux, id="forked"), pytest.param(False, id="spawned")])
+@pytest.fixture(
+    scope="module", params=[pytest.param(True, marks=linux, id="forked"), pytest.param(False, id="spawned")]
+)
 def faults(request: pytest.FixtureRequest) -> dict[str, SmokeResult]:
     only = _ids(FAULTS)
     if os.name != "posix":

@@ -116,9 +116,7 @@ class Bench:
         """Compare bit for bit; the error is the share of elements that differ."""
         got = got.detach().to("cpu")
         if got.shape != want.shape or got.dtype != want.dtype:
-            raise ValueError(
-                f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}"
-            )
+            raise ValueError(f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}")
         different = int((got != want).sum())
         self.measured(name, different / max(want.numel(), 1), 0.0)
 

@@ -82,7 +82,9 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons:
         return
     share = rate / full
     result.details.update(share=share, datasheet=full, source=card.source)
-    result.reason = f"{title} runs at {share:.0%} of its datasheet {_WORDS[result.id]} ({shown} of {_shown(result.id, full)})"
+    result.reason = (
+        f"{title} runs at {share:.0%} of its datasheet {_WORDS[result.id]} ({shown} of {_shown(result.id, full)})"
+    )
     if share >= WARN_BELOW:
         return
     seen = result.details["seen"]
@@ -90,7 +92,9 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons:
     if share < FAIL_BELOW:
         result.outcome = "fail"
         result.signature = "below-floor"
-        result.cause = "; ".join(seen) or "Not known: another process may use the GPU, or it throttles between two looks"
+        result.cause = (
+            "; ".join(seen) or "Not known: another process may use the GPU, or it throttles between two looks"
+        )
         result.likely = True
         result.remedy = "Look at nvidia-smi -q -d PERFORMANCE,POWER,CLOCK while it works, and at what else runs on it"
     else:

@@ -67,9 +67,7 @@ def capability_between(low: tuple[int, int], high: tuple[int, int]) -> Gate:
         seen = bench.capability
         if bench.kind != "cuda" or seen is None or low <= seen <= high:
             return None
-        return (
-            f"needs {_MARKED.format(*low)} to {high[0]}.{high[1]}; {bench.name} has {seen[0]}.{seen[1]}"
-        )
+        return f"needs {_MARKED.format(*low)} to {high[0]}.{high[1]}; {bench.name} has {seen[0]}.{seen[1]}"
 
     return gate
 

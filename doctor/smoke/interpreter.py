@@ -63,6 +63,7 @@ class Interpreter:
         """Its version, once the process has started."""
         self.import_seconds = 0.0
         self._environment = environment
+        self._visible: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
@@ -114,6 +115,10 @@ class Interpreter:
         Raises:
             TorchUnavailable: if the process had to be started and could not.
         """
+        visible = request.get("environment") or {}
+        if not self.fork and visible != self._visible:
+            self.close()  # which devices a process sees is settled when it first looks
+        self._visible = visible
         self.start()
         assert self._process is not None and self._process.stdin is not None
         begun = time.monotonic()
@@ -129,7 +134,7 @@ class Interpreter:
         wall = time.monotonic() - begun
         if answer == "late":
             return {"outcome": "stuck" if stuck else "timeout", "output": output, "wall": wall}
-        known = "signal" if answer.startswith("SIG") or answer.startswith("signal") else "exit"
+        known = "signal" if answer.startswith(("SIG", "signal")) else "exit"
         reason = f"killed by {answer}" if known == "signal" else f"it ended with {answer} and without a result"
         return {"outcome": "crash", known: answer, "reason": reason, "output": output, "wall": wall}
 

@@ -47,7 +47,9 @@ def smoke_options(function: _Function) -> _Function:
             metavar="[TIER]",
             help="Also run kernels on the device: quick (seconds), default, or full (with compilers and rates).",
         ),
-        click.option("--smoke-only", multiple=True, metavar="ID", help="Run this smoke (repeatable), whatever its tier."),
+        click.option(
+            "--smoke-only", multiple=True, metavar="ID", help="Run this smoke (repeatable), whatever its tier."
+        ),
         click.option(
             "--device",
             multiple=True,

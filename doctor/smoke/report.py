@@ -75,7 +75,9 @@ class SmokeReport:
         if not failed:
             return ""
         reason = (failed[0].reason or _WORDS[failed[0].outcome]).strip().splitlines()[0].rstrip(".")
-        return f"{len(failed)} of {len(self.results)} smokes failed, first {failed[0].id} on {failed[0].device}: {reason}."
+        return (
+            f"{len(failed)} of {len(self.results)} smokes failed, first {failed[0].id} on {failed[0].device}: {reason}."
+        )
 
     def unavailable(self, error: TorchUnavailable) -> None:
         """Note that torch cannot be imported."""
@@ -149,7 +151,7 @@ class Progress:
             for line in _help(report.cause, report.remedy, False, self._style):
                 self._line(line)
             return
-        counts = Counter(result.outcome for result in report.results)
+        counts = Counter[str](result.outcome for result in report.results)
         said = ", ".join(f"{counts[outcome]} {word}" for outcome, word in _WORDS.items() if counts[outcome])
         status = "problem" if report.failed else "ok"
         self._line("  " + self._style.verdict(f"{said or 'nothing to run'}", status))

@@ -146,7 +146,9 @@ class Run:
                     done_once.add(chosen.smoke.id)
                 if gone is not None:
                     why = "is stuck in the driver" if gone.outcome == "stuck" else "no longer answers"
-                    yield _result(chosen.smoke, target, "lost", reason=f"not run: {target.name} {why} (since {gone.id})")
+                    yield _result(
+                        chosen.smoke, target, "lost", reason=f"not run: {target.name} {why} (since {gone.id})"
+                    )
                     continue
                 self.on_start(chosen.smoke, target)
                 result, lost = self._one(interpreter, chosen, target)
@@ -178,7 +180,10 @@ class Run:
             return result, False
         if result.outcome == "stuck" or (signature is not None and signature.lost):
             return result, True
-        return result, not (_harmless(answer) or self._ready(interpreter, target))
+        lost = not (_harmless(answer) or self._ready(interpreter, target))
+        if result.outcome == "lost" and not lost:
+            result.outcome = "fail"  # it did not answer before the smoke, and does again
+        return result, lost
 
     def _ready(self, interpreter: Interpreter, target: Target) -> bool:
         """Whether the device still answers."""
@@ -216,7 +221,7 @@ class Run:
         found = interpreter.ask({"do": "devices"}, READY_TIMEOUT)
         problem = found.get("problem") or found.get("reason")
         if found.get("outcome") in ("timeout", "stuck"):
-            problem = "the driver did not answer within {:g} s".format(READY_TIMEOUT)
+            problem = f"the driver did not answer within {READY_TIMEOUT:g} s"
         devices = {device["name"]: device for device in found.get("devices", [])}
         devices.setdefault("cpu", {"name": "cpu", "kind": "cpu", "title": "CPU", "count": os.cpu_count() or 1})
         gpus = [device for device in devices.values() if device["kind"] != "cpu"]
@@ -236,9 +241,7 @@ class Run:
                 asked = ["cpu"]
         return [self._target(interpreter, name, devices, slices) for name in dict.fromkeys(asked)]
 
-    def _target(
-        self, interpreter: Interpreter, name: str, devices: dict[str, Any], slices: dict[str, Gpu]
-    ) -> Target:
+    def _target(self, interpreter: Interpreter, name: str, devices: dict[str, Any], slices: dict[str, Gpu]) -> Target:
         if name.startswith(("GPU-", "MIG-")):
             visible = {"CUDA_VISIBLE_DEVICES": name}
             found = interpreter.ask({"do": "devices", "environment": visible}, READY_TIMEOUT)
@@ -294,7 +297,9 @@ def _read_answer(
 
 def _signature(smoke: Smoke, outcome: str, reason: str, output: str) -> Signature | None:
     """What it printed counts less than what it raised: libraries warn of much that is not the reason."""
-    found = next((each for each in smoke.signatures if re.search(each.pattern, f"{reason}\n{output}", re.MULTILINE)), None)
+    found = next(
+        (each for each in smoke.signatures if re.search(each.pattern, f"{reason}\n{output}", re.MULTILINE)), None
+    )
     found = found or find_signature(reason)
     return found or (find_signature(output) if outcome != "fail" else None)
 

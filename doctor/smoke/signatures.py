@@ -43,7 +43,9 @@ COMMON = (
         r"the provided PTX was compiled with an unsupported toolchain|CUDA_ERROR_UNSUPPORTED_PTX_VERSION|Error 222\b",
         "Code compiled at run time by this CUDA toolkit is newer than the driver can read: minor-version compatibility "
         "does not cover PTX",
-        "Upgrade the driver to the one paired with the toolkit, or install torch for an older CUDA; " + _WHEEL[0].lower() + _WHEEL[1:],
+        "Upgrade the driver to the one paired with the toolkit, or install torch for an older CUDA; "
+        + _WHEEL[0].lower()
+        + _WHEEL[1:],
     ),
     Signature(
         "driver-too-old",

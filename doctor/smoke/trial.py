@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import traceback
@@ -68,17 +69,21 @@ def _smoke(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     }
     if measured.limit is None:
         return answer
-    error = measured.error
+    off = measured.error
     place = measured.details.get("worst")
     where = f" in {place}" if place else ""
-    if error is None or error != error or error in (float("inf"), float("-inf")):
+    if off is None or not math.isfinite(off):
         answer.update(outcome="fail", error=None, reason=f"the result is not finite{where}")
-    elif error > measured.limit:
-        answer.update(outcome="fail", reason=f"wrong numbers{where}: error {error:.2g}, limit {measured.limit:.2g}")
+    elif off > measured.limit:
+        answer.update(outcome="fail", reason=f"wrong numbers{where}: error {off:.2g}, limit {measured.limit:.2g}")
     return answer
 
 
 def _failed(error: Exception) -> dict[str, Any]:
     text = str(error).strip()
     traceback.print_exception(type(error), error, error.__traceback__)
-    return {"outcome": "fail", "raised": True, "reason": f"{type(error).__name__}: {text}" if text else type(error).__name__}
+    return {
+        "outcome": "fail",
+        "raised": True,
+        "reason": f"{type(error).__name__}: {text}" if text else type(error).__name__,
+    }

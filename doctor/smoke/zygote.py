@@ -197,7 +197,7 @@ def _death(code: int) -> dict[str, Any]:
 
 
 def signal_name(number: int) -> str:
-    """"SIGSEGV" for 11."""
+    """ "SIGSEGV" for 11."""
     try:
         return signal.Signals(number).name
     except ValueError:

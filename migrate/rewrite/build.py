@@ -18,6 +18,7 @@ from torchlift.finding import (
     InsertStatements,
     KeepBranch,
     ReplaceExpression,
+    ReplaceText,
     Rewrite,
     Template,
     TextEdit,
@@ -87,6 +88,8 @@ class _Builder:
                     lines = behind.setdefault(rewrite.anchor, [])
                     if rewrite.statement not in lines:
                         lines.append(rewrite.statement)
+                case ReplaceText():
+                    edits.append(TextEdit(rewrite.span, rewrite.text))
                 case EditImport():
                     imports.setdefault(rewrite.span, []).append(rewrite)
                 case _:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from torchlift.finding import AddImport, Finding, Fix, Parts, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Context
-from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
@@ -122,9 +121,11 @@ def changed(title: str, rewrites: Sequence[Rewrite], needs: TorchVersion, review
     return Answer(f"Needs review: {review}" if review else None, Fix(title, safety, tuple(rewrites), needs))
 
 
-def part(name: str, view: ModuleView, node: ast.expr) -> tuple[str, Span]:
-    """A hole `$name` of a template that keeps the code of `node`."""
-    return name, view.span(node)
+def value_of(view: ModuleView, argument: Argument) -> Template:
+    """A template that is the value of `argument`."""
+    if isinstance(argument.value, ast.Constant):
+        return Template(view.text(argument.value))
+    return filled("$value", view, value=argument.value)
 
 
 def filled(text: str, view: ModuleView, **nodes: ast.expr) -> Template:

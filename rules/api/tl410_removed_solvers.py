@@ -18,6 +18,7 @@ from torchlift.rules.api.old_call import (
     taken_part,
     triggers,
     unpacked,
+    value_of,
 )
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -143,7 +144,7 @@ def _rank(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         view.span(call.func),
         drop=tuple(item.key for item in positional),
         add=tuple(
-            (names[key], filled("$value", view, value=item.value))
+            (names[key], value_of(view, item))
             for key, item in given.items()
             if isinstance(item.key, int) and key != "input"
         ),

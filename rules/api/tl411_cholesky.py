@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, filled, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, triggers, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -37,7 +37,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             Template(name[0]),
             view.span(call.func),
             drop=(upper.key,) if upper is not None and (lower or upper.key == 1) else (),
-            add=(("upper", filled("$upper", view, upper=upper.value)),)
+            add=(("upper", value_of(view, upper)),)
             if upper is not None and upper.key == 1 and not lower
             else (),
         )

@@ -75,7 +75,7 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(A, full):\n    return torch.qr(input=A, some=not full)[0]\n",
-            'import torch\n\n\ndef f(A, full):\n    return torch.linalg.qr(A=A, mode="reduced" if not full else "complete")[0]\n',
+            'import torch\n\n\ndef f(A, full):\n    return torch.linalg.qr(A=A, mode="reduced" if (not full) else "complete")[0]\n',
             why="a choice made at run time",
             run=_MATRIX + "result = [f(A, True), f(A, False)]",
         ),

@@ -172,7 +172,10 @@ class DropOperand:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
-    """Put `text` in the place of `span`, in a file that is no Python; neither holds a line break."""
+    """Put `text` in the place of `span`, in a file that is no Python or inside a string of one that is.
+
+    Neither holds a line break.
+    """
 
     span: Span
     text: str

@@ -2,4 +2,6 @@
 
 from torchlift_smoke.smoke import Smoke
 
-SMOKE = Smoke(id="gated", tier="quick", title="Gated", run=lambda bench: 1 / 0, gate=lambda bench: "needs a flux capacitor")
+SMOKE = Smoke(
+    id="gated", tier="quick", title="Gated", run=lambda bench: 1 / 0, gate=lambda bench: "needs a flux capacitor"
+)

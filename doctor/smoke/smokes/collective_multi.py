@@ -23,7 +23,7 @@ def _run(bench: Bench) -> Measurement:
         different = int((x.cpu() != want).sum())
         dist.barrier()
         dist.destroy_process_group()
-        return different / want.numel()
+        return different / int(want.numel())
 
     for rank, error in enumerate(run_ranks(work, world, _SECONDS)):
         bench.measured(f"all_reduce, rank {rank}", error, 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..compiling import TIMEOUT, can_compile
 from ..gates import all_of, torch_from
@@ -20,7 +22,7 @@ def _run(bench: Bench) -> Measurement:
             super().__init__()
             self.scale = nn.Parameter(torch.ones(64))
 
-        def forward(self, x):  # type: ignore[no-untyped-def]
+        def forward(self, x: Any) -> Any:
             return x + F.gelu(x * self.scale + 1.0).softmax(-1)
 
     model = nn.Sequential(*(Block() for _ in range(_LAYERS)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..compiling import TIMEOUT, can_compile
 from ..gates import all_of, torch_from
@@ -24,7 +26,7 @@ def _gpu_release(bench: Bench) -> str | None:
 def _run(bench: Bench) -> Measurement:
     torch = bench.torch
 
-    def branch(x):  # type: ignore[no-untyped-def]
+    def branch(x: Any) -> Any:
         return torch.cond(x.sum() > 0, lambda x: x * 2 + 1, lambda x: x - 3, (x,))
 
     counters = bench.module("torch._dynamo.utils").counters

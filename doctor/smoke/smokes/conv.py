@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..smoke import Measurement, Smoke
 
@@ -19,7 +21,7 @@ def _run(bench: Bench) -> Measurement:
         x, w = bench.random(4, 16, 24, 24, dtype=dtype, seed=3), bench.random(32, 16, 3, 3, dtype=dtype, seed=4)
         seed = bench.random(4, 32, 24, 24, dtype=dtype, seed=5)
 
-        def results(x, w, seed):  # type: ignore[no-untyped-def]
+        def results(x: Any, w: Any, seed: Any) -> Any:
             x, w = x.requires_grad_(), w.requires_grad_()
             out = convolve(x, w, padding=1)
             out.backward(seed)

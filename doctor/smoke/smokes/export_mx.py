@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from ..bench import Bench
 from ..gates import torch_from
@@ -19,7 +20,7 @@ def _run(bench: Bench) -> Measurement:
             super().__init__()
             self.register_buffer("scale", bits.view(torch.float8_e8m0fnu))
 
-        def forward(self, x):  # type: ignore[no-untyped-def]
+        def forward(self, x: Any) -> Any:
             return x * self.scale.to(torch.float32)
 
     x = bench.random(4, 16)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..compiling import TIMEOUT, can_compile
 from ..gates import all_of, capability_from, torch_from, torch_from_on_cpu
@@ -16,10 +18,10 @@ def _run(bench: Bench) -> Measurement:
     dtype, limit, name = (torch.float32, _FP32, "fp32") if bench.kind == "cpu" else (torch.float16, _HALF, "fp16")
     q, k, v = (bench.random(1, 2, 256, 64, dtype=dtype, seed=seed) for seed in range(3))
 
-    def closer_is_better(score, b, h, i, j):  # type: ignore[no-untyped-def]
+    def closer_is_better(score: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
         return score - 0.05 * (i - j).abs()
 
-    def causal(b, h, i, j):  # type: ignore[no-untyped-def]
+    def causal(b: Any, h: Any, i: Any, j: Any) -> Any:
         return i >= j
 
     mask = flex.create_block_mask(causal, None, None, 256, 256, device=bench.name)

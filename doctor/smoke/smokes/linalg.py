@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..smoke import Measurement, Signature, Smoke
 
@@ -21,15 +23,14 @@ def _run(bench: Bench) -> Measurement:
     torch = bench.torch
     linalg = torch.linalg
     size = 96
-    x = bench.random(4, size, size) + 0.0
+    x = bench.random(4, size, size)
     a, there = x.double(), bench.put(x)
     scale = a.abs().max().item() * size**0.5
 
-    def residual(part: str, product: object) -> None:
-        got = product.cpu().double()  # type: ignore[attr-defined]
-        bench.measured(part, (got - a).abs().max().item() / scale, _LIMIT)
+    def residual(part: str, product: Any) -> None:
+        bench.measured(part, (product - a).abs().max().item() / scale, _LIMIT)
 
-    def wide(tensor):  # type: ignore[no-untyped-def]
+    def wide(tensor: Any) -> Any:
         return tensor.cpu().double()
 
     u, s, v = map(wide, linalg.svd(there))
@@ -40,7 +41,9 @@ def _run(bench: Bench) -> Measurement:
     residual(_PARTS[2], p @ l @ upper)
     b = bench.random(4, size, 8, seed=9)
     solution = wide(linalg.solve(there, bench.put(b)))
-    bench.measured(_PARTS[3], (a @ solution - b).abs().max().item() / (scale * max(solution.abs().max().item(), 1.0)), _LIMIT)
+    bench.measured(
+        _PARTS[3], (a @ solution - b).abs().max().item() / (scale * max(solution.abs().max().item(), 1.0)), _LIMIT
+    )
     positive = x @ x.mT + size * torch.eye(size)
     factor = wide(linalg.cholesky(bench.put(positive)))
     bench.compare(_PARTS[4], factor @ factor.mT, positive.double(), _LIMIT)

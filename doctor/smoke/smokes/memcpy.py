@@ -34,5 +34,9 @@ SMOKE = Smoke(
     title="Data comes back from the device as it went there, from pageable and pinned memory",
     run=_run,
     reference="the same bytes",
-    limits=(("pageable memory, there and back", 0.0), ("copy on the device", 0.0), ("pinned memory, there and back", 0.0)),
+    limits=(
+        ("pageable memory, there and back", 0.0),
+        ("copy on the device", 0.0),
+        ("pinned memory, there and back", 0.0),
+    ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..block_scales import swizzled
 from ..gates import all_of, capability_from, torch_from
@@ -15,7 +17,7 @@ def _run(bench: Bench) -> Measurement:
     torch = bench.torch
     exponents = torch.Generator().manual_seed(5)
 
-    def operand(rows: int, seed: int):  # type: ignore[no-untyped-def]
+    def operand(rows: int, seed: int) -> Any:
         values = bench.random(rows, _DEPTH, seed=seed).to(torch.float8_e4m3fn)
         # 127 stands for 1: an e8m0 number is nothing but the exponent.
         bits = torch.randint(125, 130, (rows, _DEPTH // _BLOCK), generator=exponents, dtype=torch.uint8)

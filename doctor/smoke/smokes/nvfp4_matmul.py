@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..bench import Bench
 from ..block_scales import swizzled
 from ..gates import all_of, capability_from, torch_from
@@ -17,7 +19,7 @@ def _run(bench: Bench) -> Measurement:
     generator = torch.Generator().manual_seed(6)
     table = torch.tensor([*_VALUES, *(-value for value in _VALUES)], dtype=torch.float64)
 
-    def operand(rows: int):  # type: ignore[no-untyped-def]
+    def operand(rows: int) -> Any:
         codes = torch.randint(0, 16, (rows, _DEPTH), generator=generator)
         packed = (codes[:, 1::2] << 4 | codes[:, ::2]).to(torch.uint8).contiguous()
         scales = (torch.rand(rows, _DEPTH // _BLOCK, generator=generator) + 0.5).to(torch.float8_e4m3fn)

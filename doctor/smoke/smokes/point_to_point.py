@@ -27,7 +27,7 @@ def _run(bench: Bench) -> Measurement:
         different = int((receive.cpu() != float(before)).sum())
         dist.barrier()
         dist.destroy_process_group()
-        return different / send.numel()
+        return different / int(send.numel())
 
     for rank, error in enumerate(run_ranks(work, world, _SECONDS)):
         bench.measured(f"received, rank {rank}", error, 0.0)

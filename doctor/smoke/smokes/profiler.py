@@ -21,7 +21,6 @@ _NO_CUPTI = Signature(
 
 
 def _run(bench: Bench) -> Measurement:
-    torch = bench.torch
     profiler = bench.module("torch.profiler")
     activity = profiler.ProfilerActivity
     activities = [activity.CPU]

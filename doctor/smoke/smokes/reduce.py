@@ -22,7 +22,11 @@ def _run(bench: Bench) -> Measurement:
     bench.exact("sort", got, want)
     bench.exact("sort indices", order, wanted)
     zeros = torch.zeros(97, dtype=torch.int32)
-    bench.exact("scatter_add", bench.put(zeros).scatter_add(0, bench.put(places), bench.put(small)), zeros.scatter_add(0, places, small))
+    bench.exact(
+        "scatter_add",
+        bench.put(zeros).scatter_add(0, bench.put(places), bench.put(small)),
+        zeros.scatter_add(0, places, small),
+    )
     bench.exact("sum", there.sum(dtype=torch.int64).reshape(1), values.sum(dtype=torch.int64).reshape(1))
     bench.exact("topk", there.topk(17).values, values.topk(17).values)
     return bench.measurement()

@@ -19,7 +19,9 @@ SMOKE = Smoke(
     tier="default",
     title="Attention forward and backward by the flash kernel (scaled_dot_product_attention)",
     run=_run,
-    gate=all_of(torch_from(2, 3), capability_between((8, 0), (12, 1)), rocm_architecture(("gfx90a", "gfx942", "gfx950"))),
+    gate=all_of(
+        torch_from(2, 3), capability_between((8, 0), (12, 1)), rocm_architecture(("gfx90a", "gfx942", "gfx950"))
+    ),
     needs="torch 2.3; compute capability 8.0 to 12.1; on AMD gfx90a, gfx942, gfx950",
     limits=all_limits(_TYPES),
     kinds=("cuda", "rocm", "xpu", "cpu"),
