@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import TorchPrograms, same
 
-from torchlift.rules.api.moved_names import MOVED_NAMES
+from torchlift.rules.api.moved_names import MOVED_NAMES, PRIVATE_COLLATE_NAMES
 from torchlift.rules.distributed.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.renaming import MovedName
 from torchlift.versions import TorchVersion
@@ -29,7 +29,7 @@ def find(name):
         return found
     raise AttributeError(name)
 """
-ALL = (*MOVED_NAMES, *DISTRIBUTED_NAMES)
+ALL = (*MOVED_NAMES, *PRIVATE_COLLATE_NAMES, *DISTRIBUTED_NAMES)
 IDENTICAL = [row for row in ALL if not row.example and not row.stores and row.since <= INSTALLED]
 FORWARDING = [row for row in MOVED_NAMES if row.example and row.removed is None]
 REMOVED = [row for row in MOVED_NAMES if row.removed is not None]

@@ -108,16 +108,6 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         triggers=("upsample & functional",),
     ),
     *_functorch(),
-    *(
-        MovedName(
-            f"torch.utils.data._utils.collate.{name}",
-            f"torch.utils.data.{name}",
-            TorchVersion(1, 11),
-            "torch/utils/data/dataloader.py:71-72 assigns one to the other",
-            triggers=("_utils.collate", "_utils import collate"),
-        )
-        for name in ("default_collate", "default_convert")
-    ),
     MovedName(
         "torch.utils.model_zoo.load_url",
         "torch.hub.load_state_dict_from_url",
@@ -134,4 +124,16 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         "f()",
         removed=TorchVersion(2, 8),
     ),
+)
+
+# `_utils` is private; what it holds has been public since 1.11.
+PRIVATE_COLLATE_NAMES: tuple[MovedName, ...] = tuple(
+    MovedName(
+        f"torch.utils.data._utils.collate.{name}",
+        f"torch.utils.data.{name}",
+        TorchVersion(1, 11),
+        "torch/utils/data/dataloader.py:71-72 assigns one to the other",
+        triggers=("_utils.collate", "_utils import collate", "data import _utils"),
+    )
+    for name in ("default_collate", "default_convert")
 )

@@ -26,7 +26,7 @@ RULE = Rule(
     check=_RENAMING.check,
     collectors=(_RENAMING.patches,),
     sources=("the table in rules/api/moved_names.py has the evidence of each row",),
-    aliases=("TOR101", "TOR103", "TOR104", "TOR105"),
+    aliases=("TOR101", "TOR103"),
     examples=(
         Bad(
             "import torch\n\n\ndef f(a, b):\n    return torch.ger(torch.ger(a, b)[0], b)\n",

@@ -36,6 +36,8 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     if start is None or step is None or step == 0:
         return Answer(_OLD.advice)
     last = _whole(end)
+    if last is None and end.constant is not ...:
+        return Answer(_OLD.advice)
     if last is not None and (abs(last) >= _EXACT or abs(start) >= _EXACT or (last - start) * step < 0):
         return Answer(_OLD.advice)
     new_end = Template(str(last + (1 if step > 0 else -1))) if last is not None else _behind(view, end.value, step)

@@ -78,8 +78,8 @@ RULE = Rule(
         ),
         Bad(
             "from torch.testing import assert_allclose\n\n\ndef test(a, b):\n    assert_allclose(a, b)\n",
-            "from torch.testing import assert_close\n\n\ndef test(a, b):\n"
-            "    assert_close(a, b, equal_nan=True, check_dtype=False)\n",
+            "import torch\n\n\ndef test(a, b):\n"
+            "    torch.testing.assert_close(a, b, equal_nan=True, check_dtype=False)\n",
             safety="unsafe",
             why="tolerances left to torch",
             run="import torch\na = torch.ones(3)\nresult = [test(a, a + 5e-5) is None]",

@@ -283,6 +283,11 @@ def device_advice(unbound: UnboundInit, context: Context) -> tuple[str, str]:
     return advised_device(context.view, context.project, unbound.init, unbound.found)
 
 
+def _operand(node: ast.expr, text: str) -> str:
+    # "cpu:gloo,cuda:nccl" is a backend as well.
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({text})"
+
+
 def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: ProcessDevice | None) -> str:
     node = init.arguments.get("backend")
     device, note = device_advice(UnboundInit(init, found), context)
@@ -295,7 +300,7 @@ def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: P
         )
     return (
         f"Not rewritten: the backend is not a constant here, and a CPU group must not get a device. Pass "
-        f'`device_id={device} if {text} == "nccl" else None`{note}. {ESCAPE}'
+        f'`device_id={device} if "nccl" in {_operand(node, text)} else None`{note}. {ESCAPE}'
     )
 
 

@@ -39,5 +39,5 @@ def advice_for(options: str) -> str:
     return (
         f"{replacement} torchrun passes no `--local-rank` to the script (the old module does, since torch 2.0 with the dash, "
         "which a parser that only knows `--local_rank` refuses); the script has to read "
-        '`int(os.environ["LOCAL_RANK"])` instead.'
+        '`int(os.environ["LOCAL_RANK"])` instead. Where `--use_env` is given, drop it: torchrun knows no such option.'
     )

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.expected_failure import is_expected_to_fail
 from torchlift.rules.distributed.p2p.calls import OP, OP_PARAMETERS, named_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -16,7 +17,7 @@ _ASYNCHRONOUS = {"torch.distributed.send": "isend", "torch.distributed.recv": "i
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
-    if use.call is None or use.kind != "call":
+    if use.call is None or use.kind != "call" or is_expected_to_fail(view, use.call):
         return
     arguments = named_arguments(use.call, OP_PARAMETERS)
     if arguments is None or "op" not in arguments:
@@ -150,6 +151,11 @@ RULE = Rule(
             _HEAD + "def op(name, x, peer):\n    return dist.P2POp(getattr(dist, name), x, peer)\n", "looked up by name"
         ),
         Ok('from comms import P2POp\n\nP2POp("send", 1, 2)\n', "another library"),
+        Ok(
+            "import torch.distributed as dist\n\n\nclass TestOps:\n    def test_op(self, x):\n"
+            '        with self.assertRaisesRegex(ValueError, "Invalid"):\n            dist.P2POp(dist.broadcast, x, 1)\n',
+            "a test that wants the error",
+        ),
         Ok("class P2POp:\n    def __init__(self, op): ...\n\n\nP2POp(len)\n", "a class of one's own"),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
@@ -38,6 +38,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         )
         yield Finding("TL235", view.path, span, _MESSAGE, Severity.ERROR, advice)
         return
+    used = missing_behind(view, test.args[0], test)
+    if used:
+        advice = (
+            f"Not rewritten: the code behind this test uses {_listed(used)}, which `ProcessGroupNCCL2` has not. Test for both "
+            "classes and do that part for the old one only, or do without it on torch 2.15. "
+        )
+        yield Finding("TL235", view.path, span, _MESSAGE, Severity.ERROR, advice + ESCAPE)
+        return
     old = view.text(use.node)
     both = f'{old}, getattr({spelled.text}, "ProcessGroupNCCL2", {old})'
     inside = isinstance(view.parent(use.node), ast.Tuple)
@@ -48,18 +56,15 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     fix = Fix(
         "Accept the new class too", Safety.UNSAFE, (*spelled.imports, ReplaceExpression(span, template, bare=True))
     )
-    review = f"Needs review: what follows has to work with both classes{_missing(view, test)}. {ESCAPE}"
+    review = f"Needs review: what follows has to work with both classes{_missing(used)}. {ESCAPE}"
     yield Finding("TL235", view.path, span, _MESSAGE, Severity.ERROR, review, fix)
 
 
-def _missing(view: ModuleView, test: ast.Call) -> str:
-    """What the code behind a test uses and the new class has not, as the rest of a sentence."""
-    used = missing_behind(view, test.args[0], test)
+def _missing(used: Collection[str] | None) -> str:
+    """Whether the code behind a test is known to do without what the new class lacks, as the rest of a sentence."""
     if used is None:
         return f". `ProcessGroupNCCL2` has no {_listed(MISSING)}"
-    if not used:
-        return "; none of the attributes that `ProcessGroupNCCL2` is known to lack is used there"
-    return f", and `ProcessGroupNCCL2` has no {_listed(used)}, used there"
+    return "; none of the attributes that `ProcessGroupNCCL2` is known to lack is used there"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -95,7 +100,8 @@ RULE = Rule(
     ),
     fix=(
         "Needs review: the test accepts both classes, through `getattr` so that releases before 2.14 go on working; what "
-        "follows the test must not use attributes that only the old class has (TL236). Manual for `type(x) is ...`."
+        "follows the test must not use attributes that only the old class has (TL236). Manual where it does, and for "
+        "`type(x) is ...`."
     ),
     targets=_TARGETS,
     check=_check,
@@ -127,10 +133,7 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
             "    if isinstance(backend, dist.ProcessGroupNCCL):\n        backend._set_default_timeout(timeout)\n",
-            "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
-            '    if isinstance(backend, (dist.ProcessGroupNCCL, getattr(dist, "ProcessGroupNCCL2", dist.ProcessGroupNCCL))):\n'
-            "        backend._set_default_timeout(timeout)\n",
-            safety="unsafe",
+            safety="manual",
             why="an attribute that only the old class has stands behind the test, and is named",
         ),
         Bad(

@@ -1,0 +1,156 @@
+"""`pip install`, `uv pip install`, `uv add` and `conda install` wherever commands are written: scripts, container files,
+CI, makefiles, tox, and the code blocks of a README.
+
+Sources: the command references of pip, uv and conda.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from torchlift.pins.pin import Draft, Index, PinSet, indexes_in, is_template, read_conda_spec, read_pin
+from torchlift.source import Span
+from torchlift.view.text import LogicalLine, TextView
+
+_COMMAND = re.compile(
+    r"(?<![\w./-])(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
+    r"|(?P<conda>(?:conda|mamba|micromamba)[ \t]+(?:-\S+[ \t]+)*(?:install|create|env[ \t]+create)))(?=[ \t])"
+)
+_TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
+_END = frozenset({"&&", "||", ";", "&", "|", "(", ")", "`"})
+_REDIRECTION = re.compile(r"\d?[<>]{1,2}(?:&\d|[^=].*)?")
+_WITH_VALUE = {
+    "pip": frozenset({
+        "-t", "--target", "--prefix", "--root", "--cache-dir", "--progress-bar", "--timeout", "--retries", "--python",
+        "--resume-retries", "--trusted-host", "--no-binary", "--only-binary", "--platform", "--python-version", "--src",
+        "-e", "--editable", "--group", "--extra", "--config-settings", "-C", "--torch-backend", "--index-strategy", "-p",
+        "--no-build-isolation-package", "--proxy", "--log", "--upgrade-strategy", "--index", "--default-index",
+        "--build-option", "--global-option", "--prerelease", "--resolution", "--exclude-newer", "--no-install-package",
+    }),
+    "conda": frozenset({"-n", "--name", "-p", "--prefix", "--solver", "--override-frozen", "--subdir", "--platform"}),
+}  # fmt: skip
+_SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"})
+_CHANNELS = frozenset({"-c", "--channel"})
+_FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)|[ \t]*\.\. (?:code(?:-block)?|prompt|tab)::", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word of a command, quotes gone; `start` is where `text` begins in the line. `plain` tells that `text` stands in the
+    source as it is."""
+
+    text: str
+    start: int
+    plain: bool
+
+
+def read_commands(view: TextView) -> list[PinSet]:
+    """Every install command of a file, in order, each a set of its own."""
+    found = []
+    for line in view.lines:
+        if view.kind == "markdown" and not is_code(view, line):
+            continue
+        for match in _COMMAND.finditer(line.text):
+            kind = match.lastgroup
+            assert kind is not None
+            read = _read(line, match.start(), match.end(), kind)
+            if read is not None:
+                found.append(read)
+    return found
+
+
+def loose_indexes(view: TextView, taken: list[PinSet]) -> Iterator[Index]:
+    """PyTorch's indexes that stand outside of the sets already read: in variables, in configuration."""
+    spans = [index.span for item in taken for index in item.indexes]
+    for line in view.lines:
+        for index in indexes_in(line.text, line.start):
+            if not any(span.overlaps(index.span) for span in spans):
+                yield index
+
+
+def is_code(view: TextView, line: LogicalLine) -> bool:
+    """Whether a line of a README stands in a code block, and is no comment there.
+
+    Fences count in pairs; in reStructuredText an indented line is code.
+    """
+    if line.text.lstrip().startswith("#"):
+        return False
+    if view.path.endswith(".rst"):
+        return line.text[:1] in {" ", "\t"}
+    before = view.source.text[: line.start]
+    return before.count("```") % 2 == 1 or before.count("~~~") % 2 == 1
+
+
+def _read(line: LogicalLine, begin: int, start: int, kind: str) -> PinSet | None:
+    tokens = list(_tokens(line.text, start))
+    end = tokens[-1].start + len(tokens[-1].text) if tokens else start
+    draft = Draft("this command", Span(line.start + begin, line.start + end), conda=kind == "conda")
+    waiting = ""
+    for token in tokens:
+        text, place = token.text, line.start + token.start
+        if text.startswith("-") and not waiting:
+            name, equals, value = text.partition("=")
+            if not equals:
+                takes = name in _SOURCES | _CHANNELS | _FILES or name in _WITH_VALUE[kind]
+                waiting = name if takes else ""
+                draft.no_deps = draft.no_deps or name == "--no-deps"
+            else:
+                _option(draft, kind, name, value, place + len(name) + 1)
+            continue
+        if waiting:
+            _option(draft, kind, waiting, text, place)
+            waiting = ""
+            continue
+        if is_template(text) and re.match(r"[${]", text):
+            draft.variables = True
+            continue
+        if "://" in text.partition("@")[0] or text.startswith((".", "/")) or text.endswith((".whl", ".tar.gz", ".zip")):
+            draft.source(text, place)
+            continue
+        pin = read_conda_spec(text, place) if kind == "conda" else read_pin(text, place)
+        if pin is not None:
+            # In a shell, an unquoted comparison is a redirection, and a star may be a file.
+            draft.pins.append(pin if token.plain else replace(pin, opaque=True))
+    return draft.done() if draft.pins or draft.indexes or draft.variables else None
+
+
+def _option(draft: Draft, kind: str, name: str, value: str, place: int) -> None:
+    if kind == "conda" and name in _CHANNELS:
+        draft.channels.append((value, Span(place, place + len(value))))
+    elif name in _FILES and not (kind == "pip" and name == "-f"):
+        draft.includes.append(value)
+    elif name in _SOURCES:
+        draft.variables = draft.variables or is_template(value)
+        draft.source(value, place, find_links=name in {"-f", "--find-links"})
+
+
+def _tokens(text: str, start: int) -> Iterator[_Token]:
+    # A whole command may stand in quotes, as in YAML or the exec form; its words then end at the closing one.
+    quoted = _enclosing_quote(text, start)
+    limit = text.find(quoted, start) if quoted else -1
+    limit = len(text) if limit < 0 else limit
+    for match in _TOKEN.finditer(text, start, limit):
+        word = match[0]
+        if word in _END:
+            return
+        if _REDIRECTION.fullmatch(word):
+            continue
+        position = match.start()
+        if word[0] in "\"'" and word[-1] == word[0] and len(word) >= 2 and word.count(word[0]) == 2:
+            yield _Token(word[1:-1], position + 1, "\\" not in word)
+            continue
+        plain = not re.search(r"[\"'\\]", word)
+        unquoted = re.sub(r"[\"']", "", word)
+        cut = re.search(r"(?<!=)[<>](?!=)", unquoted)
+        yield _Token(unquoted[: cut.start()] if cut and cut.start() else unquoted, position, plain and cut is None)
+
+
+def _enclosing_quote(text: str, start: int) -> str | None:
+    """The quote that is open where a command begins."""
+    for quote in "\"'":
+        if text[:start].count(quote) % 2:
+            return quote
+    return None
