@@ -22,6 +22,7 @@ class Launch:
         rank: from 0 to `world_size` - 1.
         world_size: number of processes.
         local_rank: its number on its machine.
+        local_size: number of processes on its machine.
         host: where rank 0 listens.
         port: on which port.
         launcher: "torchrun", "srun" or "environment".
@@ -32,6 +33,7 @@ class Launch:
     rank: int
     world_size: int
     local_rank: int
+    local_size: int
     host: str
     port: int
     launcher: str
@@ -66,7 +68,15 @@ def from_variables(
     run = f"{environment.get('TORCHELASTIC_RUN_ID', '')}.{environment.get('TORCHELASTIC_RESTART_COUNT', '')}"
     return _checked(
         Launch(
-            rank, world_size, _number(environment, "LOCAL_RANK", launcher, 0), host, port, launcher, store_is_up, run
+            rank,
+            world_size,
+            _number(environment, "LOCAL_RANK", launcher, 0),
+            _number(environment, "LOCAL_WORLD_SIZE", launcher, 1),
+            host,
+            port,
+            launcher,
+            store_is_up,
+            run,
         )
     )
 
@@ -86,11 +96,22 @@ def _of_slurm(environment: Mapping[str, str]) -> Launch:
             _number(environment, "SLURM_PROCID", "srun"),
             _number(environment, "SLURM_NTASKS", "srun"),
             _number(environment, "SLURM_LOCALID", "srun", 0),
+            _tasks_here(environment),
             host,
             _number(environment, "MASTER_PORT", "srun", _DEFAULT_PORT + job % 1000),
             "srun",
         )
     )
+
+
+def _tasks_here(environment: Mapping[str, str]) -> int:
+    """Of "8(x3),4", which says how many tasks run on each machine of a step, the number of this one."""
+    text = environment.get("SLURM_STEP_TASKS_PER_NODE") or environment.get("SLURM_TASKS_PER_NODE", "")
+    counts: list[int] = []
+    for tasks, machines in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
+        counts += [int(tasks)] * min(int(machines or 1), 100_000)
+    node = _number(environment, "SLURM_NODEID", "srun", 0)
+    return counts[node] if node < len(counts) else 1
 
 
 def first_host(nodes: str) -> str:

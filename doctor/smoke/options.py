@@ -88,7 +88,13 @@ def listed(options: SmokeOptions, *, as_json: bool = False) -> str:
 
 
 def run(
-    options: SmokeOptions, facts: Facts, *, style: Style, live: bool, out: Callable[[str], None] | None
+    options: SmokeOptions,
+    facts: Facts,
+    *,
+    style: Style,
+    live: bool,
+    out: Callable[[str], None] | None,
+    share: tuple[int, int] = (0, 1),
 ) -> SmokeReport:
     """Run the smokes that the options name under the interpreter that the facts are about.
 
@@ -98,11 +104,13 @@ def run(
         style: how to write.
         live: whether `out` is a terminal, where a line may be written anew.
         out: takes text as results come; None for a machine format.
+        share: (which, of how many) processes of this machine that divide the devices.
 
     Raises:
         click.UsageError: if an id, a device or a folder of the options does not exist.
     """
     import sys
+    from dataclasses import replace
 
     from torchlift.doctor.smoke.interpreter import TorchUnavailable
     from torchlift.doctor.smoke.report import Progress, SmokeReport
@@ -110,7 +118,8 @@ def run(
 
     tier = options.smoke or "default"
     try:
-        smokes = Run(_plan(options, facts.python.executable or sys.executable, facts.gpus, read_gpus))
+        plan = replace(_plan(options, facts.python.executable or sys.executable, facts.gpus, read_gpus), share=share)
+        smokes = Run(plan)
     except SmokeError as error:
         raise click.UsageError(str(error)) from None
     report = SmokeReport(tier if not options.smoke_only else None, smokes.plan.python)

@@ -56,6 +56,7 @@ class Plan:
         fork: None decides by the system.
         gpus: what NVML says, to find MIG slices and to judge rates.
         read_gpus: reads that again: it is called while a smoke that measures a rate runs.
+        share: (which, of how many) processes of this machine that divide the devices among themselves.
     """
 
     python: str
@@ -67,6 +68,7 @@ class Plan:
     fork: bool | None = None
     gpus: Sequence[Gpu] = ()
     read_gpus: Callable[[], Sequence[Gpu]] | None = None
+    share: tuple[int, int] = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class Run:
             gone: SmokeResult | None = None
             for chosen in self.chosen:
                 if chosen.smoke.once:
-                    if chosen.smoke.id in done_once:
+                    if chosen.smoke.id in done_once or self.plan.share[0]:
                         continue
                     done_once.add(chosen.smoke.id)
                 if gone is not None:
@@ -239,6 +241,7 @@ class Run:
             else:
                 self.note = f"no GPU: {problem}" if problem else "torch finds no GPU; running on the CPU"
                 asked = ["cpu"]
+        asked = _own_part(asked, *self.plan.share)
         return [self._target(interpreter, name, devices, slices) for name in dict.fromkeys(asked)]
 
     def _target(self, interpreter: Interpreter, name: str, devices: dict[str, Any], slices: dict[str, Gpu]) -> Target:
@@ -256,6 +259,14 @@ class Run:
         if kind in ("cuda", "xpu", "mps") and not any(each.startswith(kind) for each in devices):
             return Target(name, _unknown(name))  # the first smoke will tell why it is not there
         raise SmokeError(f"There is no device {name!r}. Devices: {', '.join(devices)}.")
+
+
+def _own_part(names: list[str], which: int, number: int) -> list[str]:
+    """The devices of one of several processes of a machine, each of which sees all of them or only its own."""
+    if names == ["cpu"]:
+        return names if which == 0 else []
+    # Fewer than processes: a scheduler that gives each its own GPUs and hides the others.
+    return names[which::number] if len(names) >= number else names
 
 
 def reasons_of(gpus: Iterable[Gpu | None]) -> list[str]:

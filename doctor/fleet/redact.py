@@ -1,0 +1,55 @@
+"""Take names out of a fleet's report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from torchlift.doctor.fleet.differences import Difference
+from torchlift.doctor.fleet.fleet import Fleet, Machine
+from torchlift.doctor.redact import redacted as redacted_examination
+
+
+def redacted(fleet: Fleet) -> Fleet:
+    """Machines are numbered in the order they are in; what each says is redacted as a report of it alone would be.
+
+    Free texts of ranks (why one is missing, why a collective failed, what a smoke printed) may hold names of hosts that
+    nothing else names: they are left out.
+    """
+    names = {machine.name: f"machine-{number}" for number, machine in enumerate(fleet.machines, 1)}
+    return replace(
+        fleet,
+        machines=tuple(_machine(machine, names[machine.name]) for machine in fleet.machines),
+        differences=tuple(_difference(difference, names) for difference in fleet.differences),
+        collectives=tuple(
+            replace(tried, failed={rank: "(reason left out)" for rank in tried.failed}) for tried in fleet.collectives
+        ),
+        error=None if fleet.error is None else "the exchange ended early (reason left out)",
+    )
+
+
+def _machine(machine: Machine, name: str) -> Machine:
+    kept = ("id", "device", "tier", "title", "outcome", "seconds", "wall", "error", "limit", "signature", "cause", "signal")
+    return Machine(
+        name,
+        machine.ranks,
+        None if machine.examination is None else redacted_examination(machine.examination),
+        tuple((rank, {key: smoke[key] for key in kept if key in smoke}) for rank, smoke in machine.smokes),
+        None if machine.error is None else "(reason left out)",
+    )
+
+
+def _difference(difference: Difference, names: dict[str, str]) -> Difference:
+    def renamed(machines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(machine, machine) for machine in machines)
+
+    others = tuple((_value(difference, value), renamed(machines)) for value, machines in difference.others)
+    majority = None if difference.majority is None else _value(difference, difference.majority)
+    return replace(difference, majority=majority, machines=renamed(difference.machines), others=others)
+
+
+def _value(difference: Difference, value: str) -> str:
+    # Variables hold addresses and interfaces; all else is versions and counts.
+    if difference.aspect.id != "variables":
+        return value
+    return json.dumps(sorted(part.partition("=")[0] for part in value.split(", ")))

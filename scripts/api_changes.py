@@ -1,0 +1,368 @@
+"""What changed between neighbouring releases, from their surfaces."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from api_surface import Names, Parameter, Thing
+
+# Names with an underscore that projects use all the same, with everything below them.
+PRIVATE_BUT_USED = (
+    "torch._utils", "torch._six", "torch._tensor", "torch._guards", "torch._logging", "torch._ops", "torch._library",
+    "torch._lazy", "torch._export", "torch._higher_order_ops", "torch._subclasses", "torch._functorch", "torch._vmap_internals",
+    "torch._dynamo", "torch._inductor", "torch._prims_common", "torch._jit_internal", "torch._deploy",
+    "torch.utils._pytree", "torch.utils._python_dispatch", "torch.utils._mode_utils", "torch.utils._contextlib", "torch.utils._sympy",
+    "torch.utils._triton", "torch.utils._stats", "torch.utils.data._utils", "torch.distributed._tensor", "torch.distributed._composable",
+    "torch.distributed._shard", "torch.distributed._sharded_tensor", "torch.distributed._sharding_spec", "torch.distributed._spmd",
+    "torch.distributed._functional_collectives", "torch.distributed._symmetric_memory", "torch.distributed._tools",
+    "torch.distributed.algorithms._checkpoint", "torch.distributed.algorithms._comm_hooks", "torch.distributed.tensor._ops",
+    "torch.distributed.fsdp._fully_shard", "torch.fx._symbolic_trace", "torch.fx._pytree", "torch.nn._reduction", "torch.nn.utils._stateless",
+    "torch.onnx._type_utils", "torch.onnx._globals", "torch.onnx._internal",
+)  # fmt: skip
+# Modules in which a single leading underscore is no reason to leave a name out: they are imported from all the same.
+PRIVATE_NAMES_OF = (
+    "torch.optim.lr_scheduler", "torch.nn.modules", "torch.nn.init", "torch.nn.parallel", "torch.nn.utils", "torch.distributed.distributed_c10d",
+    "torch.distributed", "torch.distributed.fsdp", "torch.distributed.checkpoint", "torch.distributed.nn", "torch.hub", "torch.cuda", "torch.serialization", "torch.storage",
+    "torch.utils.data.dataloader", "torch.utils.model_zoo", "torch.utils.checkpoint", "torch.utils.hooks", "torch.utils.cpp_extension",
+    "torch.onnx", "torch.onnx.utils", "torch.onnx.symbolic_helper", "torch.autograd", "torch.fx", "torch.export", "torch.optim.optimizer", "torch.testing",
+)  # fmt: skip
+# Too deep inside to be anybody's interface: thousands of names that come and go.
+_INNER = re.compile(
+    r"torch\.(?:_inductor|_dynamo)\.(?!config\b|utils\b|compile_fx\b|external_utils\b|eval_frame\b|exc\b|decorators\b|backends\b|mark)"
+    r"|torch\._(?:refs|decomp|prims|meta_registrations|C|functorch\._aot_autograd|export\.(?:serde|passes|db))\b"
+    r"|torch\.onnx\._internal\.(?!exporter\b)|torch\.distributed\.benchmarks|\.tests?\b|\.examples?\b|torch\.testing\._internal"
+    r"|torch\.fx\.experimental\.migrate_gradual_types|torch\.fx\.experimental\.unification|torch\.nn\.functional\.(?:Callable|handle_torch_function|has_torch_function\w*|boolean_dispatch)$"
+)
+_PLAIN_WORD = re.compile(r"[A-Za-z]")
+
+
+def is_listed(name: str) -> bool:
+    """Whether the table speaks of `name`: public names, and the private ones that projects use."""
+    if _INNER.search(name):
+        return False
+    parts = name.split(".")
+    if not any(part.startswith("_") for part in parts):
+        return True
+    if name.startswith(PRIVATE_BUT_USED):
+        return not any(part.startswith("__") for part in parts)
+    module, _, last = name.rpartition(".")
+    return module in PRIVATE_NAMES_OF and last.startswith("_") and not last.startswith("__") and "._" not in module
+
+
+def is_public(name: str) -> bool:
+    """Whether no part of `name` starts with an underscore."""
+    return not any(part.startswith("_") for part in name.split("."))
+
+
+def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
+    """Names that a release no longer has: name, last release, first without, kind, relation, successor, evidence."""
+    last = releases[-1]
+    for old, new in pairwise(releases):
+        missing = {name for name in old.names if name not in new.names and is_listed(name) and not _comes_back(name, new, releases)}
+        modules = {name for name in missing if old.things[old.names[name]].kind == "module" and old.names[name] == name}
+        index = _Index(old, new)
+        for name in sorted(missing):
+            module = name.rpartition(".")[0]
+            thing = old.things[old.names[name]]
+            if _is_another_modules(name, old) and not _is_offered(name, old):
+                continue
+            relation, successor = index.successor(name, thing)
+            if _inside(name, modules) and (not successor or _follows(name, successor, modules, index)):
+                continue
+            owner = new.things.get(new.names.get(module, ""))
+            if owner is not None and owner.open and thing.kind == "value":
+                continue
+            yield [name, old.version, new.version, "gone", thing.kind, relation, successor, thing.at]
+        for name in sorted(old.names):
+            home = new.names.get(name)
+            if home is None or not is_listed(name):
+                continue
+            message = new.things[home].raises
+            if message and not old.things[old.names[name]].raises:
+                yield [name, old.version, new.version, "raises", "function", "", "", f"{new.things[home].at} raises: {message[:200]}"]
+    for name in sorted(releases[0].names):
+        thing = releases[0].things[releases[0].names[name]]
+        if thing.raises and is_listed(name) and name in last.names:
+            yield [name, "", releases[0].version, "raises", "function", "", "", f"{thing.at} raises: {thing.raises[:200]}"]
+
+
+def gone_members(releases: Sequence[Names]) -> Iterator[list[Any]]:
+    """Members of public classes that a release no longer has, in the columns of `gone`."""
+    for old, new in pairwise(releases):
+        for home, names in _groups(old).items():
+            thing = old.things[home]
+            shown = [name for name in names if name in new.names]
+            if thing.kind != "class" or thing.open or not shown:
+                continue
+            later = new.things[new.names[shown[0]]]
+            if later.kind != "class" or later.open or later.stub != thing.stub:
+                continue
+            for member in sorted(thing.members):
+                if member.startswith("_") or member in later.members or _member_back(shown[0], member, new, releases):
+                    continue
+                for name in shown:
+                    yield [f"{name}.{member}", old.version, new.version, "gone", "member", "", "", thing.members[member].at]
+
+
+def deprecated(releases: Sequence[Names]) -> Iterator[list[Any]]:
+    """Deprecated names: names, since, last release that says so, evidence."""
+    since: dict[str, str] = {}
+    until: dict[str, str] = {}
+    names: dict[str, set[str]] = defaultdict(set)
+    says: dict[str, str] = {}
+    for release in releases:
+        for name, home in release.names.items():
+            thing = release.things[home]
+            if not is_listed(name) or (_is_another_modules(name, release) and not _is_offered(name, release)):
+                continue
+            if thing.deprecated and not thing.raises:
+                key = thing.home
+                if until.get(key, release.version) not in {release.version, _before(release.version, releases)}:
+                    since.pop(key, None)  # it was taken back in between
+                since.setdefault(key, release.version)
+                until[key] = release.version
+                names[key].add(name)
+                says[key] = thing.deprecated
+            if thing.kind != "class":
+                continue
+            for member, inner in thing.members.items():
+                if inner.deprecated and not member.startswith("_") and inner.home.startswith(thing.home + "."):
+                    since.setdefault(inner.home, release.version)
+                    until[inner.home] = release.version
+                    names[inner.home].add(f"{name}.{member}")
+                    says[inner.home] = inner.deprecated
+    last = releases[-1]
+    for home in sorted(names):
+        shown = sorted(names[home], key=lambda name: (name.count("."), name))
+        alive = any(name in last.names or name.rpartition(".")[0] in last.names for name in shown)
+        ended = until[home] if until[home] != last.version and alive else ""
+        yield [shown, since[home], ended, says[home]]
+
+
+def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
+    """Changed parameters: names, release, change, parameter, before, after, evidence."""
+    for old, new in pairwise(releases):
+        for home, names in _groups(old).items():
+            shown = [name for name in names if name in new.names and is_public(name)]
+            if not shown:
+                continue
+            before, after = old.things[home], new.things[new.names[shown[0]]]
+            if before.kind != after.kind or before.raises or after.raises:
+                continue
+            for change in _compared(before, after):
+                yield [shown, new.version, *change, after.at]
+            for member in sorted(before.members.keys() & after.members.keys()) if before.kind == "class" else ():
+                one, other = before.members[member], after.members[member]
+                if member.startswith("_") or one.kind != "function" or other.kind != "function" or not one.home.startswith(home + "."):
+                    continue
+                for change in _compared(one, other):
+                    yield [[f"{name}.{member}" for name in shown], new.version, *change, other.at]
+
+
+def added(releases: Sequence[Names]) -> dict[str, dict[str, list[str]]]:
+    """Public names that a release is the first to have, by release and module."""
+    known = set(releases[0].names)
+    found: dict[str, dict[str, list[str]]] = {}
+    for release in releases[1:]:
+        modules: dict[str, list[str]] = {}
+        for name in sorted(release.names.keys() - known):
+            if is_public(name) and is_listed(name) and _is_offered(name, release):
+                module, _, last = name.rpartition(".")
+                modules.setdefault(module, []).append(last)
+        found[release.version] = modules
+        known |= release.names.keys()
+    return found
+
+
+# Names
+
+
+def _groups(release: Names) -> dict[str, list[str]]:
+    """The listed names of every home, shortest first."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name, home in release.names.items():
+        if is_listed(name) and (not _is_another_modules(name, release) or _is_offered(name, release)):
+            groups[home].append(name)
+    return {home: sorted(names, key=lambda name: (name.count("."), name)) for home, names in groups.items()}
+
+
+def _is_another_modules(name: str, release: Names) -> bool:
+    """Whether the module only imported the name for its own use."""
+    module = name.rpartition(".")[0]
+    return release.names[name] not in {name, module} and not release.names[name].startswith(module + ".")
+
+
+def _is_offered(name: str, release: Names) -> bool:
+    """Whether a name is there to be used: defined in the module, listed in its `__all__`, or gathered by a package."""
+    module, _, last = name.rpartition(".")
+    if module in release.exported:
+        return last in release.exported[module] or release.names[name] == name
+    if not _is_another_modules(name, release):
+        return True
+    home = release.names[name]
+    # What a C module or a module with an underscore holds is offered by the public module that imports it.
+    return not is_public(home) and is_public(name) and home.rpartition(".")[0].rpartition(".")[0].startswith(module.rpartition(".")[0])
+
+
+def _inside(name: str, modules: set[str]) -> bool:
+    module = name.rpartition(".")[0]
+    while module:
+        if module in modules:
+            return True
+        module = module.rpartition(".")[0]
+    return False
+
+
+def _comes_back(name: str, new: Names, releases: Sequence[Names]) -> bool:
+    later = releases[[release.version for release in releases].index(new.version) :]
+    return any(name in release.names for release in later)
+
+
+def _member_back(name: str, member: str, new: Names, releases: Sequence[Names]) -> bool:
+    later = releases[[release.version for release in releases].index(new.version) :]
+    return any(name in release.names and member in release.things[release.names[name]].members for release in later)
+
+
+def _before(version: str, releases: Sequence[Names]) -> str:
+    versions = [release.version for release in releases]
+    return versions[max(0, versions.index(version) - 1)]
+
+
+class _Index:
+    """Where the things of an old release are in the next."""
+
+    def __init__(self, old: Names, new: Names) -> None:
+        self._old, self._new = old, new
+        self._names = defaultdict(list)
+        for name, home in new.names.items():
+            self._names[home].append(name)
+        self._bodies: dict[str, list[str]] = defaultdict(list)
+        for home, thing in new.things.items():
+            if thing.body:
+                self._bodies[thing.body].append(home)
+        self._fresh: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for home, thing in new.things.items():
+            if home not in old.things and thing.kind in {"function", "class"}:
+                self._fresh[home.rpartition(".")[2], thing.kind].append(home)
+
+    def shown(self, home: str) -> str:
+        """The name to write for what is defined at `home`."""
+        names = self._names[home]
+        module = home.rpartition(".")[0]
+
+        def cost(name: str) -> tuple[bool, bool, int, str]:
+            return (not is_public(name), not name.startswith(module.partition("._")[0]), name.count("."), name)
+
+        offered = [name for name in names if not _is_another_modules(name, self._new) or _is_offered(name, self._new)]
+        return min(offered or names, key=cost)
+
+    def successor(self, name: str, thing: Thing) -> tuple[str, str]:
+        """How the thing is related to what replaces it in the new release, and the name of that."""
+        if thing.kind == "module":
+            return "", ""
+        last = name.rpartition(".")[2]
+        if thing.home in self._new.things and self._names[thing.home]:
+            return "re-exported", self.shown(thing.home)
+        same = [home for home in self._bodies.get(thing.body, ()) if self._new.things[home].kind == thing.kind] if thing.body else []
+        named = [home for home in same if home.rpartition(".")[2] == last]
+        if len(named) == 1:
+            return "moved", self.shown(named[0])
+        if len(same) == 1 and not named and same[0] not in self._old.things:
+            return "renamed", self.shown(same[0])
+        fresh = [home for home in self._fresh.get((last, thing.kind), ()) if self._alike(thing, self._new.things[home])]
+        if len(fresh) == 1:
+            return "moved", self.shown(fresh[0])
+        return "", ""
+
+    @staticmethod
+    def _alike(one: Thing, other: Thing) -> bool:
+        if one.kind == "class":
+            mine = {member for member, inner in one.members.items() if inner.home.startswith(one.home + ".")}
+            theirs = {member for member, inner in other.members.items() if inner.home.startswith(other.home + ".")}
+            return len(mine) > 2 and len(mine & theirs) >= 0.8 * len(mine)
+        names = [parameter.name for parameter in (one.signatures or ((),))[0]]
+        return len(names) > 1 and names == [parameter.name for parameter in (other.signatures or ((),))[0]]
+
+
+def _follows(name: str, successor: str, modules: set[str], index: _Index) -> bool:
+    """Whether a child of a module that is gone adds nothing: private, or found by its own name elsewhere only by chance."""
+    return not is_public(name)
+
+
+# Signatures
+
+
+def _compared(old: Thing, new: Thing) -> Iterator[tuple[str, str, str, str]]:
+    if not old.signatures or not new.signatures or old.stub != new.stub:
+        return
+    if len(old.signatures) > 1 or len(new.signatures) > 1 or old.stub:
+        yield from _compared_overloads(old, new)
+        return
+    yield from _compared_one(old.signatures[0], new.signatures[0])
+
+
+def _compared_overloads(old: Thing, new: Thing) -> Iterator[tuple[str, str, str, str]]:
+    before = {p.name for signature in old.signatures for p in signature if p.kind not in {"*", "**", "positional"}}
+    after = {p.name for signature in new.signatures for p in signature if p.kind not in {"*", "**", "positional"}}
+    catches = any(p.kind == "**" for signature in new.signatures for p in signature)
+    caught = any(p.kind == "**" for signature in old.signatures for p in signature)
+    for name in sorted(after - before) if not caught else ():
+        yield "added", name, "", ""
+    for name in sorted(before - after) if not catches else ():
+        yield "removed", name, "", ""
+
+
+def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Iterator[tuple[str, str, str, str]]:
+    before, after = {p.name: p for p in old}, {p.name: p for p in new}
+    rest = any(p.kind == "**" for p in new)
+    had_rest = any(p.kind == "**" for p in old)
+    placed_old = [p.name for p in old if p.kind in {"normal", "positional"}]
+    placed_new = [p.name for p in new if p.kind in {"normal", "positional"}]
+    renamed: dict[str, str] = {}
+    for index, name in enumerate(placed_old):
+        if name in after or index >= len(placed_new) or placed_new[index] in before or placed_new[:index] != [renamed.get(n, n) for n in placed_old[:index]]:
+            continue
+        one, other = before[name], after[placed_new[index]]
+        if one.kind == "normal" and other.kind == "normal" and (one.default == other.default) and len(placed_new) == len(placed_old):
+            renamed[name] = other.name
+            yield "renamed", name, name, other.name
+    for parameter in old:
+        name = parameter.name
+        if parameter.kind in {"*", "**"} or name in renamed:
+            continue
+        now = after.get(name)
+        if now is None or now.kind in {"*", "**"}:
+            if parameter.kind == "positional":
+                continue
+            if not rest:
+                yield "removed", name, _written(parameter), ""
+            continue
+        if parameter.kind == "normal" and now.kind == "keyword":
+            yield "keyword-only", name, "", ""
+        elif parameter.kind == "keyword" and now.kind == "normal":
+            pass
+        elif parameter.kind == "normal" and now.kind == "positional":
+            yield "positional-only", name, "", ""
+        if parameter.default != now.default and "..." not in {parameter.default, now.default}:
+            if now.default is None:
+                yield "required", name, str(parameter.default), ""
+            elif parameter.default is not None:
+                yield "default", name, parameter.default, now.default
+    kept_old = [renamed.get(name, name) for name in placed_old]
+    kept = [name for name in kept_old if name in placed_new]
+    if [name for name in placed_new if name in kept] != kept or placed_new[: len(kept)] != kept or kept_old[: len(kept)] != kept:
+        moved = [name for name in kept if kept_old.index(name) != placed_new.index(name)]
+        if moved:
+            yield "order", moved[0], ", ".join(placed_old), ", ".join(placed_new)
+    for parameter in new:
+        if parameter.kind in {"*", "**"} or parameter.name in before or parameter.name in renamed.values() or had_rest:
+            continue
+        yield ("added" if parameter.default is not None else "added-required"), parameter.name, "", _written(parameter)
+
+
+def _written(parameter: Parameter) -> str:
+    return parameter.default or ""
