@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from torchlift import __version__
+from torchlift.doctor.fleet.options import FleetOptions, fleet_options
 from torchlift.doctor.options import (
     MachineOptions,
     OutputOptions,
@@ -24,28 +25,35 @@ if TYPE_CHECKING:
     from torchlift.doctor.check import Check
     from torchlift.doctor.examination import Examination
     from torchlift.doctor.facts import Facts
+    from torchlift.doctor.fleet.launch import Launch
     from torchlift.doctor.report.style import Style
     from torchlift.doctor.smoke.report import SmokeReport
 
 _Options = TypeVar("_Options")
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @machine_options
 @question_options
 @output_options
 @smoke_options
+@fleet_options
 @click.version_option(__version__, "-V", "--version", prog_name="torchlift")
-def doctor(**given: Any) -> None:
+@click.pass_context
+def doctor(context: click.Context, /, **given: Any) -> None:
     """Do this GPU, this driver, this torch and its libraries form a working set?
 
     If not, what is wrong and which command mends it; and which torch would be right. Nothing is changed. Exit status: 0
     healthy (warnings too), 1 problems (with --strict, warnings too), 2 torchlift or its input failed.
     """
+    if context.invoked_subcommand is not None:
+        _no_options_before(context)
+        return
     machine = _read(MachineOptions, given)
     question = _read(QuestionOptions, given)
     output = _read(OutputOptions, given)
     smokes = _read(SmokeOptions, given)
+    fleet = _read(FleetOptions, given)
     if smokes.list_smokes:
         from torchlift.doctor.smoke.options import listed
 
@@ -56,6 +64,9 @@ def doctor(**given: Any) -> None:
         _say(_about_checks(question, output), 0)
     checks = _checks(question)
     wanted = _requirement(question.wanted)
+    launch = _launch(fleet, machine, question)
+    if launch is not None:
+        _as_rank(launch, machine, output, smokes, fleet, checks)
     facts = _facts(machine)
     examination = _examination(facts, checks, wanted, question, output)
     if smokes.wanted:
@@ -69,6 +80,23 @@ def doctor(**given: Any) -> None:
     _say(_report(examination, output), examination.exit_code)
 
 
+@doctor.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False))
+@output_options
+def merge(files: tuple[str, ...], **given: Any) -> None:
+    """Compare machines by their files: facts of --save-facts, or reports of --json.
+
+    Says which differ from the majority, and what is wrong on each. Exit status: 0 healthy, 1 problems (with --strict,
+    differences too), 2 a file cannot be used.
+    """
+    from torchlift.doctor.checks import all_checks
+    from torchlift.doctor.fleet.cli import fleet_report, merged
+
+    output = _read(OutputOptions, given)
+    fleet = merged(files, lambda facts: _diagnosed(facts, all_checks(), output), strict=output.strict)
+    _say(fleet_report(fleet, output, lambda: _style(output)), fleet.exit_code)
+
+
 def main() -> None:
     """Entry point of the `doctor` command."""
     from torchlift.cli import run_command
@@ -78,6 +106,84 @@ def main() -> None:
 
 def _read(kind: type[_Options], given: Mapping[str, Any]) -> _Options:
     return kind(**{field.name: given[field.name] for field in fields(kind)})  # type: ignore[arg-type]
+
+
+def _no_options_before(context: click.Context) -> None:
+    given = [
+        name for name in context.params if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        flag = f"--{given[0].replace('_', '-')}"
+        raise click.UsageError(
+            f"{flag} stands before {context.invoked_subcommand}, where it has no effect; put it behind."
+        )
+
+
+def _launch(fleet: FleetOptions, machine: MachineOptions, question: QuestionOptions) -> Launch | None:
+    alone = machine.is_described or question.wanted is not None or question.repo is not None
+    if alone or machine.save_facts is not None:
+        if fleet.fleet:
+            raise click.UsageError(
+                "--fleet examines the machines of a job as they are: leave out --for, --repo, "
+                "--save-facts, and whatever describes a machine."
+            )
+        return None
+    from torchlift.doctor.fleet.cli import launch_of
+
+    return launch_of(fleet)
+
+
+def _as_rank(
+    launch: Launch,
+    machine: MachineOptions,
+    output: OutputOptions,
+    smokes: SmokeOptions,
+    fleet: FleetOptions,
+    checks: tuple[Check, ...],
+) -> None:
+    """Examine all machines of a job as one of its ranks, and exit."""
+    from torchlift.doctor.fleet.cli import fleet_report, run_as_rank
+    from torchlift.doctor.interpreter import PythonError, default_python, python_of
+
+    try:
+        python = default_python() if machine.python is None else python_of(machine.python)
+    except PythonError as error:
+        raise click.BadParameter(str(error), param_hint="--python") from None
+
+    def run_smokes(facts: Facts) -> list[dict[str, Any]]:
+        if not smokes.wanted:
+            return []
+        from torchlift.doctor.smoke.options import run
+
+        share = (launch.local_rank, launch.local_size)
+        report = run(smokes, facts, style=_style(output), live=False, out=None, share=share)
+        failed = (
+            []
+            if report.problem is None
+            else [{"id": "import-torch", "device": "", "outcome": "fail", "reason": report.problem}]
+        )
+        return [*failed, *(result.as_json() for result in report.results)]
+
+    found = run_as_rank(
+        launch,
+        python=python,
+        facts_file=machine.facts,
+        look=lambda: _facts(machine),
+        smokes=run_smokes,
+        examine=lambda facts: _diagnosed(facts, checks, output),
+        patience=fleet.fleet_timeout,
+        strict=output.strict,
+    )
+    if found is None:
+        sys.exit(0)
+    _say(fleet_report(found, output, lambda: _style(output)), found.exit_code)
+
+
+def _diagnosed(facts: Facts, checks: tuple[Check, ...], output: OutputOptions) -> Examination:
+    from torchlift.doctor.diagnose import diagnose
+    from torchlift.doctor.examination import Examination
+
+    return Examination(facts=facts, findings=diagnose(facts, checks), strict=output.strict)
 
 
 def _checks(question: QuestionOptions) -> tuple[Check, ...]:

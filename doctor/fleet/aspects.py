@@ -21,12 +21,19 @@ class Aspect:
         title: a column or line of the report.
         read: its value on a machine, None where it is not known there.
         weight: "warning" where a difference breaks or slows jobs, "note" where it may explain something.
+        of_gpus: compared among machines with the same models of GPU only: other models differ in it anyway.
     """
 
     id: str
     title: str
     read: Callable[[Facts], str | None]
     weight: str = "warning"
+    of_gpus: bool = False
+
+
+def gpu_kinds(facts: Facts) -> frozenset[str]:
+    """The models of a machine's GPUs, however many there are of each."""
+    return frozenset(gpu.name or "unknown GPU" for gpu in facts.gpus)
 
 
 def gpu_models(facts: Facts) -> str | None:
@@ -157,16 +164,22 @@ ASPECTS: tuple[Aspect, ...] = (
     Aspect("python", "Python", lambda facts: facts.python.version or None),
     Aspect("variables", "NCCL and network variables", _variables),
     Aspect(
-        "mig", "MIG", _of_gpus(lambda gpu: None if gpu.mig_enabled is None else ("on" if gpu.mig_enabled else "off"))
+        "mig",
+        "MIG",
+        _of_gpus(lambda gpu: None if gpu.mig_enabled is None else ("on" if gpu.mig_enabled else "off")),
+        of_gpus=True,
     ),
     Aspect(
-        "ecc", "ECC", _of_gpus(lambda gpu: None if gpu.ecc_enabled is None else ("on" if gpu.ecc_enabled else "off"))
+        "ecc",
+        "ECC",
+        _of_gpus(lambda gpu: None if gpu.ecc_enabled is None else ("on" if gpu.ecc_enabled else "off")),
+        of_gpus=True,
     ),
-    Aspect("nvlinks", "NVLinks a GPU", _of_gpus(_nvlinks)),
-    Aspect("pcie", "PCIe a GPU", _of_gpus(_pcie)),
-    Aspect("peers", "peer-to-peer access", _peers),
-    Aspect("power-limit", "power limit a GPU", _of_gpus(_power)),
-    Aspect("clock", "highest SM clock", _of_gpus(_clock)),
+    Aspect("nvlinks", "NVLinks a GPU", _of_gpus(_nvlinks), of_gpus=True),
+    Aspect("pcie", "PCIe a GPU", _of_gpus(_pcie), of_gpus=True),
+    Aspect("peers", "peer-to-peer access", _peers, of_gpus=True),
+    Aspect("power-limit", "power limit a GPU", _of_gpus(_power), of_gpus=True),
+    Aspect("clock", "highest SM clock", _of_gpus(_clock), of_gpus=True),
     Aspect("shm", "/dev/shm", _shm),
     Aspect("memlock", "locked memory limit", _memlock),
     Aspect(
@@ -174,7 +187,7 @@ ASPECTS: tuple[Aspect, ...] = (
         "container",
         lambda facts: None if facts.system.container is None else facts.system.container or "none",
     ),
-    Aspect("gsp", "GSP firmware", _of_gpus(lambda gpu: gpu.gsp_firmware), "note"),
+    Aspect("gsp", "GSP firmware", _of_gpus(lambda gpu: gpu.gsp_firmware), "note", of_gpus=True),
     Aspect("memory", "memory", _memory, "note"),
     Aspect("system", "operating system", _distribution, "note"),
     Aspect("kernel", "kernel", lambda facts: facts.system.kernel, "note"),

@@ -96,6 +96,7 @@ def run_as_rank(
         look=look,
         smokes=smokes,
         speaks_for_machine=launch.local_rank == 0 or facts_file is not None,
+        is_here=facts_file is None,
     )
     if launch.rank == 0:
         return fleet_of(

@@ -22,6 +22,7 @@ def examine_rank(
     look: Callable[[], Facts],
     smokes: Callable[[Facts], list[dict[str, Any]]],
     speaks_for_machine: bool,
+    is_here: bool = True,
 ) -> Gathered:
     """Look at this machine, run this rank's smokes, exchange records.
 
@@ -34,12 +35,15 @@ def examine_rank(
         look: takes the facts.
         smokes: runs smokes, results as JSON objects.
         speaks_for_machine: whether the facts go to rank 0: one of the ranks of a machine is enough.
+        is_here: the facts are about the machine that this runs on, so that its GPUs can be used.
     """
     exchange = Exchange(launch, python, environment, patience)
     try:
         facts = look()
         results = smokes(facts)
-        record = Record(node, launch.rank, facts if speaks_for_machine else None, results, _has_own_gpu(facts, launch))
+        record = Record(
+            node, launch.rank, facts if speaks_for_machine else None, results, is_here and _has_own_gpu(facts, launch)
+        )
     except BaseException:
         exchange.stop()
         raise
@@ -51,4 +55,6 @@ def _has_own_gpu(facts: Facts, launch: Launch) -> bool:
     built = facts.torch is not None and facts.torch.cuda is not None
     seen = len(visible_gpus(facts).gpus) if facts.libcuda.outcome == "ok" else 0
     # Where a scheduler shows each rank one GPU only, that one is its own.
-    return built and facts.system.os == "linux" and (launch.local_rank < seen or (seen == 1 and launch.launcher == "srun"))
+    return (
+        built and facts.system.os == "linux" and (launch.local_rank < seen or (seen == 1 and launch.launcher == "srun"))
+    )

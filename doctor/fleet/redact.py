@@ -22,14 +22,27 @@ def redacted(fleet: Fleet) -> Fleet:
         machines=tuple(_machine(machine, names[machine.name]) for machine in fleet.machines),
         differences=tuple(_difference(difference, names) for difference in fleet.differences),
         collectives=tuple(
-            replace(tried, failed={rank: "(reason left out)" for rank in tried.failed}) for tried in fleet.collectives
+            replace(tried, failed=dict.fromkeys(tried.failed, "(reason left out)")) for tried in fleet.collectives
         ),
         error=None if fleet.error is None else "the exchange ended early (reason left out)",
     )
 
 
 def _machine(machine: Machine, name: str) -> Machine:
-    kept = ("id", "device", "tier", "title", "outcome", "seconds", "wall", "error", "limit", "signature", "cause", "signal")
+    kept = (
+        "id",
+        "device",
+        "tier",
+        "title",
+        "outcome",
+        "seconds",
+        "wall",
+        "error",
+        "limit",
+        "signature",
+        "cause",
+        "signal",
+    )
     return Machine(
         name,
         machine.ranks,

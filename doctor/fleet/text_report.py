@@ -42,7 +42,9 @@ def verdict(fleet: Fleet) -> str:
     wrong += [f"all_reduce on {tried.backend} failed" for tried in fleet.collectives if tried.failed]
     serious = fleet.serious_differences
     if serious:
-        wrong.append(f"machines differ in {listed([difference.aspect.title for difference in serious])}")
+        titles = list(dict.fromkeys(difference.aspect.title for difference in serious))
+        more = [count(len(titles) - 3, "thing") + " more"] if len(titles) > 4 else []
+        wrong.append(f"machines differ in {listed([*(titles[:3] if more else titles), *more])}")
     if fleet.error:
         wrong.append(fleet.error)
     if not wrong:
@@ -94,16 +96,16 @@ def _differences(fleet: Fleet, style: Style, verbose: bool) -> Iterator[str]:
         yield style.heading("What differs")
     for difference in shown:
         status = "warning" if difference.aspect.weight == "warning" else "note"
-        yield from _hanging(style, status, _difference(difference, len(fleet.machines)))
+        yield from _hanging(style, status, _difference(difference))
     left = len(fleet.differences) - len(shown)
     if left:
         yield style.faint(f"  {count(left, 'difference')} of less weight (-v shows all)")
 
 
-def _difference(difference: Difference, machines: int) -> str:
+def _difference(difference: Difference) -> str:
     parts = [f"{value} on {_names(names)}" for value, names in difference.others]
     if difference.majority is not None:
-        share = f"{len(difference.machines)} of {machines}"
+        share = f"{len(difference.machines)} of {len(difference.machines) + len(difference.deviating)}"
         return f"{difference.aspect.title}: {'; '.join(parts)}; {share} have {difference.majority}"
     return f"{difference.aspect.title}: {'; '.join(parts)}"
 
