@@ -285,7 +285,7 @@ def _examination(
 ) -> Examination:
     from torchlift.doctor.diagnose import diagnose, without_installed_wheels
     from torchlift.doctor.examination import Examination
-    from torchlift.doctor.wheel_remedy import wheel_answer
+    from torchlift.doctor.wheel_remedy import fitted, wheel_answer
 
     looked_at = facts
     if wanted is not None:
@@ -301,7 +301,7 @@ def _examination(
     return Examination(
         facts=facts,
         findings=diagnose(looked_at, checks),
-        answer=wheel_answer(facts, wanted),
+        answer=fitted(facts, wheel_answer(facts, wanted)),
         wanted=wanted,
         project=project,
         strict=output.strict,

@@ -286,6 +286,8 @@ class Python:
     user_site: str | None = None
     """The per-user folder when it is on the path, else ""."""
     externally_managed: bool | None = None
+    made_by_uv: bool | None = None
+    """Its virtual environment was made by uv, which puts no pip into it."""
 
 
 @dataclass

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.doctor.check import Remedy
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.machine_of import machine_of
-from torchlift.doctor.package_commands import uninstall
+from torchlift.doctor.package_commands import (
+    Tool,
+    from_conda,
+    installing,
+    installing_anew,
+    refuses_pip,
+    tool_of,
+    uninstall,
+)
 from torchlift.doctor.requirements_met import satisfies
 from torchlift.doctor.torch_build import torch_build
+from torchlift.doctor.torch_origin import image_of, torch_origin
+from torchlift.doctor.visible_gpus import spelled, visible_gpus
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.machine import Machine
 from torchlift.wheels.resolver import resolve
@@ -31,8 +42,11 @@ def wheel_answer(facts: Facts, requirement: str | None = None) -> Answer:
 def wheel_remedy(facts: Facts) -> Remedy:
     """The right torch for this machine: the installed release from another index where that works, else the best one."""
     if facts.torch is not None:
+        origin = torch_origin(facts)
+        if origin == "source":
+            return _build_again(facts)
         public = torch_build(facts.torch).public
-        same = wheel_answer(facts, f"torch=={public}") if public else None
+        same = wheel_answer(facts, f"torch=={public}") if public and origin != "nightly" else None
         if same is not None and same.kind == "wheel" and same.choice is not None:
             return _install(facts, same.choice)
     return remedy_of(facts, wheel_answer(facts))
@@ -51,25 +65,78 @@ def remedy_of(facts: Facts, answer: Answer) -> Remedy:
     if answer.kind == "upgrade-driver":
         return Remedy(answer.summary, _command(facts, answer.then) if answer.then else None)
     if answer.kind == "split":
-        lines = "; ".join(f"{', '.join(gpus)}: {_command(facts, choice)}" for gpus, choice in answer.parts)
+        # Into environments that are yet to be made.
+        lines = "; ".join(f"{', '.join(gpus)}: {choice.pip}" for gpus, choice in answer.parts)
         return Remedy(f"{answer.summary}. {lines}" if lines else answer.summary)
     return Remedy(answer.summary)
+
+
+def fitted(facts: Facts, answer: Answer) -> Answer:
+    """The answer with lines that do what they say in the examined environment; those of a split are for new ones."""
+    if facts.hypothetical:
+        return answer
+    return replace(
+        answer,
+        choice=_fitted(facts, answer.choice),
+        alternatives=tuple(replace(choice, **_lines(facts, choice)) for choice in answer.alternatives),
+        then=_fitted(facts, answer.then),
+    )
+
+
+def _fitted(facts: Facts, choice: Choice | None) -> Choice | None:
+    return None if choice is None else replace(choice, **_lines(facts, choice))
+
+
+def _build_again(facts: Facts) -> Remedy:
+    gpus = visible_gpus(facts).gpus
+    wanted = ";".join(sorted({spelled(gpu.capability) for gpu in gpus if gpu.capability is not None}))
+    text = "This torch was built from source: build it again, in the folder of its source"
+    setting = f'TORCH_CUDA_ARCH_LIST="{wanted}" ' if wanted and facts.system.os != "windows" else ""
+    cuda = "" if (facts.torch is not None and facts.torch.cuda) or not setting else "USE_CUDA=1 "
+    return Remedy(text, f"{cuda}{setting}{installing(facts, tool_of(facts))} --no-build-isolation -v -e .")
 
 
 def _install(facts: Facts, choice: Choice) -> Remedy:
     why = "; ".join([*choice.reasons, *choice.warnings])
     text = f"Install torch {choice.torch} built for {choice.build}"
+    image = image_of(facts) if torch_origin(facts) == "nvidia" else None
+    if image is not None:
+        # Their pip is told by PIP_CONSTRAINT to keep NVIDIA's torch.
+        return Remedy(
+            f"This torch is NVIDIA's own build, of its container image {image}, which pip cannot replace there: take an "
+            f"image that supports this GPU and driver, or a plain one and in it torch {choice.torch} built for "
+            f"{choice.build}"
+        )
     return Remedy(f"{text}: {why}" if why else text, _command(facts, choice))
 
 
 def _command(facts: Facts, choice: Choice) -> str:
+    return _lines(facts, choice)[tool_of(facts)]
+
+
+def _lines(facts: Facts, choice: Choice) -> dict[Tool, str]:
+    return {"pip": _line(facts, choice.pip, choice, "pip"), "uv": _line(facts, choice.uv, choice, "uv")}
+
+
+def _line(facts: Facts, line: str, choice: Choice, tool: Tool) -> str:
+    wanted = line.partition(" install ")[2]
     torch = facts.package("torch")
-    line = choice.uv if torch is not None and torch.installer == "uv" else choice.pip
-    if torch is None:
-        return line
+    # An operating system's own packages are not for pip to replace.
+    if refuses_pip(facts) and (torch is None or torch.installer not in ("pip", "uv")):
+        return f"{installing_anew(facts, tool)} {wanted}"
+    plain = f"{installing(facts, tool)} {wanted}"
+    if torch is None or facts.torch is None:
+        return plain
+    present = [name for name in ("torch", *_COMPANIONS) if facts.package(name) is not None]
+    if any(from_conda(facts, name) for name in present):
+        return f"{uninstall(facts, *present, tool=tool)} && {plain}"
     if not satisfies(torch.version, f"=={choice.torch}.*"):
         # "torch" alone is satisfied by whatever torch is there.
-        return line.replace(" install ", " install --upgrade ", 1)
+        return f"{installing(facts, tool)} --upgrade {wanted}"
+    if torch_build(facts.torch).tag == choice.build:
+        return plain
     # Another build of the same release counts as installed already, and the line alone would change nothing.
-    present = [name for name in ("torch", *_COMPANIONS) if facts.package(name) is not None]
-    return f"{uninstall(facts, *present)} && {line}"
+    if facts.system.os == "windows":
+        # Windows PowerShell has no &&; on Windows all builds of a release have the same requirements.
+        return f"{installing(facts, tool)} {'--reinstall' if tool == 'uv' else '--force-reinstall'} --no-deps {wanted}"
+    return f"{uninstall(facts, *present, tool=tool)} && {plain}"

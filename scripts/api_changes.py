@@ -10,6 +10,8 @@ from typing import Any
 
 from api_surface import Names, Parameter, Thing
 
+from torchlift.torch_names import public_name
+
 # Names with an underscore that projects use all the same, with everything below them.
 PRIVATE_BUT_USED = (
     "torch._utils", "torch._six", "torch._tensor", "torch._guards", "torch._logging", "torch._ops", "torch._library",
@@ -31,23 +33,24 @@ PRIVATE_NAMES_OF = (
     "torch.onnx", "torch.onnx.utils", "torch.onnx.symbolic_helper", "torch.autograd", "torch.fx", "torch.export", "torch.optim.optimizer", "torch.testing",
 )  # fmt: skip
 # Too deep inside to be anybody's interface: thousands of names that come and go.
-_INNER = re.compile(
+INNER = re.compile(
     r"torch\.(?:_inductor|_dynamo)\.(?!config\b|utils\b|compile_fx\b|external_utils\b|eval_frame\b|exc\b|decorators\b|backends\b|mark)"
     r"|torch\._(?:refs|decomp|prims|meta_registrations|C|functorch\._aot_autograd|export\.(?:serde|passes|db))\b"
     r"|torch\.onnx\._internal\.(?!exporter\b)|torch\.distributed\.benchmarks|\.tests?\b|\.examples?\b|torch\.testing\._internal"
     r"|torch\.fx\.experimental\.migrate_gradual_types|torch\.fx\.experimental\.unification|torch\.nn\.functional\.(?:Callable|handle_torch_function|has_torch_function\w*|boolean_dispatch)$"
 )
-_PLAIN_WORD = re.compile(r"[A-Za-z]")
+# Type variables, loggers, loop variables and the base classes of C classes: nobody imports them.
+_UNUSABLE = re.compile(r"\.(?:\w{1,2}|T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\.")
 
 
 def is_listed(name: str) -> bool:
     """Whether the table speaks of `name`: public names, and the private ones that projects use."""
-    if _INNER.search(name):
+    if INNER.search(name) or _UNUSABLE.search(name):
         return False
     parts = name.split(".")
     if not any(part.startswith("_") for part in parts):
         return True
-    if name.startswith(PRIVATE_BUT_USED):
+    if any(name == module or name.startswith(module + ".") for module in PRIVATE_BUT_USED):
         return not any(part.startswith("__") for part in parts)
     module, _, last = name.rpartition(".")
     return module in PRIVATE_NAMES_OF and last.startswith("_") and not last.startswith("__") and "._" not in module
@@ -65,15 +68,20 @@ def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
         missing = {name for name in old.names if name not in new.names and is_listed(name) and not _comes_back(name, new, releases)}
         modules = {name for name in missing if old.things[old.names[name]].kind == "module" and old.names[name] == name}
         index = _Index(old, new)
+        spelled = {public_name(name): name for name in new.names}
         for name in sorted(missing):
             module = name.rpartition(".")[0]
             thing = old.things[old.names[name]]
             if _is_another_modules(name, old) and not _is_offered(name, old):
                 continue
             relation, successor = index.successor(name, thing)
+            if public_name(name) in spelled:
+                relation, successor = "re-exported", spelled[public_name(name)]
             if _inside(name, modules) and (not successor or _follows(name, successor, modules, index)):
                 continue
             owner = new.things.get(new.names.get(module, ""))
+            if thing.kind == "value" and not relation and not _is_setting(name, old):
+                continue
             if owner is not None and owner.open and thing.kind == "value":
                 continue
             yield [name, old.version, new.version, "gone", thing.kind, relation, successor, thing.at]
@@ -96,7 +104,7 @@ def gone_members(releases: Sequence[Names]) -> Iterator[list[Any]]:
         for home, names in _groups(old).items():
             thing = old.things[home]
             shown = [name for name in names if name in new.names]
-            if thing.kind != "class" or thing.open or not shown:
+            if thing.kind != "class" or thing.open or not shown or (thing.stub and not home.endswith("TensorBase")):
                 continue
             later = new.things[new.names[shown[0]]]
             if later.kind != "class" or later.open or later.stub != thing.stub:
@@ -135,12 +143,24 @@ def deprecated(releases: Sequence[Names]) -> Iterator[list[Any]]:
                     until[inner.home] = release.version
                     names[inner.home].add(f"{name}.{member}")
                     says[inner.home] = inner.deprecated
-    last = releases[-1]
+    rows: dict[str, list[Any]] = {}
     for home in sorted(names):
         shown = sorted(names[home], key=lambda name: (name.count("."), name))
-        alive = any(name in last.names or name.rpartition(".")[0] in last.names for name in shown)
-        ended = until[home] if until[home] != last.version and alive else ""
-        yield [shown, since[home], ended, says[home]]
+        if shown[0] in rows:  # it was defined elsewhere for a while
+            row = rows[shown[0]]
+            if _order(since[home]) < _order(row[1]):
+                row[1] = since[home]
+            else:
+                row[3] = says[home]
+            row[0] = sorted({*row[0], *shown}, key=lambda name: (name.count("."), name))
+            row[2] = max(row[2], until[home], key=_order)
+        else:
+            rows[shown[0]] = [shown, since[home], until[home], says[home]]
+    last = releases[-1]
+    for row in rows.values():
+        if row[2] == last.version or not any(_has(last, name) for name in row[0]):
+            row[2] = ""
+        yield row
 
 
 def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
@@ -208,6 +228,14 @@ def _is_offered(name: str, release: Names) -> bool:
     return not is_public(home) and is_public(name) and home.rpartition(".")[0].rpartition(".")[0].startswith(module.rpartition(".")[0])
 
 
+def _is_setting(name: str, release: Names) -> bool:
+    """Whether a module's value is there to be used: exported, in a module of settings, or a constant of a public module."""
+    module, _, last = name.rpartition(".")
+    if module in release.exported:
+        return last in release.exported[module]
+    return module.endswith("config") or (is_public(name) and len(last) > 3)
+
+
 def _inside(name: str, modules: set[str]) -> bool:
     module = name.rpartition(".")[0]
     while module:
@@ -230,6 +258,15 @@ def _member_back(name: str, member: str, new: Names, releases: Sequence[Names]) 
 def _before(version: str, releases: Sequence[Names]) -> str:
     versions = [release.version for release in releases]
     return versions[max(0, versions.index(version) - 1)]
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _has(release: Names, name: str) -> bool:
+    owner, _, member = name.rpartition(".")
+    return name in release.names or (owner in release.names and member in release.things[release.names[owner]].members)
 
 
 class _Index:

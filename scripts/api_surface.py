@@ -21,6 +21,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _COPIED = {"torch": ("torch._C", "torch._C._VariableFunctions"), "torch.nn.functional": (), "torch._VF": ("torch._C._VariableFunctions",)}
 _WARNS = re.compile(r"\b(?:Deprecation|Future|PendingDeprecation)Warning\b")
 _DEPRECATED_CALL = re.compile(r"deprecat", re.IGNORECASE)
+_SAYS_SO = re.compile(r"deprecat|renamed|moved|removed|instead|in favor|\(\w+, ?\w*Warning|msg|message", re.IGNORECASE)
 _GONE = re.compile(r"(?:is|was|been) (?:now )?removed|is no longer (?:supported|available)|has been deprecated and removed", re.IGNORECASE)
 _SELF = r"(?:this (?:function|class|method|api|module|decorator|operator|context manager)|:(?:func|class|meth|attr):`[^`]*\b{0}`|`+(?:\w+\.)*{0}(?:\(\))?`+|(?:torch\.)?(?:\w+\.)*{0}(?:\(\))?)"
 _DOC_SAYS = r"\s+(?:is|has been|was|will be) (?:now )?deprecated"
@@ -99,7 +100,6 @@ class Surface:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._modules: dict[str, _Module | None] = {}
-        self._loading: set[str] = set()
         self._docs: dict[str, str] | None = None
 
     # Modules
@@ -131,7 +131,6 @@ class Surface:
             return None
         module = _Module(name, source.relative_to(self._root).as_posix(), tree, source.stem == "__init__", text.split("\n"))
         self._modules[name] = module
-        self._loading.add(name)
         self._bind(module, tree.body, stub=source.suffix == ".pyi")
         stubs = [path for path in files[1:] if path.suffix == ".pyi"]
         if stubs and source.suffix == ".py":
@@ -142,7 +141,13 @@ class Surface:
                 if not key.startswith("__") and not (key.startswith("_") and copied == "torch._C") and key not in module.bindings:
                     if not binding.target:
                         module.bindings[key] = _Binding(target=f"{copied}.{key}")
-        self._loading.discard(name)
+        for statement in tree.body:
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("warnings.warn") and _WARNS.search(ast.unparse(call)):
+                module.deprecated = f"{module.path}:{call.lineno} warns when imported: {_words(call)}"
+        if module.answers:
+            for exported in module.exported or ():
+                module.bindings.setdefault(exported, _Binding(tree))
         return module
 
     def _add_stub(self, module: _Module, path: Path) -> None:
@@ -287,10 +292,6 @@ class Surface:
             if names is None and isinstance(value.args[0], ast.Constant):
                 names = {str(value.args[0].value)}
             module.exported = (module.exported or set()) | (names or set())
-        elif function.endswith("warnings.warn") and _WARNS.search(ast.unparse(value)):
-            module.deprecated = f"{module.path}:{value.lineno} warns when imported: {_words(value)}"
-        elif _DEPRECATED_CALL.search(function) and value.args and "import" not in function:
-            module.deprecated = ""
 
     def _bind_through_globals(self, module: _Module, node: ast.For) -> None:
         """`for name in (...): globals()[name] = ...` binds the names that are written out."""
@@ -324,7 +325,8 @@ class Surface:
             return None
         seen |= {name}
         parent, _, last = name.rpartition(".")
-        owner: object = self.resolve(parent, seen) if parent else None
+        # An import statement means the module, also where its package binds the same name to something else.
+        owner: object = (self.module(parent) or self.resolve(parent, seen)) if parent else None
         if isinstance(owner, _Module):
             binding = owner.bindings.get(last)
             if binding is not None:
@@ -561,7 +563,8 @@ def _deprecation(node: _Function | ast.ClassDef, name: str, path: str) -> str:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call):
             text = ast.unparse(call)
-            if (ast.unparse(call.func).endswith("warn") and _WARNS.search(text)) or re.match(r"[\w.]*deprecat\w*\(", text):
+            warns = ast.unparse(call.func).endswith("warn") and _WARNS.search(text) and _SAYS_SO.search(text)
+            if warns or re.match(r"(?!_?check)[\w.]*deprecat\w*\(", text):
                 return f"{path}:{call.lineno} warns: {_words(call)}"
             if ast.unparse(call.func).endswith("warn") and re.search(r"deprecated", text) and not re.search(r"argument|parameter", text):
                 return f"{path}:{call.lineno} warns: {_words(call)}"
@@ -608,13 +611,13 @@ class Names:
     """`__all__` of the modules that have one."""
 
 
-def names_of(version: str, root: Path, packages: tuple[str, ...], left_out: tuple[str, ...]) -> Names:
-    """Read every module of `packages` but those in `left_out`."""
+def names_of(version: str, root: Path, packages: tuple[str, ...], left_out: re.Pattern[str]) -> Names:
+    """Read every module of `packages` but those whose name `left_out` finds."""
     surface = Surface(root)
     found = Names(version)
     for package in packages:
         for name in surface.module_names(package):
-            if name.startswith(left_out):
+            if left_out.search(name + "."):
                 continue
             module = surface.module(name)
             whole = surface.thing(name)

@@ -47,6 +47,14 @@ def describe() -> dict[str, Any]:
             return False
         return os.path.isfile(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
+    def made_by_uv() -> bool:
+        # `home = ...` and the like; uv adds a line `uv = 0.9.1`.
+        try:
+            with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8", errors="replace") as file:
+                return any(line.partition("=")[0].strip() == "uv" for line in file)
+        except OSError:
+            return False
+
     questions: dict[str, Any] = {
         "executable": lambda: sys.executable,
         "version": platform.python_version,
@@ -60,6 +68,7 @@ def describe() -> dict[str, Any]:
         "path": lambda: [entry for entry in sys.path if isinstance(entry, str)],
         "user_site": user_site,
         "externally_managed": externally_managed,
+        "made_by_uv": made_by_uv,
     }
     answers = {}
     for name, question in questions.items():

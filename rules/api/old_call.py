@@ -13,6 +13,8 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
 
 _NOT_USED = frozenset({"string", "store", "delete", "annotation"})
+# Nothing that a rewrite could be inside of.
+_PLAIN = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,24 @@ def old_uses(
             return
         yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, old.advice)
         return
+    if use.kind == "reference" and _is_called_by_another_name(view, use.node):
+        return
     found = answer(use.call) if use.call is not None else Answer(old.advice)
     yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, found.fix)
+
+
+def _is_called_by_another_name(view: ModuleView, node: ast.expr | ast.alias) -> bool:
+    """Whether `node` is only given a name that is called, which is a use of its own."""
+    statement = view.parent(node)
+    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    bindings = [item for item in view.scope_at(target).bindings.get(target.id, ()) if item.node is target]
+    reads = [read for item in bindings for read in view.reads_of(item)]
+    calls = [view.parent(read) for read, alone in reads if alone]
+    return bool(reads) and len(calls) == len(reads) and all(isinstance(call, ast.Call) for call in calls)
 
 
 def spelled(view: ModuleView, use: Use, name: str) -> tuple[str, tuple[AddImport, ...]] | None:
@@ -123,9 +141,15 @@ def changed(title: str, rewrites: Sequence[Rewrite], needs: TorchVersion, review
 
 def value_of(view: ModuleView, argument: Argument) -> Template:
     """A template that is the value of `argument`."""
-    if isinstance(argument.value, ast.Constant):
-        return Template(view.text(argument.value))
-    return filled("$value", view, value=argument.value)
+    return whole(view, argument.value)
+
+
+def whole(view: ModuleView, node: ast.expr) -> Template:
+    """A template that is the code of `node` and nothing else: plain arithmetic as it stands, without further brackets."""
+    text = view.text(node)
+    if "\n" not in text and "$" not in text and all(isinstance(part, _PLAIN) for part in ast.walk(node)):
+        return Template(text)
+    return filled("$value", view, value=node)
 
 
 def filled(text: str, view: ModuleView, **nodes: ast.expr) -> Template:

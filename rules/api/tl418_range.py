@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, Argument, OldName, bind, changed, filled, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import Answer, Argument, OldName, bind, changed, filled, old_uses, spelled, triggers, whole
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -68,11 +68,15 @@ def _whole(argument: Argument) -> int | None:
 
 def _behind(view: ModuleView, end: ast.expr, step: int) -> Template:
     """The place one further than `end`, in the direction of `step`."""
-    against = ast.Sub if step > 0 else ast.Add
-    if isinstance(end, ast.BinOp) and isinstance(end.op, against):
-        if isinstance(end.right, ast.Constant) and type(end.right.value) is int and end.right.value == 1:
-            return filled("$end", view, end=end.left)
-    return filled("$end + 1" if step > 0 else "$end - 1", view, end=end)
+    further = 1 if step > 0 else -1
+    if isinstance(end, ast.BinOp) and isinstance(end.op, (ast.Add, ast.Sub)):
+        number = end.right.value if isinstance(end.right, ast.Constant) else None
+        if isinstance(number, int) and not isinstance(number, bool):
+            further += number if isinstance(end.op, ast.Add) else -number
+            end = end.left
+    if not further:
+        return whole(view, end)
+    return filled(f"$end {'+' if further > 0 else '-'} {abs(further)}", view, end=end)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

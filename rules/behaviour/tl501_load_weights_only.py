@@ -149,8 +149,9 @@ RULE = Rule(
             "    model.eval()\n    return model\n",
             safety="unsafe",
             why="a whole model",
-            run="torch.save(torch.nn.Linear(2, 1), 'model.pt')\nresult = load('model.pt').training",
-            differs="The old call raises.",
+            # The variable gives the old call the default of before 2.6; without it, it raises.
+            run="import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\n"
+            "torch.save(torch.nn.Linear(2, 1), 'model.pt')\nresult = load('model.pt').training",
         ),
         Bad(
             "import torch as th\n\n\ndef load(path):\n    return th.load(path)['model'].float().eval()\n",

@@ -91,7 +91,7 @@ def _poetry(draft: Draft, item: TomlString, markers: set[Path]) -> None:
         if rest and rest[-1] != "version":
             return
         pin = read_versions(name, item.value, item.span.start, "poetry", _group(place))
-        under_condition = item.path[:-1] in markers or len(rest) > 1
+        under_condition = bool(rest) and (item.path[:-1] in markers or len(rest) > 1)
         draft.pins.append(replace(pin, conditional=True) if under_condition else pin)
         return
 
