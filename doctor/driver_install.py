@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from torchlift.doctor.check import Remedy
-from torchlift.doctor.driver_state import in_container
+from torchlift.doctor.driver_state import driver_version, in_container
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import needs_proprietary_module
+from torchlift.doctor.known_cards import kernel_module_flavour, known_cards, needs_proprietary_module
+from torchlift.wheels.drivers import branch
 
 LONG_TERM_BRANCH = 580
 """The long-term branch to install: the last one for Maxwell to Volta, and enough for every CUDA 13 wheel."""
@@ -26,19 +27,25 @@ def install_driver(facts: Facts, at_least: str | None = None) -> Remedy:
         return Remedy("Flash the newest JetPack for this board: a Jetson's driver is part of JetPack")
     if system.os == "windows":
         return Remedy(f"Install {wanted} from {DRIVER_PAGE}")
-    command = _command(facts)
+    command = _command(facts, at_least)
     if command is None:
         return Remedy(f"Install {wanted} from {DRIVER_PAGE}, then restart")
     return Remedy(f"Install {wanted}, then restart", command)
 
 
-def _command(facts: Facts) -> str | None:
+def _command(facts: Facts, at_least: str | None) -> str | None:
     distribution = facts.system.distribution
     old_cards = needs_proprietary_module(facts)
+    # Never a step back: a newer branch stays, and a branch that is asked for and newer is not ours to name.
+    wanted = max(LONG_TERM_BRANCH, branch(driver_version(facts)))
+    if branch(at_least) > LONG_TERM_BRANCH or (old_cards and wanted > LONG_TERM_BRANCH):
+        return None
     if distribution in ("ubuntu", "pop"):
         data_centre = any(gpu.brand == "tesla" for gpu in facts.gpus)
-        branch = f"--gpgpu nvidia:{LONG_TERM_BRANCH}-server" if data_centre else f"nvidia:{LONG_TERM_BRANCH}"
-        return f"sudo ubuntu-drivers install {branch}"
+        if any(kernel_module_flavour(card.capability) == "open" for card in known_cards(facts)):
+            # The module that ubuntu-drivers takes by itself may be the proprietary one.
+            return f"sudo apt install nvidia-driver-{wanted}{'-server' if data_centre else ''}-open"
+        return f"sudo ubuntu-drivers install {f'--gpgpu nvidia:{wanted}-server' if data_centre else f'nvidia:{wanted}'}"
     if distribution == "debian":
         return "sudo apt install nvidia-driver firmware-misc-nonfree"
     if distribution == "fedora":

@@ -47,8 +47,11 @@ def has_nvidia_gpu(facts: Facts) -> bool:
 
 
 def breaks_torch(facts: Facts) -> Status:
-    """How bad it is when CUDA cannot be used: a warning where the installed torch would not use it anyway."""
-    return "warning" if facts.torch is not None and facts.torch.cuda is None else "problem"
+    """How bad it is when CUDA cannot be used: a warning where the installed torch would not use it anyway, and no more
+    than worth knowing where that torch is built for another vendor's GPUs."""
+    if facts.torch is None or facts.torch.cuda is not None:
+        return "problem"
+    return "warning" if facts.torch.hip is None and facts.torch.xpu is None else "note"
 
 
 def in_container(facts: Facts) -> bool:

@@ -11,6 +11,9 @@ from torchlift.wheels.gpus import by_pci_device
 
 KERNEL_MODULES = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/610/kernel-modules.html"
 
+_JOBS = ("SLURM_PROCID", "SLURM_JOB_ID", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "PBS_JOBID", "LSB_JOBID")
+"""Variables that Slurm, PBS and LSF set in a job."""
+
 _NO_DEVICE = (9,)
 """NVML codes that mean the driver took none of the cards: DriverNotLoaded."""
 
@@ -50,6 +53,9 @@ def lists_every_card(facts: Facts) -> bool:
     """Whether a card that NVML does not list is certainly one that the driver does not drive."""
     # A container sees all cards on the bus, but only those it was given through NVML.
     if in_container(facts) or any(gpu.pci_address is None for gpu in facts.gpus):
+        return False
+    # So does a job of a scheduler that hides the other GPUs by control groups.
+    if any(name in facts.environment for name in _JOBS):
         return False
     return facts.nvml.outcome == "ok" or (facts.nvml.outcome == "error" and facts.nvml.code in _NO_DEVICE)
 

@@ -21,6 +21,7 @@ def machine_of(facts: Facts) -> Machine:
         driver=driver_version(facts),
         cuda_driver=cuda_of_driver(facts),
         os=system.os or "linux",
+        windows_driver=bool(system.wsl),
         machine=system.machine or "x86_64",
         python=_two_numbers(python.version),
         free_threaded=bool(python.free_threaded),

@@ -82,6 +82,14 @@ def pinned(name: str, version: str) -> str:
     return f"{name}=={version}" if _SAFE.fullmatch(version) else name
 
 
+def nightly_index(build: str) -> str:
+    """PyTorch's index of nightly wheels for "cu132" and the like.
+
+    Source: https://pytorch.org/get-started/locally/, 2026-11-21.
+    """
+    return f"https://download.pytorch.org/whl/nightly/{build}"
+
+
 def _program(facts: Facts, tool: Tool, verb: str) -> str:
     python = None if _is_active(facts, tool) else _executable(facts)
     if tool == "uv":

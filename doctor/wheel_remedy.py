@@ -77,14 +77,14 @@ def fitted(facts: Facts, answer: Answer) -> Answer:
         return answer
     return replace(
         answer,
-        choice=_fitted(facts, answer.choice),
-        alternatives=tuple(replace(choice, **_lines(facts, choice)) for choice in answer.alternatives),
-        then=_fitted(facts, answer.then),
+        choice=_fitted(facts, answer.choice) if answer.choice else None,
+        alternatives=tuple(_fitted(facts, choice) for choice in answer.alternatives),
+        then=_fitted(facts, answer.then) if answer.then else None,
     )
 
 
-def _fitted(facts: Facts, choice: Choice | None) -> Choice | None:
-    return None if choice is None else replace(choice, **_lines(facts, choice))
+def _fitted(facts: Facts, choice: Choice) -> Choice:
+    return replace(choice, pip=_line(facts, choice.pip, choice, "pip"), uv=_line(facts, choice.uv, choice, "uv"))
 
 
 def _build_again(facts: Facts) -> Remedy:
@@ -111,11 +111,8 @@ def _install(facts: Facts, choice: Choice) -> Remedy:
 
 
 def _command(facts: Facts, choice: Choice) -> str:
-    return _lines(facts, choice)[tool_of(facts)]
-
-
-def _lines(facts: Facts, choice: Choice) -> dict[Tool, str]:
-    return {"pip": _line(facts, choice.pip, choice, "pip"), "uv": _line(facts, choice.uv, choice, "uv")}
+    tool = tool_of(facts)
+    return _line(facts, choice.uv if tool == "uv" else choice.pip, choice, tool)
 
 
 def _line(facts: Facts, line: str, choice: Choice, tool: Tool) -> str:

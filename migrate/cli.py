@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torchlift.migrate.run import RunOptions
     from torchlift.source import SourceText
     from torchlift.versions import TorchVersion
+    from torchlift.wheels.machine import Machine
     from torchlift.wrappers import Wrapper
 
 
@@ -39,6 +40,18 @@ if TYPE_CHECKING:
     type=click.IntRange(min=2),
     metavar="N",
     help="Capture with a batch of N where the example has 1, which export would fix.",
+)
+@click.option(
+    "--gpus",
+    multiple=True,
+    metavar="NAMES",
+    help="GPUs that the project runs on, such as H100,V100: decides which wheels requirements ask for.",
+)
+@click.option("--driver", metavar="VERSION", help="Their NVIDIA driver, such as 580.95.05; goes with --gpus.")
+@click.option(
+    "--facts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The machine it runs on, as saved by torchlift doctor --save-facts, in the place of --gpus.",
 )
 @click.option(
     "--wrapper",
@@ -74,6 +87,9 @@ def migrate(
     target: str | None,
     min_torch: str | None,
     batch_example: int | None,
+    gpus: tuple[str, ...],
+    driver: str | None,
+    facts: Path | None,
     wrapper: tuple[str, ...],
     output_format: Literal["full", "concise", "json"] | None,
     statistics: bool,
@@ -140,7 +156,8 @@ def migrate(
     )
     calm_collector()
     mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
-    result, root, given = _analyse(config, root, named, mode, stdin, from_flag=min_torch is not None)
+    machine = _machine(_split(gpus), driver, facts)
+    result, root, given = _analyse(config, root, named, mode, stdin, machine, from_flag=min_torch is not None)
     if mode == "write" and not stdin:
         from torchlift.migrate.apply import write_outcomes
 
@@ -180,6 +197,22 @@ def _wrappers(values: Sequence[str]) -> Mapping[str, Wrapper]:
             raise click.BadParameter(f"{problem}.", param_hint="--wrapper")
         wrappers[module] = Wrapper(module, mirrors)
     return wrappers
+
+
+def _machine(names: Sequence[str], driver: str | None, facts: Path | None) -> Machine | None:
+    """The machine that the options describe, if they do."""
+    if facts is not None and (names or driver is not None):
+        raise click.UsageError("--facts stands in the place of --gpus and --driver.")
+    if driver is not None and not names:
+        raise click.UsageError("--driver goes with --gpus.")
+    if facts is None and not names:
+        return None
+    from torchlift.wheels.described_machine import MachineError, machine_in_facts, named_machine
+
+    try:
+        return machine_in_facts(facts) if facts is not None else named_machine(names, driver)
+    except MachineError as error:
+        raise click.BadParameter(str(error), param_hint="--facts" if facts is not None else "--gpus") from None
 
 
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
@@ -231,6 +264,7 @@ def _analyse(
     named: Sequence[Path],
     mode: Literal["check", "diff", "write"],
     stdin: bool,
+    machine: Machine | None,
     *,
     from_flag: bool,
 ) -> tuple[RunResult, Path, Mapping[str, SourceText]]:
@@ -271,7 +305,7 @@ def _analyse(
         mode=Mode(mode),
         codes=active,
         unsafe_fixes=config.unsafe_fixes,
-        settings=Settings(target, config.min_torch or target, config.batch_example, config.all_wrappers),
+        settings=Settings(target, config.min_torch or target, config.batch_example, config.all_wrappers, machine),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
         project_files=lambda: listing(sorted({_project_root([path]) for path in named}), root).files,

@@ -353,8 +353,26 @@ def _compared_overloads(old: Thing, new: Thing) -> Iterator[tuple[str, str, str,
         yield "removed", name, "", ""
 
 
+def _signature(parameters: tuple[Parameter, ...]) -> str:
+    """Parameters as they stand between the brackets of a `def`."""
+    written: list[str] = []
+    starred = False
+    for index, parameter in enumerate(parameters):
+        if parameter.kind == "keyword" and not starred:
+            written.append("*")
+            starred = True
+        starred = starred or parameter.kind == "*"
+        star = parameter.kind if parameter.kind in {"*", "**"} else ""
+        written.append(star + parameter.name + (f"={parameter.default}" if parameter.default is not None else ""))
+        following = parameters[index + 1].kind if index + 1 < len(parameters) else ""
+        if parameter.kind == "positional" and following != "positional":
+            written.append("/")
+    return ", ".join(written)
+
+
 def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Iterator[tuple[str, str, str, str]]:
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
+    whole = _signature(old), _signature(new)
     rest = any(p.kind == "**" for p in new)
     had_rest = any(p.kind == "**" for p in old)
     placed_old = [p.name for p in old if p.kind in {"normal", "positional"}]
@@ -366,7 +384,7 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
         one, other = before[name], after[placed_new[index]]
         if one.kind == "normal" and other.kind == "normal" and (one.default == other.default) and len(placed_new) == len(placed_old):
             renamed[name] = other.name
-            yield "renamed", name, name, other.name
+            yield "renamed", f"{name} -> {other.name}", *whole
     for parameter in old:
         name = parameter.name
         if parameter.kind in {"*", "**"} or name in renamed:
@@ -376,17 +394,17 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
             if parameter.kind == "positional":
                 continue
             if not rest:
-                yield "removed", name, _written(parameter), ""
+                yield "removed", name, *whole
             continue
         if parameter.kind == "normal" and now.kind == "keyword":
-            yield "keyword-only", name, "", ""
+            yield "keyword-only", name, *whole
         elif parameter.kind == "keyword" and now.kind == "normal":
             pass
         elif parameter.kind == "normal" and now.kind == "positional":
-            yield "positional-only", name, "", ""
+            yield "positional-only", name, *whole
         if parameter.default != now.default and "..." not in {parameter.default, now.default}:
             if now.default is None:
-                yield "required", name, str(parameter.default), ""
+                yield "required", name, *whole
             elif parameter.default is not None:
                 yield "default", name, parameter.default, now.default
     kept_old = [renamed.get(name, name) for name in placed_old]
@@ -394,12 +412,11 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
     if [name for name in placed_new if name in kept] != kept or placed_new[: len(kept)] != kept or kept_old[: len(kept)] != kept:
         moved = [name for name in kept if kept_old.index(name) != placed_new.index(name)]
         if moved:
-            yield "order", moved[0], ", ".join(placed_old), ", ".join(placed_new)
+            yield "order", moved[0], *whole
     for parameter in new:
         if parameter.kind in {"*", "**"} or parameter.name in before or parameter.name in renamed.values() or had_rest:
             continue
-        yield ("added" if parameter.default is not None else "added-required"), parameter.name, "", _written(parameter)
-
-
-def _written(parameter: Parameter) -> str:
-    return parameter.default or ""
+        if parameter.default is not None:
+            yield "added", parameter.name, "", parameter.default
+        else:
+            yield "added-required", parameter.name, *whole

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("the demo project")
+
 DEMO = Path(__file__).parents[1] / "fixtures/legacy_project"
 PREDICT = """
 import json, torch

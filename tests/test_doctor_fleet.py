@@ -19,6 +19,8 @@ from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
 
+pytestmark = pytest.mark.xdist_group("fleet")
+
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MACHINES = FIXTURES / "machines"
 HEALTHY, MANY, OLD = (MACHINES / f"{name}.json" for name in ("healthy_h100", "healthy_8xh100", "healthy_v100"))

@@ -413,7 +413,11 @@ def test_a_missing_nvidia_ml_py_is_said(
 ) -> None:
     (tmp_path / "pynvml.py").write_text("import nothing_of_this_name\n")
     paths = [path for path in sys.path if not Path(path, "pynvml.py").is_file()]
-    monkeypatch.setattr(sys, "path", [str(tmp_path), str(Path(nvml.__file__).parents[3]), *paths])
+    # Where torchlift is installed, nvidia-ml-py lies beside it.
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "torchlift").symlink_to(Path(nvml.__file__).parents[2])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(alone), *paths])
     start = nvml.start(fake_drivers.machine([H100]), 60)
     facts = Facts()
     nvml.read(start.result(), facts)

@@ -28,6 +28,8 @@ from torchlift.doctor.smoke.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.smoke import KINDS, TIERS
 
+pytestmark = pytest.mark.xdist_group("smokes")
+
 FOLDER = Path(package.__file__).parent
 ROOT = Path(__file__).parent.parent
 FAULTS = Path(__file__).parent / "faulty_smokes"

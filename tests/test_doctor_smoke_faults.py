@@ -12,6 +12,8 @@ import pytest
 from torchlift.doctor.smoke.outcome import SmokeResult
 from torchlift.doctor.smoke.runner import Plan, Run
 
+pytestmark = pytest.mark.xdist_group("faulty smokes")
+
 HERE = Path(__file__).parent
 FAULTS = HERE / "faulty_smokes"
 LOST = HERE / "lost_smokes"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("the built wheel")
+
 ROOT = Path(__file__).parents[1]
 MAPPED = {
     "torchlift": ROOT / "src/torchlift",

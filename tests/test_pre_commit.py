@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("pre-commit")
+
 ROOT = Path(__file__).parents[1]
 MODEL = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
 

@@ -4,7 +4,7 @@ Only the standard library, down to Python 3.8. Each answer on a line of its own 
 path hook of the environment that crashes or hangs costs only what comes after it.
 """
 
-# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH120, PTH208
+# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH120, PTH123, PTH208
 # Names that are not UTF-8 and 3.8 both go through os.path.
 
 from __future__ import annotations

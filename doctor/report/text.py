@@ -29,6 +29,16 @@ _TITLES = {
 }
 _CONFIDENCE = {"measured": "measured on this machine", "table": "from torchlift's tables", "likely": "the likely cause"}
 _MOST_NOTES = 3
+_MENDED_BY_A_WHEEL = (
+    "gpu-architecture",
+    "torch-cpu-build",
+    "torch-other-vendor",
+    "jetson-wheel",
+    "driver-too-old",
+    "driver-too-old-for-gpu",
+    "driver-too-new-for-gpu",
+)
+"""Checks whose problems another wheel mends, at once or after a change of the driver."""
 
 
 def render(examination: Examination, style: Style, *, verbose: bool = False) -> str:
@@ -179,10 +189,8 @@ def _project(examination: Examination, style: Style, verbose: bool) -> Iterator[
 def _wants_install(examination: Examination) -> bool:
     if examination.is_plan or examination.facts.torch is None:
         return True
-    # Of the groups whose problems another wheel or driver can mend.
-    mendable = {"driver", "gpu", "torch", "packages"}
     return any(
-        item.result.status == "problem" and item.check.group in mendable
+        item.result.status == "problem" and item.check.id in _MENDED_BY_A_WHEEL
         for finding in examination.findings
         for item in finding.all()
     ) or (examination.project is not None and any(result.status == "problem" for result in examination.project.results))

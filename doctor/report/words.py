@@ -35,6 +35,8 @@ def gpu_names(facts: Facts) -> list[tuple[str, str | None, int | None]]:
         ]
     if facts.other.rocm_devices:
         return [(device.name or "AMD GPU", device.architecture, None) for device in facts.other.rocm_devices]
+    if facts.torch is not None and facts.torch.xpu and facts.other.level_zero:
+        return [("Intel GPU", None, None) for card in facts.pci or () if card.vendor == "8086"]
     return []
 
 

@@ -13,6 +13,8 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
 
 _NOT_USED = frozenset({"string", "store", "delete", "annotation"})
+# Stands for "1.4 or earlier".
+_LONG_AGO = TorchVersion(1, 4)
 # Nothing that a rewrite could be inside of.
 _PLAIN = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 
@@ -43,8 +45,9 @@ class OldName:
             return f"`{self.name}` was removed in torch {self.removed}", Severity.ERROR
         if self.deprecated > target:
             return None
+        since = f" since torch {self.deprecated}" if self.deprecated > _LONG_AGO else ""
         until = f" and was removed in {self.removed}" if self.removed is not None else ""
-        return f"`{self.name}` is deprecated since torch {self.deprecated}{until}", self.severity
+        return f"`{self.name}` is deprecated{since}{until}", self.severity
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ def bind(call: ast.Call, parameters: Sequence[str]) -> dict[str, Argument] | Non
     """The arguments by parameter name; None if one is spread, unknown or too many."""
     if len(call.args) > len(parameters) or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
-    given = {name: Argument(index, value) for index, (name, value) in enumerate(zip(parameters, call.args, strict=False))}
+    given = {
+        name: Argument(index, value) for index, (name, value) in enumerate(zip(parameters, call.args, strict=False))
+    }
     for keyword in call.keywords:
         if keyword.arg is None or keyword.arg not in parameters or keyword.arg in given:
             return None
@@ -94,7 +99,7 @@ def old_uses(
     """The finding about one use of `old`; `answer` is asked about calls.
 
     An import is reported only where nothing in its file uses the name: every use is a finding of its own, and the import
-    goes with the last one.
+    goes with the last one. A stub that imports it describes somebody else's names.
     """
     state = old.state(context.settings.target)
     view = context.view
@@ -104,6 +109,8 @@ def old_uses(
     if use.kind == "import":
         binding = use.resolution.binding if use.resolution is not None else None
         if binding is None or not isinstance(binding.statement, ast.ImportFrom) or view.reads_of(binding):
+            return
+        if view.path.endswith(".pyi"):
             return
         yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, old.advice)
         return

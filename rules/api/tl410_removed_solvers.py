@@ -76,9 +76,7 @@ def _lstsq(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     return _solution(use, call, view, _LSTSQ, "torch.linalg.lstsq", ".solution", review)
 
 
-def _solution(
-    use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str, suffix: str, review: str
-) -> Answer:
+def _solution(use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str, suffix: str, review: str) -> Answer:
     """A call `old(B, A)` of which only the first part of the result, the solution, is used."""
     given = bind(call, ("input", "A"))
     name = spelled(view, use, new)

@@ -37,9 +37,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             Template(name[0]),
             view.span(call.func),
             drop=(upper.key,) if upper is not None and (lower or upper.key == 1) else (),
-            add=(("upper", value_of(view, upper)),)
-            if upper is not None and upper.key == 1 and not lower
-            else (),
+            add=(("upper", value_of(view, upper)),) if upper is not None and upper.key == 1 and not lower else (),
         )
         needs = TorchVersion(1, 9) if lower else TorchVersion(1, 10)
         return changed("Use `torch.linalg.cholesky`", (edit, *name[1]), needs)

@@ -118,6 +118,9 @@ RULE = Rule(
         ),
         Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.lu(A)\n", "the new function"),
         Ok("import torch\nfrom scipy.linalg import lu\n\nfactors = lu([[1.0]])\n", "scipy's"),
-        Ok("import torch\n\n\ndef f(A):\n    return torch.lu_unpack(*torch.linalg.lu_factor(A))\n", "`lu_unpack`, which stays"),
+        Ok(
+            "import torch\n\n\ndef f(A):\n    return torch.lu_unpack(*torch.linalg.lu_factor(A))\n",
+            "`lu_unpack`, which stays",
+        ),
     ),
 )

@@ -105,8 +105,14 @@ RULE = Rule(
             safety="manual",
             why="which triangle is known at run time only",
         ),
-        Ok("import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True)\n", "the new function"),
+        Ok(
+            "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True)\n",
+            "the new function",
+        ),
         Ok("import torch\n\n\ndef f(A, B):\n    return torch.cholesky_solve(B, A)\n", "another function"),
-        Ok("import torch\nfrom scipy.linalg import solve_triangular\n\nx = solve_triangular([[1.0]], [1.0])\n", "scipy's"),
+        Ok(
+            "import torch\nfrom scipy.linalg import solve_triangular\n\nx = solve_triangular([[1.0]], [1.0])\n",
+            "scipy's",
+        ),
     ),
 )

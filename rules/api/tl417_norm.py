@@ -21,9 +21,7 @@ _OLD = OldName(
 )
 # As `torch.linalg.vector_norm` itself.
 _SINCE = TorchVersion(1, 9)
-_REVIEW = (
-    "`torch.norm` takes sparse tensors and warns less; `vector_norm` is what it calls for dense ones, on every device but MPS."
-)
+_REVIEW = "`torch.norm` takes sparse tensors and warns less; `vector_norm` is what it calls for dense ones, on every device but MPS."
 
 
 def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:

@@ -6,7 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, Argument, OldName, bind, changed, filled, old_uses, spelled, triggers, whole
+from torchlift.rules.api.old_call import (
+    Answer,
+    Argument,
+    OldName,
+    bind,
+    changed,
+    filled,
+    old_uses,
+    spelled,
+    triggers,
+    whole,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -49,9 +60,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
             return Answer(_OLD.advice)
         add = (("dtype", Template(f"{default[0]}()")),)
         imports = (*imports, *(item for item in default[1] if item not in imports))
-    edit = EditCall(
-        view.span(call), Template(name[0]), view.span(call.func), arguments=((end.key, new_end),), add=add
-    )
+    edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), arguments=((end.key, new_end),), add=add)
     review = (
         ""
         if last is not None
@@ -100,7 +109,9 @@ RULE = Rule(
     triggers=triggers("range", rare=False),
     deprecated=TorchVersion(1, 4),
     aliases=("TOR101", "TOR103"),
-    sources=("torch/_torch_docs.py, `range`, of torch 2.13.0, and its UserWarning; ends, steps and types run on 2.13.0",),
+    sources=(
+        "torch/_torch_docs.py, `range`, of torch 2.13.0, and its UserWarning; ends, steps and types run on 2.13.0",
+    ),
     examples=(
         Bad(
             "import torch\n\na = torch.range(0, 6, 2)\nb = torch.range(4, 1, -2, dtype=torch.long)\nc = torch.range(end=-2, start=-4)\n",
@@ -131,7 +142,11 @@ RULE = Rule(
             run="result = f(7)",
         ),
         Bad("import torch\n\nx = torch.range(0, 1, 0.1)\n", safety="manual", why="a fractional step"),
-        Bad("from torch import range\n\nx = range(0, 9.5)\n", safety="manual", why="imported in the place of the builtin"),
+        Bad(
+            "from torch import range\n\nx = range(0, 9.5)\n",
+            safety="manual",
+            why="imported in the place of the builtin",
+        ),
         Ok("import torch\n\nx = torch.arange(0, 4)\n", "the new function"),
         Ok("import torch\n\nx = [torch.ones(i) for i in range(3)]\n", "Python's own"),
         Ok("import torch\n\n\ndef f(x):\n    torch.cuda.nvtx.range('step')\n    return x\n", "a profiler range"),

@@ -77,7 +77,10 @@ RULE = Rule(
             why="a base class",
         ),
         Ok("from torch import nn\n\nup = nn.Upsample(scale_factor=2)\n", "the new layer"),
-        Ok("import torch\n\n\ndef f(m):\n    return isinstance(m, torch.nn.UpsamplingNearest2d)\n", "code that reads models"),
+        Ok(
+            "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.nn.UpsamplingNearest2d)\n",
+            "code that reads models",
+        ),
         Ok("from mylib import nn\nimport torch\n\nup = nn.UpsamplingNearest2d(2)\n", "a class of that name elsewhere"),
     ),
 )

@@ -30,7 +30,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         if given is None or name is None or "actual" not in given or "expected" not in given:
             return Answer(_OLD.advice)
         positional = [key for key in ("rtol", "atol", "equal_nan", "msg") if key in given and given[key].key != key]
-        add = [(key, value_of(view, given[key])) for key in positional]
+        add: list[tuple[str, Template]] = [(key, value_of(view, given[key])) for key in positional]
         if "equal_nan" not in given:
             add.append(("equal_nan", Template("True")))
         add.append(("check_dtype", Template("False")))
@@ -66,7 +66,9 @@ RULE = Rule(
     deprecated=TorchVersion(1, 12),
     aliases=("TOR101", "TOR103"),
     triggers=("assert_allclose & torch.testing", "assert_allclose & torch import testing"),
-    sources=("torch/testing/_comparison.py:1640-1681 of torch 2.13.0; https://github.com/pytorch/pytorch/issues/61844",),
+    sources=(
+        "torch/testing/_comparison.py:1640-1681 of torch 2.13.0; https://github.com/pytorch/pytorch/issues/61844",
+    ),
     examples=(
         Bad(
             "import torch\n\n\ndef test(a, b):\n    torch.testing.assert_allclose(a, b, 1e-3, atol=1e-3)\n",
@@ -92,6 +94,9 @@ RULE = Rule(
         ),
         Ok("import numpy as np\nimport torch\n\nnp.testing.assert_allclose(1, 1)\n", "numpy's"),
         Ok("import torch\n\ntorch.testing.assert_close(torch.ones(1), torch.ones(1))\n", "the new function"),
-        Ok("import torch.testing\n\n\nclass Case:\n    def test(self):\n        self.assert_allclose(1, 1)\n", "an own method"),
+        Ok(
+            "import torch.testing\n\n\nclass Case:\n    def test(self):\n        self.assert_allclose(1, 1)\n",
+            "an own method",
+        ),
     ),
 )

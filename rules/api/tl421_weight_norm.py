@@ -42,7 +42,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         name = spelled(view, use, _NEW)
         if state:
             place = f"{state[0][0]}:{state[0][1]}"
-            return Answer(f"{_OLD.advice} Not rewritten: {place} uses the state of the old form, which has to change with it.")
+            return Answer(
+                f"{_OLD.advice} Not rewritten: {place} uses the state of the old form, which has to change with it."
+            )
         if name is None:
             return Answer(_OLD.advice)
         review = (
@@ -105,8 +107,14 @@ RULE = Rule(
             safety="manual",
             why="a reference that is no call",
         ),
-        Ok("import torch\n\nlayer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))\n", "the parametrization"),
+        Ok(
+            "import torch\n\nlayer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))\n",
+            "the parametrization",
+        ),
         Ok("import torch\n\n\ndef f(weight_norm, x):\n    return weight_norm(x)\n", "a parameter called so"),
-        Ok("from torch.nn.utils.parametrizations import weight_norm\n\nlayers = [weight_norm]\n", "the new one by its name"),
+        Ok(
+            "from torch.nn.utils.parametrizations import weight_norm\n\nlayers = [weight_norm]\n",
+            "the new one by its name",
+        ),
     ),
 )

@@ -25,7 +25,7 @@ def _old(name: str) -> OldName:
     device, dtype = _DEVICES[name]
     advice = (
         f'Write `torch.amp.autocast("{device}", dtype=torch.{dtype}, enabled=...)`, with keywords: the second parameter of the '
-        f"new one is the dtype, so `autocast(\"{device}\", True)` would not do what `autocast(True)` did. Without `dtype` it takes "
+        f'new one is the dtype, so `autocast("{device}", True)` would not do what `autocast(True)` did. Without `dtype` it takes '
         f"that of the autocast around it, which was {dtype} always."
     )
     return OldName(f"torch.{device}.amp.autocast", ("torch.amp.autocast", "torch.autocast"), advice, TorchVersion(2, 4))
@@ -97,7 +97,7 @@ RULE = Rule(
         Bad(
             "import torch\n\n\ndef f(x, use_amp):\n    with torch.cuda.amp.autocast(use_amp):\n        pass\n"
             "    return torch.cuda.amp.autocast(), torch.cuda.amp.autocast(enabled=use_amp, dtype=torch.bfloat16)\n",
-            "import torch\n\n\ndef f(x, use_amp):\n    with torch.amp.autocast(\"cuda\", enabled=use_amp, dtype=torch.float16):\n"
+            'import torch\n\n\ndef f(x, use_amp):\n    with torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.float16):\n'
             "        pass\n"
             '    return torch.amp.autocast("cuda", dtype=torch.float16), '
             'torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.bfloat16)\n',
@@ -107,7 +107,7 @@ RULE = Rule(
         Bad(
             "import torch\nfrom torch.cpu.amp import autocast\n\n\n@autocast(False)\ndef f(x):\n    return x @ x\n\n\n"
             "def g(x):\n    with autocast():\n        return x @ x, f(x)\n",
-            "import torch\n\n\n@torch.amp.autocast(\"cpu\", enabled=False, dtype=torch.bfloat16)\ndef f(x):\n    return x @ x\n\n\n"
+            'import torch\n\n\n@torch.amp.autocast("cpu", enabled=False, dtype=torch.bfloat16)\ndef f(x):\n    return x @ x\n\n\n'
             'def g(x):\n    with torch.amp.autocast("cpu", dtype=torch.bfloat16):\n        return x @ x, f(x)\n',
             why="on the CPU, as a decorator too, imported by name",
             run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = g(x)",
@@ -133,7 +133,10 @@ RULE = Rule(
             why="a reference that is no call",
         ),
         Ok("import torch\n\n\ndef f():\n    return torch.autocast('cuda')\n", "the new one"),
-        Ok("import torch\nfrom torch.amp import autocast\n\n\ndef f():\n    return autocast('cuda')\n", "the new one by its name"),
+        Ok(
+            "import torch\nfrom torch.amp import autocast\n\n\ndef f():\n    return autocast('cuda')\n",
+            "the new one by its name",
+        ),
         Ok("import torch\nfrom mylib.amp import autocast\n\nx = autocast()\n", "a function of that name elsewhere"),
         Ok(
             "import torch\n\n\ndef f():\n    if hasattr(torch, 'autocast'):\n        return torch.autocast('cuda')\n"

@@ -55,7 +55,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 _BODY = "    def forward(ctx, x):\n        return x * 2\n\n    @staticmethod\n"
-_RUN = "import torch\nx = torch.ones(2, requires_grad=True)\ny = Double.apply(x)\ny.sum().backward()\nresult = [y, x.grad]"
+_RUN = (
+    "import torch\nx = torch.ones(2, requires_grad=True)\ny = Double.apply(x)\ny.sum().backward()\nresult = [y, x.grad]"
+)
 
 RULE = Rule(
     code="TL424",
@@ -68,7 +70,9 @@ RULE = Rule(
     triggers=("custom_fwd & amp", "custom_bwd & amp"),
     deprecated=TorchVersion(2, 4),
     aliases=("TOR101", "TOR103"),
-    sources=("torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",),
+    sources=(
+        "torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",
+    ),
     examples=(
         Bad(
             "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    @torch.cuda.amp.custom_fwd\n"
@@ -98,7 +102,10 @@ RULE = Rule(
             why="a reference that is neither",
         ),
         Ok('import torch\n\nforward = torch.amp.custom_fwd(device_type="cuda")\n', "the new one"),
-        Ok("import torch\nfrom mylib.amp import custom_fwd\n\n\n@custom_fwd\ndef f(x):\n    return x\n", "another library's"),
+        Ok(
+            "import torch\nfrom mylib.amp import custom_fwd\n\n\n@custom_fwd\ndef f(x):\n    return x\n",
+            "another library's",
+        ),
         Ok(
             "import torch\n\n\ndef custom_fwd(f):\n    return f\n\n\n@custom_fwd\ndef f(x):\n    '''see torch.cuda.amp'''\n    return x\n",
             "an own function",

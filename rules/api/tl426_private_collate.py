@@ -45,8 +45,14 @@ RULE = Rule(
             why="the project supports a torch without the public name",
             min_torch=TorchVersion(1, 10),
         ),
-        Ok("from torch.utils.data import default_collate\n\n\ndef f(b):\n    return default_collate(b)\n", "the public name"),
-        Ok("from torch.utils.data._utils import collate, pin_memory\n\nm = collate.default_collate_fn_map\n", "another name"),
+        Ok(
+            "from torch.utils.data import default_collate\n\n\ndef f(b):\n    return default_collate(b)\n",
+            "the public name",
+        ),
+        Ok(
+            "from torch.utils.data._utils import collate, pin_memory\n\nm = collate.default_collate_fn_map\n",
+            "another name",
+        ),
         Ok("def default_collate(batch):\n    return batch\n\n\nprint(default_collate([1]))\n", "an own function"),
     ),
 )

@@ -26,7 +26,8 @@ def _collect(view: ModuleView) -> bool | None:
     if _NAME not in view.source.text:
         return None
     own = any(
-        isinstance(node, ast.Attribute) and node.attr == _NAME and isinstance(node.ctx, ast.Load) for node in view.parents
+        isinstance(node, ast.Attribute) and node.attr == _NAME and isinstance(node.ctx, ast.Load)
+        for node in view.parents
     )
     slots = any(f"{quote}{_NAME}{quote}" in view.source.text for quote in "\"'")
     fields = any(_NAME in scope.bindings for scope in view.scopes.scope_of.values() if scope.kind == "class")
@@ -43,7 +44,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
         return
     span = view.span(node)
-    message = "Tensors have no `require_grad`: this sets an attribute of that name, and `requires_grad` stays as it was."
+    message = (
+        "Tensors have no `require_grad`: this sets an attribute of that name, and `requires_grad` stays as it was."
+    )
     advice = f"Write `{view.text(node.value)}.requires_grad = ...` if a tensor or a parameter is meant."
     if not _surely_tensor(view, node.value):
         yield Finding("TL427", view.path, span, message, Severity.INFO, advice)

@@ -60,7 +60,10 @@ def _is_old_value(value: ast.expr, old: str) -> bool:
     """Whether a positional argument is surely a flag and no weights."""
     if isinstance(value, ast.Constant):
         return isinstance(value.value, bool)
-    return isinstance(value, (ast.Name, ast.Attribute)) and (value.id if isinstance(value, ast.Name) else value.attr) == old
+    return (
+        isinstance(value, (ast.Name, ast.Attribute))
+        and (value.id if isinstance(value, ast.Name) else value.attr) == old
+    )
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -170,7 +173,9 @@ def _message(builder: str, names: str) -> str:
 
 def _advice(builder: Builder) -> str:
     if not builder.weights:
-        return f"There are no weights for `{builder.name}` that `pretrained=True` could mean: it raises. Write `weights=`."
+        return (
+            f"There are no weights for `{builder.name}` that `pretrained=True` could mean: it raises. Write `weights=`."
+        )
     advice = f"`pretrained=True` is `weights={builder.weights}`, False is `weights=None`."
     if builder.quantized:
         advice += f" With `quantize=True` it is `{builder.quantized}`."
@@ -262,8 +267,17 @@ RULE = Rule(
             "the new parameter",
         ),
         Ok("import timm\n\nmodel = timm.create_model('resnet50', pretrained=True)  # not torchvision.models\n", "timm"),
-        Ok("from torchvision.models.vgg import cfgs, make_layers\n\nlayers = make_layers(cfgs['D'], False)\n", "no model builder"),
-        Ok("from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n", "weights by position"),
-        Ok("from mymodels import resnet50\nimport torchvision.models\n\nm = resnet50(pretrained=True)\n", "an own model"),
+        Ok(
+            "from torchvision.models.vgg import cfgs, make_layers\n\nlayers = make_layers(cfgs['D'], False)\n",
+            "no model builder",
+        ),
+        Ok(
+            "from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n",
+            "weights by position",
+        ),
+        Ok(
+            "from mymodels import resnet50\nimport torchvision.models\n\nm = resnet50(pretrained=True)\n",
+            "an own model",
+        ),
     ),
 )

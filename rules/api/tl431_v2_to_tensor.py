@@ -38,7 +38,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             "arrays that were left unscaled are scaled by their dtype."
         )
         return changed(
-            "Use `v2.ToImage` and `v2.ToDtype`", (ReplaceExpression(view.span(call), Template(text)), *imports), _SINCE, review
+            "Use `v2.ToImage` and `v2.ToDtype`",
+            (ReplaceExpression(view.span(call), Template(text)), *imports),
+            _SINCE,
+            review,
         )
 
     for finding in old_uses("TL431", use, context, _OLD, answer):
@@ -71,8 +74,15 @@ RULE = Rule(
             safety="manual",
             why="a reference that is no call",
         ),
-        Bad("from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n", safety="manual", why="imported for others"),
-        Ok("from torchvision import transforms  # v2 later\n\nstep = transforms.ToTensor()\n", "the first version of the transforms, which stays"),
+        Bad(
+            "from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n",
+            safety="manual",
+            why="imported for others",
+        ),
+        Ok(
+            "from torchvision import transforms  # v2 later\n\nstep = transforms.ToTensor()\n",
+            "the first version of the transforms, which stays",
+        ),
         Ok("from torchvision.transforms import v2\n\nstep = v2.PILToTensor()\n", "another transform"),
         Ok("from albumentations.pytorch import ToTensorV2 as ToTensor\n\nv2 = ToTensor()\n", "another library's"),
     ),

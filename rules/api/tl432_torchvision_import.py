@@ -25,7 +25,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     message = f"`import torchvision.{short} as {short}` says the name twice."
     new = f"from torchvision import {short}"
     if len(statement.names) > 1:
-        yield Finding("TL432", view.path, view.span(alias), message, Severity.INFO, f"Write `{new}` on a line of its own.")
+        yield Finding(
+            "TL432", view.path, view.span(alias), message, Severity.INFO, f"Write `{new}` on a line of its own."
+        )
         return
     fix = Fix(f"Write `{new}`", Safety.SAFE, (DeleteStatement(span), AddImport(new, span)))
     yield Finding("TL432", view.path, span, message, Severity.INFO, None, fix)

@@ -10,6 +10,10 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
 
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in {int, float} and node.value == 1
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or len(call.args) != 1 or call.keywords:
@@ -17,18 +21,17 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     value = call.args[0]
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return
-    for one, rest in ((value.left, value.right), (value.right, value.left)):
-        if isinstance(one, ast.Constant) and type(one.value) in {int, float} and one.value == 1:
-            break
+    if _is_one(value.left):
+        rest = value.right
+    elif _is_one(value.right):
+        rest = value.left
     else:
         return
     advice = f"`torch.log1p({view.text(rest)})` is accurate there; other results change in the last bits."
     if isinstance(rest, ast.Call):
         inner = view.resolve(rest.func)
         if inner is not None and inner.name == "torch.exp" and len(rest.args) == 1:
-            advice = (
-                f"`torch.nn.functional.softplus({view.text(rest.args[0])})` computes the whole expression, and does not overflow."
-            )
+            advice = f"`torch.nn.functional.softplus({view.text(rest.args[0])})` computes the whole expression, and does not overflow."
     message = "`torch.log(1 + x)` loses the digits of a small `x`, which the addition rounds away."
     yield Finding("TL440", view.path, view.span(call), message, Severity.INFO, advice)
 

@@ -20,7 +20,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     one = around.right
     if not isinstance(one, ast.Constant) or type(one.value) not in {int, float} or one.value != 1:
         return
-    message = "`torch.exp(x) - 1` loses the digits of a small `x`, whose exponential is rounded to something near 1 first."
+    message = (
+        "`torch.exp(x) - 1` loses the digits of a small `x`, whose exponential is rounded to something near 1 first."
+    )
     advice = f"`torch.expm1({view.text(call.args[0])})` is accurate there; other results change in the last bits."
     yield Finding("TL441", view.path, view.span(around), message, Severity.INFO, advice)
 

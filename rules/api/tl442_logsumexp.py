@@ -56,6 +56,9 @@ RULE = Rule(
         ),
         Ok("import torch\n\n\ndef f(x):\n    return torch.logsumexp(x, 1)\n", "the stable function"),
         Ok("import torch\n\n\ndef f(x):\n    return torch.log(torch.sum(torch.exp(x)))\n", "over all dimensions"),
-        Ok("import torch\n\n\ndef f(x):\n    return torch.log(torch.sum(torch.exp(x) + 2, 1))\n", "a sum of something else"),
+        Ok(
+            "import torch\n\n\ndef f(x):\n    return torch.log(torch.sum(torch.exp(x) + 2, 1))\n",
+            "a sum of something else",
+        ),
     ),
 )

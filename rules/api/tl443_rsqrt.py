@@ -21,7 +21,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     single = isinstance(around.left, ast.Constant) and around.left.value == 1
     new = root if single else f"{view.text(around.left)} * {root}"
     message = "A square root and a division are two steps where `torch.rsqrt` is one."
-    advice = f"`{new}` does the same, up to the last bits; it pays on a GPU without `torch.compile`, which does it itself."
+    advice = (
+        f"`{new}` does the same, up to the last bits; it pays on a GPU without `torch.compile`, which does it itself."
+    )
     yield Finding("TL443", view.path, view.span(around), message, Severity.INFO, advice)
 
 
@@ -39,7 +41,11 @@ RULE = Rule(
     aliases=("TOR109",),
     sources=("https://docs.pytorch.org/docs/stable/generated/torch.rsqrt.html",),
     examples=(
-        Bad("import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n", safety="manual", why="a quotient"),
+        Bad(
+            "import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n",
+            safety="manual",
+            why="a quotient",
+        ),
         Ok("import torch\n\n\ndef f(a, b):\n    return a * torch.rsqrt(b)\n", "the one step"),
         Ok("import torch\n\n\ndef f(a, b):\n    return torch.sqrt(b) / a\n", "the other way round"),
         Ok("import math\nimport torch\n\n\ndef f(a):\n    return a / math.sqrt(3)\n", "Python's"),

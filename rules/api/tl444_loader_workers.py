@@ -48,8 +48,17 @@ RULE = Rule(
             safety="manual",
             why="none, said or not",
         ),
-        Ok("from torch.utils.data import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, num_workers=4)\n", "workers"),
-        Ok("from torch.utils.data import DataLoader\n\n\ndef f(data, n):\n    return DataLoader(data, num_workers=n)\n", "a number from elsewhere"),
-        Ok("from torch.utils.data import DataLoader\n\n\ndef f(data, **more):\n    return DataLoader(data, **more)\n", "options from elsewhere"),
+        Ok(
+            "from torch.utils.data import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, num_workers=4)\n",
+            "workers",
+        ),
+        Ok(
+            "from torch.utils.data import DataLoader\n\n\ndef f(data, n):\n    return DataLoader(data, num_workers=n)\n",
+            "a number from elsewhere",
+        ),
+        Ok(
+            "from torch.utils.data import DataLoader\n\n\ndef f(data, **more):\n    return DataLoader(data, **more)\n",
+            "options from elsewhere",
+        ),
     ),
 )

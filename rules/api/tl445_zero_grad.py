@@ -21,7 +21,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         key = call.keywords[0].arg or "**"
     if key not in {0, "set_to_none"} or not isinstance(value, ast.Constant) or value.value is not False:
         return
-    message = "Gradients are filled with zeros, which takes memory and time; since torch 2.0 the default is to drop them."
+    message = (
+        "Gradients are filled with zeros, which takes memory and time; since torch 2.0 the default is to drop them."
+    )
     review = (
         "what reads `.grad` between this call and the next backward pass meets None then, and optimizers skip parameters without a "
         "gradient, where a zero gradient still moves momentum and weight decay."
@@ -42,7 +44,10 @@ RULE = Rule(
     severity=Severity.INFO,
     default=False,
     aliases=("TOR402",),
-    sources=("torch/profiler/_pattern_matcher.py of torch 2.13.0, `GradNotSetToNonePattern`", "torch/optim/optimizer.py, `zero_grad`"),
+    sources=(
+        "torch/profiler/_pattern_matcher.py of torch 2.13.0, `GradNotSetToNonePattern`",
+        "torch/optim/optimizer.py, `zero_grad`",
+    ),
     examples=(
         Bad(
             "import torch\n\n\ndef f(optimizer, model):\n    optimizer.zero_grad(set_to_none=False)\n    model.zero_grad(False)\n",
@@ -51,7 +56,10 @@ RULE = Rule(
             why="said either way",
         ),
         Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.zero_grad()  # set_to_none\n", "the default"),
-        Ok("import torch\n\n\ndef f(optimizer, flag):\n    optimizer.zero_grad(set_to_none=flag)\n", "known at run time only"),
+        Ok(
+            "import torch\n\n\ndef f(optimizer, flag):\n    optimizer.zero_grad(set_to_none=flag)\n",
+            "known at run time only",
+        ),
         Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.reset(set_to_none=False)\n", "another method"),
     ),
 )

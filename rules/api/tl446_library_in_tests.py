@@ -43,6 +43,9 @@ RULE = Rule(
         ),
         Ok('from torch.library import Library\n\nlib = Library("mine", "DEF")\n', "in the package itself"),
         Ok("import torch\n\n\nclass Library:\n    pass\n\n\ndef test():\n    return Library()\n", "an own class"),
-        Ok('import torch\n\n\ndef test():\n    with torch.library._scoped_library("mine", "DEF") as lib:\n        return lib\n', "the scoped form"),
+        Ok(
+            'import torch\n\n\ndef test():\n    with torch.library._scoped_library("mine", "DEF") as lib:\n        return lib\n',
+            "the scoped form",
+        ),
     ),
 )

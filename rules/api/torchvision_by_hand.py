@@ -31,7 +31,7 @@ def resnet50(*args, **kwargs):
     return "resnet50", str(kwargs.get("weights")), kwargs.get("progress", True)
 '''
 
-_DETECTION = '''
+_DETECTION = """
 import enum
 
 from torchvision.models import VGG16_Weights, _legacy
@@ -46,7 +46,7 @@ def ssd300_vgg16(*args, **kwargs):
     _legacy(kwargs, "weights", "pretrained", SSD300_VGG16_Weights.COCO_V1)
     _legacy(kwargs, "weights_backbone", "pretrained_backbone", VGG16_Weights.IMAGENET1K_FEATURES)
     return "ssd", str(kwargs.get("weights")), str(kwargs.get("weights_backbone", VGG16_Weights.IMAGENET1K_FEATURES))
-'''
+"""
 
 BY_HAND = (
     ("torchvision/__init__.py", "from torchvision import models\n"),

@@ -42,9 +42,7 @@ def _finding(view: ModuleView, call: ast.Call, target: TorchVersion) -> Finding:
         advice = "Say `weights_only=False` where the file is trusted, so that the next reader knows; it stays the default here."
         return Finding("TL501", view.path, span, message, Severity.INFO, advice)
     if target < _FLIPPED:
-        message = (
-            f"`torch.load` without `weights_only` unpickles anything up to torch {_FLIPPED}, where True becomes the default."
-        )
+        message = f"`torch.load` without `weights_only` unpickles anything up to torch {_FLIPPED}, where True becomes the default."
     else:
         message = (
             "`torch.load` without `weights_only`: since torch 2.6 that means True, and a file that holds more than tensors and plain "
@@ -52,9 +50,7 @@ def _finding(view: ModuleView, call: ast.Call, target: TorchVersion) -> Finding:
         )
     others = [keyword.arg for keyword in call.keywords if keyword.arg not in _KNOWN]
     if others:
-        advice = (
-            f"`{others[0]}` is for the unpickler and has an effect with `weights_only=False` only, which is for files that you trust."
-        )
+        advice = f"`{others[0]}` is for the unpickler and has an effect with `weights_only=False` only, which is for files that you trust."
         return Finding("TL501", view.path, span, message, Severity.WARNING, advice)
     what = _module_use(view, call)
     allowed = any(word in view.source.text for word in _ALLOWED_HERE)
@@ -75,7 +71,9 @@ def _finding(view: ModuleView, call: ast.Call, target: TorchVersion) -> Finding:
         "own classes do not: allow them by `torch.serialization.add_safe_globals`, or pass `weights_only=False` for files that "
         f"you trust. {_DOCS}"
     )
-    return Finding("TL501", view.path, span, message, Severity.INFO, f"Needs review: {review}", _fix(view, call, "True"))
+    return Finding(
+        "TL501", view.path, span, message, Severity.INFO, f"Needs review: {review}", _fix(view, call, "True")
+    )
 
 
 def _fix(view: ModuleView, call: ast.Call, value: str) -> Fix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
@@ -11,7 +10,9 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _NAMES = ("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
-_KNOWN = frozenset({"function", "functions", "segments", "input", "preserve_rng_state", "determinism_check", "early_stop"})
+_KNOWN = frozenset(
+    {"function", "functions", "segments", "input", "preserve_rng_state", "determinism_check", "early_stop"}
+)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -22,14 +23,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     given = [keyword.arg for keyword in call.keywords]
     if "use_reentrant" in given or None in given or (short == "checkpoint_sequential" and len(call.args) > 3):
         return
-    message = (
-        f"`{short}` without `use_reentrant`: it warns and takes True; a later release is to raise, and torch recommends False."
-    )
+    message = f"`{short}` without `use_reentrant`: it warns and takes True; a later release is to raise, and torch recommends False."
     span = view.span(call)
     other = next((name for name in given if name not in _KNOWN), None)
     if other is not None:
         message = f"`{short}` without `use_reentrant` takes True, with which `{other}` raises ValueError."
-        yield Finding("TL502", view.path, span, message, Severity.WARNING, "Write `use_reentrant=False`, which accepts it.")
+        yield Finding(
+            "TL502", view.path, span, message, Severity.WARNING, "Write `use_reentrant=False`, which accepts it."
+        )
         return
     advice = (
         "True keeps what the code does today. `use_reentrant=False` is recommended where nothing depends on the old form: it needs no "
@@ -101,7 +102,10 @@ RULE = Rule(
             "from torch.utils.checkpoint import checkpoint\n\n\ndef f(layer, x, **options):\n    return checkpoint(layer, x, **options)\n",
             "it may be said",
         ),
-        Ok("import torch\nfrom deepspeed.checkpointing import checkpoint\n\ny = checkpoint(len, [])\n", "another library's"),
+        Ok(
+            "import torch\nfrom deepspeed.checkpointing import checkpoint\n\ny = checkpoint(len, [])\n",
+            "another library's",
+        ),
         Ok("import torch\n\n\ndef save(trainer):\n    trainer.checkpoint('torch.utils.checkpoint')\n", "a method"),
     ),
 )

@@ -46,10 +46,10 @@ def move(view: TextView, item: PinSet, settings: Settings) -> Move:
     named = f"torch {wheel.version} for {wheel.build}"
     told = f"For the GPUs named, {named}: {wheel.why}."
     try:
-        rewrites = _rewrites(view, item, wheel, settings)
+        rewrites = _rewrites(view, item, wheel)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    doubt = _doubt(view, item)
+    doubt = _doubt(view, item, wheel, settings)
     if view.kind == "toml":
         told += " The lock file has to be made anew."
     if doubt:
@@ -57,8 +57,11 @@ def move(view: TextView, item: PinSet, settings: Settings) -> Move:
     return Move(Fix(f"Take {named}", Safety.UNSAFE if doubt else Safety.SAFE, rewrites), told)
 
 
-def _doubt(view: TextView, item: PinSet) -> str:
+def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> str:
     torch = item.named("torch")
+    if TorchVersion(*wheel.line) < settings.min_torch._replace(patch=0):
+        line = f"{wheel.line[0]}.{wheel.line[1]}"
+        return f"the code is migrated for torch {settings.min_torch} and newer; pass --min-torch {line} to keep it fit for these GPUs."
     if item.includes and not (item.indexes and torch):
         return f"torch or its index is named in another file ({', '.join(item.includes)}), which has to change too."
     if torch and not item.indexes and view.kind != "toml":
@@ -68,8 +71,8 @@ def _doubt(view: TextView, item: PinSet) -> str:
     return ""
 
 
-def _rewrites(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> tuple[ReplaceText, ...]:
-    _check(view, item, wheel, settings)
+def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:
+    _check(view, item)
     found = [rewrite for pin in item.pins for rewrite in _pin(pin, wheel)]
     for index in item.indexes:
         found.append(ReplaceText(index.place, wheel.build))
@@ -81,11 +84,9 @@ def _rewrites(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) ->
     return changed
 
 
-def _check(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> None:
+def _check(view: TextView, item: PinSet) -> None:
     if view.kind == "markdown":
         raise _Obstacle("A README is not rewritten.")
-    if TorchVersion(*wheel.line) < settings.min_torch._replace(patch=0):
-        raise _Obstacle(f"This project needs torch {settings.min_torch} or newer, so nothing is rewritten.")
     if item.variables:
         raise _Obstacle("Parts of it are filled in when it runs, so nothing is rewritten.")
     if len({index.build for index in item.indexes}) > 1:

@@ -24,6 +24,8 @@ _COMPILES = re.compile(
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if "/cuda:" not in view.code and "/pytorch:" not in view.code:
+        return
     target = target_line(context.settings.target)
     starts = stages(view)
     for image in read_images(view):
@@ -34,6 +36,9 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
         if image.kind == "cuda" and view.kind == "dockerfile":
             yield from _toolkit(view, image, sets, stage, context.settings)
         elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
+            # A file that bears the release in its name is made for it.
+            if image.torch in view.path:
+                continue
             yield from _torch_image(view, image, sets, stage, context.settings)
 
 

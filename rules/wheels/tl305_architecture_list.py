@@ -31,17 +31,20 @@ _BUILDERS = (
 _ASKS_FOR_TOOLKIT = re.compile(
     r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|cuda_ver\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
 )
+_WORDS = re.compile(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
 _CUBIN = re.compile(r"(\d+)\.(\d)([af]?)")
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if not _WORDS.search(view.code):
+        return
     own = toolkit_in(view)
     if view.kind in {"cmake", "shell", "makefile", "yaml"} and own is None and _ASKS_FOR_TOOLKIT.search(view.code):
         return
     if own is None and names_toolkit(view):
         return
     for line in view.lines:
-        if view.kind == "markdown" and not is_code(view, line):
+        if not _WORDS.search(line.text) or (view.kind == "markdown" and not is_code(view, line)):
             continue
         for found in architecture_lists(line.text, line.start, cmake=view.kind == "cmake"):
             if is_shown(view, found.span.start):

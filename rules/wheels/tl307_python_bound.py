@@ -25,6 +25,8 @@ _MINORS = tuple(range(6, 18))
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if view.kind == "dockerfile" and "python:" not in view.code:
+        return
     sets = sets_of(view)
     for text, span in python_bound(view):
         for item in sets[:1]:
@@ -152,7 +154,7 @@ RULE = Rule(
     check=_check,
     triggers=("python_requires & torch",),
     text=_text,
-    text_triggers=("requires-python & torch", "python_requires & torch", "poetry & torch", "dependencies & torch", "FROM & torch"),
+    text_triggers=("requires-python & torch", "python_requires & torch", "poetry & torch", "dependencies & torch", "FROM & python:3"),
     text_kinds=_KINDS,
     sources=("File lists and METADATA of torch on PyPI, 2026-11-21",),
     examples=(

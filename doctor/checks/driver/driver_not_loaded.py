@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
 from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
-from torchlift.doctor.driver_state import breaks_torch, in_container, libraries, nvidia_cards
+from torchlift.doctor.driver_state import breaks_torch, has_nvidia_gpu, in_container, libraries, nvidia_cards
 from torchlift.doctor.facts import Facts
 
 _BLACKLIST = (
@@ -46,6 +46,9 @@ def _cause(facts: Facts) -> str | None:
 
 def module_not_loaded(facts: Facts) -> bool:
     """NVML says so, or the driver's libraries are there, no module is, and nothing answers."""
+    # A login node may share its image, and so the driver's libraries, with nodes that have GPUs.
+    if facts.pci is not None and not has_nvidia_gpu(facts) and not facts.system.jetson_release:
+        return False
     if facts.nvml.code == 9:
         return True
     refused = facts.nvml.outcome == "error" and facts.nvml.code in (None, 999) and facts.libcuda.outcome == "error"

@@ -15,14 +15,27 @@ _MATRIX = "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-
 
 def look(facts: Facts) -> Iterator[Result]:
     driver = driver_version(facts)
+    told: set[str] = set()
     for card in known_cards(facts) if driver else ():
         last = last_branch(card.capability)
-        if last is None:
+        if last is None or card.name in told:
             continue
         if card.listed:
+            told.add(card.name)
             yield Result(
                 "note",
                 f"Driver branch {last} is the last for the {card.name}: do not upgrade beyond it",
+                (Evidence("driver", driver or "", f"{last} at most", "the driver"),),
+                confidence="table",
+                link=_MATRIX,
+            )
+        elif card.passed_over and branch(driver) > last and facts.gpus:
+            # An older driver for this card would be too old for the others.
+            told.add(card.name)
+            yield Result(
+                "note",
+                f"The driver {driver} does not drive the {card.name}, for which {last} is the last branch; the other cards "
+                "work",
                 (Evidence("driver", driver or "", f"{last} at most", "the driver"),),
                 confidence="table",
                 link=_MATRIX,

@@ -8,8 +8,10 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
 from torchlift.doctor.driver_install import install_driver
 from torchlift.doctor.driver_state import cuda_of_driver, cuda_text, driver_version, has_nvidia_gpu
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.torch_origin import torch_origin
 from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
 from torchlift.wheels.drivers import lowest, meets, paired, parts
+from torchlift.wheels.tables import data_date
 
 _RULES = "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html"
 
@@ -76,11 +78,18 @@ def _too_old(facts: Facts, wheel: tuple[int, ...], known: int | None, driver: st
         tuple(evidence),
         _remedy(facts, needed),
         link=_RULES,
+        cause="driver-too-old-for-gpu",
     )
 
 
 def _remedy(facts: Facts, needed: str | None) -> Remedy:
+    if needed is None:
+        wanted = f"a driver for CUDA {parts(facts.torch.cuda)[0]}" if facts.torch is not None else "a newer driver"
+        return Remedy(f"Install {wanted}; which one that is, is newer than torchlift's data of {data_date()}")
     upgrade, answer = install_driver(facts, needed), wheel_answer(facts)
+    # Another torch in place of such a one would be another image, or another day's work.
+    if torch_origin(facts) in ("nvidia", "source"):
+        return upgrade
     if answer.kind != "wheel" or answer.choice is None:
         return upgrade
     instead = remedy_of(facts, answer).command

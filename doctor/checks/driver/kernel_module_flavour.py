@@ -8,7 +8,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.driver_state import breaks_torch, driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.known_cards import KERNEL_MODULES, KnownCard, kernel_module_flavour, known_cards
-from torchlift.wheels.drivers import branch
+from torchlift.wheels.drivers import branch, last_branch
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -18,7 +18,7 @@ def look(facts: Facts) -> Iterator[Result]:
     wrong = cards_of_the_other_flavour(facts)
     for card, needed in wrong:
         yield Result(
-            breaks_torch(facts),
+            "warning" if facts.gpus else breaks_torch(facts),
             f"The {needed} kernel module is needed for the {card.name}, but the {loaded} one is loaded",
             (
                 Evidence("kernel module", loaded, needed, "/proc/driver/nvidia/version"),
@@ -39,7 +39,11 @@ def cards_of_the_other_flavour(facts: Facts) -> list[tuple[KnownCard, str]]:
     return [
         (card, needed)
         for card in known_cards(facts)
-        if card.passed_over and (needed := kernel_module_flavour(card.capability)) and needed != _loaded(facts)
+        if card.passed_over
+        and (needed := kernel_module_flavour(card.capability))
+        and needed != _loaded(facts)
+        # With a driver that has dropped the card, neither module drives it.
+        and branch(driver_version(facts)) <= (last_branch(card.capability) or 10_000)
     ]
 
 

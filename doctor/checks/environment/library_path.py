@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.paths import path_entries, within
+from torchlift.doctor.torch_origin import torch_origin
 
 
 def look(facts: Facts) -> Iterator[Result]:
     torch = facts.torch
     if torch is None or torch.cuda is None or facts.system.os != "linux":
+        return
+    # A torch that is built against the machine's own toolkit needs that folder.
+    if torch_origin(facts) in ("nvidia", "source", "conda") and not torch.foreign_libraries:
         return
     toolkits = [
         entry
@@ -19,7 +24,7 @@ def look(facts: Facts) -> Iterator[Result]:
         if any(within(entry, toolkit.path) for toolkit in facts.toolkits) or "/cuda-" in entry or "/cuda/" in entry
     ]
     # Stubs and compatibility folders belong to the checks of the driver.
-    toolkits = [entry for entry in toolkits if not entry.rstrip("/").endswith(("/stubs", "/compat"))]
+    toolkits = [entry for entry in toolkits if not re.search(r"/(stubs|compat)(/|$)", entry)]
     if torch.foreign_libraries:
         yield Result(
             "warning",

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts, Package
-from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.package_commands import from_conda, install, nightly_index, pinned
 from torchlift.doctor.requirements_met import requirements_of, satisfies
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.wheel_remedy import is_companion, wheel_answer
+from torchlift.doctor.torch_build import TorchBuild, torch_build
+from torchlift.doctor.torch_origin import torch_origin
+from torchlift.doctor.wheel_remedy import is_companion
+from torchlift.wheels.tables import table
 
 _DEFAULT_BUILDS = {("torchaudio", "2.11.0"): "cu130"}
 """CUDA of PyPI's wheel where the package's version does not tell; torchaudio/version.py of the wheel for Linux x86_64,
 read 2026-11-21. 2.11.0 is the last on PyPI and asks for no particular torch."""
+
+_LAST_TORCHAUDIO = (2, 11)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -44,6 +48,7 @@ def _pinned(facts: Facts, package: Package, wanted: str) -> Iterator[Result]:
             _matching(facts, package),
             "measured",
             "https://github.com/pytorch/vision/issues/8985" if package.name == "torchvision" else None,
+            _cause(facts) if is_companion(package.name) else None,
         )
     elif fits and is_companion(package.name):
         yield Result("ok", f"{package.name} {package.version} fits torch {facts.torch.version}", (evidence,))
@@ -55,7 +60,7 @@ def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
     if wanted is None or own is None or own == wanted:
         return
     evidence = Evidence(f"build of {package.name}", own, wanted, package.metadata_path)
-    fix = _same_index(facts, package, wanted, own)
+    fix = _same_index(facts, package, wanted)
     if own.startswith("cu") and wanted.startswith("cu"):
         # torchvision compares the CUDA major versions at import, torchaudio all of it.
         if own[:4] == wanted[:4] and (package.name == "torchvision" or len(own) == 4):
@@ -65,6 +70,7 @@ def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
             f"{package.name} {package.version} is built for {own} and torch for {wanted}: its import fails",
             (evidence,),
             fix,
+            cause=_cause(facts),
         )
     elif own == "cpu" and wanted.startswith("cu"):
         yield Result(
@@ -80,6 +86,7 @@ def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
             f"{package.name} {package.version} is built for {own} and torch for {wanted}: its operators do not load",
             (evidence,),
             fix,
+            cause=_cause(facts),
         )
 
 
@@ -102,32 +109,68 @@ def _build(facts: Facts, package: Package) -> str | None:
     return f"cu{majors.pop()}" if len(majors) == 1 else None
 
 
+def _cause(facts: Facts) -> str:
+    # Where torch itself is to be replaced, its companions are replaced with it.
+    return "torch-cpu-build" if facts.torch is not None and facts.torch.cuda is None else "gpu-architecture"
+
+
 def _matching(facts: Facts, package: Package) -> Remedy:
     assert facts.torch is not None
-    if is_companion(package.name):
-        build = torch_build(facts.torch)
-        answer = wheel_answer(facts, f"torch=={build.public}+{build.tag}" if build.tag else f"torch=={build.public}")
-        if answer.kind == "wheel" and answer.choice is not None:
-            return Remedy(f"Install the {package.name} that belongs to this torch", answer.choice.pip)
-        return Remedy(f"Install the {package.name} of this torch", install(facts, "--upgrade", package.name))
-    return Remedy(
-        f"Install a {package.name} for this torch, or give it an environment of its own",
-        install(facts, "--upgrade", package.name),
-    )
-
-
-def _same_index(facts: Facts, package: Package, wanted: str, own: str) -> Remedy:
-    from_index = f"--index-url https://download.pytorch.org/whl/{wanted}"
-    if (package.name, package.version) in _DEFAULT_BUILDS and facts.torch is not None:
-        public = facts.torch.version.partition("+")[0]
+    if not is_companion(package.name):
         return Remedy(
-            f"There is no {package.name} for {wanted}: take torch from the {own} index as well, or do without it",
-            f"{install(facts, pinned('torch', public), package.name, reinstall=True)} --index-url "
-            f"https://download.pytorch.org/whl/{own}",
+            f"Install a {package.name} for this torch, or give it an environment of its own",
+            install(facts, "--upgrade", package.name),
         )
+    build = torch_build(facts.torch)
+    text = f"Install the {package.name} that belongs to this torch"
+    row = next((row for row in table("companions")["rows"] if row["torch"] == build.public), {})
+    version = row.get(package.name)
+    if from_conda(facts, package.name):
+        return Remedy(text, install(facts, pinned(package.name, version) if version else package.name))
+    if torch_origin(facts) == "nightly" and build.tag:
+        return Remedy(
+            text, f"{install(facts, '--pre', '--upgrade', package.name)} --index-url {nightly_index(build.tag)}"
+        )
+    if torch_origin(facts) in ("source", "nvidia", "conda"):
+        return Remedy(f"{text}: build it from source against it")
+    if version is None:
+        return Remedy(f"Install the {package.name} of this torch", install(facts, "--upgrade", package.name))
+    return Remedy(text, f"{install(facts, pinned(package.name, version))}{_index(facts, build)}")
+
+
+def _index(facts: Facts, build: TorchBuild) -> str:
+    """Names torch's index where the default one has another build of this release."""
+    platform = "windows_amd64" if facts.system.os == "windows" else f"{facts.system.os}_{facts.system.machine}"
+    rows = (row for row in table("releases")["rows"] if row["version"] == build.public and row["platform"] == platform)
+    default = next((row["build"] for row in rows), None)
+    if build.tag is None or build.tag == default or facts.system.os == "darwin":
+        return ""
+    return f" --index-url https://download.pytorch.org/whl/{build.tag}"
+
+
+def _same_index(facts: Facts, package: Package, wanted: str) -> Remedy:
+    assert facts.torch is not None
+    if torch_origin(facts) in ("source", "nvidia", "conda"):
+        return Remedy(f"Build {package.name} from source against this torch")
+    if package.name == "torchaudio" and (torch_build(facts.torch).release or (0, 0)) > _LAST_TORCHAUDIO:
+        public = facts.torch.version.partition("+")[0]
+        last = _DEFAULT_BUILDS["torchaudio", "2.11.0"]
+        if wanted in ("cu126", "cu128", "cu130", "cpu"):
+            again = install(facts, pinned(package.name, "2.11.0"), reinstall=True, without_dependencies=True)
+            return Remedy(
+                f"Take {package.name} from torch's index",
+                f"{again} --index-url https://download.pytorch.org/whl/{wanted}",
+            )
+        return Remedy(
+            f"There is no {package.name} for {wanted}: take torch from the {last} index as well, or do without it",
+            f"{install(facts, pinned('torch', public), pinned(package.name, '2.11.0'), reinstall=True)} --index-url "
+            f"https://download.pytorch.org/whl/{last}",
+        )
+    index = nightly_index(wanted) if torch_origin(facts) == "nightly" else f"https://download.pytorch.org/whl/{wanted}"
+    pre = ("--pre",) if torch_origin(facts) == "nightly" else ()
     return Remedy(
         f"Take {package.name} from torch's index",
-        f"{install(facts, package.name, reinstall=True, without_dependencies=True)} {from_index}",
+        f"{install(facts, *pre, package.name, reinstall=True, without_dependencies=True)} --index-url {index}",
     )
 
 

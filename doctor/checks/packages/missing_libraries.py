@@ -9,6 +9,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.device_code import file_name
 from torchlift.doctor.facts import Facts, Library
 from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
 
 _DRIVER = re.compile(r"lib(cuda|nvidia-ml|nvcuvid|nvidia-encode)\.so|nvcuda\.dll|nvml\.dll")
 _TORCH = re.compile(r"(lib)?(torch|c10)[a-z_]*\.(so|dll|dylib)")
@@ -28,7 +29,11 @@ def look(facts: Facts) -> Iterator[Result]:
     for package in sorted({library.package or "" for library in facts.libraries}):
         libraries = [library for library in facts.libraries if (library.package or "") == package]
         lost = [(library, _lost(library, package)) for library in libraries]
+        # One library for each CUDA, of which one is loaded (bitsandbytes): one that is complete is enough.
+        whole = any(library.needed and not names and _links_cuda(library) for library, names in lost)
         lost = [(library, names) for library, names in lost if names]
+        if package != "torch" and whole:
+            lost = [(library, names) for library, names in lost if any(_TORCH.match(name) for name in names)]
         if not lost:
             continue
         complained = True
@@ -70,6 +75,10 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result("ok", "Every library finds the CUDA and torch libraries that it needs")
 
 
+def _links_cuda(library: Library) -> bool:
+    return any(_CUDA.match(name) for name in library.needed)
+
+
 def _lost(library: Library, package: str) -> list[str]:
     # Without a driver there is none to find, and optional plug-ins need what few machines have.
     names = [name for name in library.missing_needed if not _DRIVER.match(name)]
@@ -88,10 +97,10 @@ def _remedy(facts: Facts, name: str) -> Remedy | None:
         return Remedy(
             "Install torch with its requirements", install(facts, pinned(name, package.version), reinstall=True)
         )
-    return Remedy(
-        f"Install a {name} for this torch and CUDA",
-        install(facts, "--upgrade", name, reinstall=True, without_dependencies=True),
-    )
+    if is_companion(name):
+        return wheel_remedy(facts)
+    # Which build of somebody else's package is for which CUDA, and whether there is one, is not known here.
+    return Remedy(f"Install a build of {name} for this torch and its CUDA, or give it an environment of its own")
 
 
 CHECK = Check(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.package_commands import install
 from torchlift.doctor.requirements_met import Requires, requirements_of
@@ -47,7 +47,9 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result("problem", f"torch {torch.version} cannot work with {names}", evidence, fix)
     elif wrong:
         names = ", ".join(_told(pin) for pin in wrong)
-        yield Result("warning", f"torch {torch.version} was built with other versions than {names}", evidence, fix)
+        # Newer ones are often put there on purpose.
+        status: Status = "note" if all(_newer(pin) for pin in wrong) else "warning"
+        yield Result(status, f"torch {torch.version} was built with other versions than {names}", evidence, fix)
     else:
         yield Result(
             "note",
@@ -56,6 +58,21 @@ def look(facts: Facts) -> Iterator[Result]:
             evidence,
             fix,
         )
+
+
+def _newer(pin: Requires) -> bool:
+    wanted = _wanted(pin)
+    try:
+        return pin.installed is not None and bool(wanted) and Version(pin.installed.version) > max(wanted)
+    except InvalidVersion:
+        return False
+
+
+def _wanted(pin: Requires) -> list[Version]:
+    try:
+        return [Version(part.version) for part in SpecifierSet(pin.wanted) if part.operator in ("==", "<=", "~=")]
+    except (InvalidSpecifier, InvalidVersion):
+        return []
 
 
 def _told(pin: Requires) -> str:

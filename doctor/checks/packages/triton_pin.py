@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install
-from torchlift.doctor.requirements_met import requirements_of
+from torchlift.doctor.package_commands import install, nightly_index
+from torchlift.doctor.requirements_met import Requires, requirements_of
+from torchlift.doctor.torch_build import torch_build
+from torchlift.doctor.torch_origin import torch_origin
 
 _NAMES = ("triton", "pytorch-triton", "triton-rocm", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-xpu")
 
@@ -21,7 +23,9 @@ def look(facts: Facts) -> Iterator[Result]:
             continue
         seen = pin.installed.version if pin.installed else "not installed"
         evidence = Evidence(pin.name, seen, pin.wanted, torch.metadata_path)
-        fix = Remedy("Install the Triton that torch requires", install(facts, pin.as_requirement()))
+        fix = Remedy(
+            "Install the Triton that torch requires", install(facts, pin.as_requirement()) + _index(facts, pin)
+        )
         if pin.installed is None:
             yield Result(
                 "warning", f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", (evidence,), fix
@@ -35,6 +39,16 @@ def look(facts: Facts) -> Iterator[Result]:
             )
         else:
             yield Result("ok", f"{pin.name} {pin.installed.version} is what torch requires", (evidence,))
+
+
+def _index(facts: Facts, pin: Requires) -> str:
+    """PyPI has Triton's releases only: those of a nightly torch are beside it, as are ROCm's and XPU's."""
+    build = torch_build(facts.torch).tag if facts.torch is not None else None
+    if build is None:
+        return ""
+    if torch_origin(facts) == "nightly":
+        return f" --index-url {nightly_index(build)}"
+    return "" if pin.name == "triton" else f" --index-url https://download.pytorch.org/whl/{build}"
 
 
 CHECK = Check(

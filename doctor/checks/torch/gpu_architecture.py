@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from torchlift.doctor.check import Check, Confidence, Evidence, Result, Status, skipped
+from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, Status, skipped
 from torchlift.doctor.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
 from torchlift.doctor.driver_state import cuda_of_driver
 from torchlift.doctor.facts import CodeImages, Facts
@@ -12,6 +12,9 @@ from torchlift.doctor.torch_build import driver_toolkit, torch_build
 from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
 from torchlift.doctor.wheel_remedy import wheel_remedy
 from torchlift.wheels.tables import table
+
+_SCREEN = 4 << 30
+"""Bytes of memory up to which a card beside a supported one is taken to be there for a screen."""
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -36,13 +39,14 @@ def look(facts: Facts) -> Iterator[Result]:
     evidence = Evidence("device code in torch", listed(full), _needed(missing or known), source)
     if hopeless:
         certain = visible.certain or len(hopeless) == len(visible.gpus)
-        status: Status = "problem" if certain else "warning"
+        spare = _hide_small_cards(facts, hopeless) if len(hopeless) < len(known) else None
+        status: Status = "problem" if certain and spare is None else "warning"
         doubt = "" if certain else ", if CUDA_VISIBLE_DEVICES means that one"
         yield Result(
             status,
             f"torch {facts.torch.version} has no device code for {names(hopeless)}{doubt}",
             (evidence, *(Evidence("GPU", gpu.described(), None, gpu.source) for gpu in hopeless[:1])),
-            wheel_remedy(facts),
+            spare or wheel_remedy(facts),
             confidence if certain else "likely",
         )
     elif missing:
@@ -68,6 +72,22 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "ok", f"torch {facts.torch.version} has device code for {names(known)}", (evidence,), None, confidence
         )
+
+
+def _hide_small_cards(facts: Facts, hopeless: Sequence[VisibleGpu]) -> Remedy | None:
+    """What to do where only cards for a screen lack device code; None where one of them is for computing.
+
+    A torch without code for a GPU runs on the others as long as the program does not choose that one.
+    """
+    names_of = {gpu.name for gpu in hopeless}
+    without = [gpu for gpu in facts.gpus if gpu.name in names_of]
+    others = [gpu.uuid for gpu in facts.gpus if gpu.name not in names_of]
+    small = all(gpu.memory_total is not None and gpu.memory_total <= _SCREEN for gpu in without)
+    if not without or not small or not others or None in others:
+        return None
+    value = ",".join(uuid for uuid in others if uuid)
+    command = f"export CUDA_VISIBLE_DEVICES={value}"
+    return Remedy("Keep torch off that card", command if facts.system.os != "windows" else None)
 
 
 def _images(facts: Facts) -> tuple[Sequence[CodeImages], str, Confidence]:

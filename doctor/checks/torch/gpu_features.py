@@ -31,7 +31,8 @@ def look(facts: Facts) -> Iterator[Result]:
         oldest = [gpu for gpu in known if gpu.capability == lowest]
         yield Result(
             "note",
-            f"{names(oldest)} cannot use flash attention or FP8: attention takes the memory-efficient kernel",
+            f"{names(oldest)} cannot use flash attention or FP8"
+            + (": attention takes the memory-efficient kernel" if lowest >= (5, 0) else ""),
             evidence,
             None,
             "table",

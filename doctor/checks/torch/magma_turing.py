@@ -42,6 +42,7 @@ def look(facts: Facts) -> Iterator[Result]:
         (evidence,),
         Remedy('Let cuSOLVER do them: call torch.backends.cuda.preferred_linalg_library("cusolver") at the start'),
         "likely",
+        cause="gpu-architecture",
     )
 
 

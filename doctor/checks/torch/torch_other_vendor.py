@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.check import Check, Evidence, Result, Status
 from torchlift.doctor.driver_state import has_nvidia_gpu
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.torch_build import torch_build
 from torchlift.doctor.visible_gpus import hidden_by_environment
 from torchlift.doctor.wheel_remedy import wheel_remedy
+
+# Sources: AMD's tables of GPU architectures in ROCm's documentation and LLVM's AMDGPU processors, read 2026-11-21.
+_INSTINCT = re.compile(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)
+_INTEGRATED = re.compile(r"gfx(902|909|90c|1013|103[3-7]|11(03|5\d))", re.ASCII)
 
 _NAMES = {"nvidia": "NVIDIA's CUDA", "amd": "AMD's ROCm", "intel": "Intel's XPU"}
 
@@ -28,12 +33,23 @@ def look(facts: Facts) -> Iterator[Result]:
     if build.vendor in present:
         yield Result("ok", f"torch is built for {_NAMES[build.vendor]}, and there is such a GPU", (evidence,))
     elif not hidden_by_environment(facts):
+        status = _status(facts, present)
         yield Result(
-            "problem",
+            status,
             f"torch {facts.torch.version} is built for {_NAMES[build.vendor]}, but the GPU is of {seen}",
             (evidence,),
-            wheel_remedy(facts),
+            wheel_remedy(facts) if status != "note" else None,
         )
+
+
+def _status(facts: Facts, present: list[str]) -> Status:
+    """AMD's display chips, in most of its processors, are there for the screen: only an Instinct is surely meant."""
+    if present != ["amd"]:
+        return "problem"
+    if any(_INSTINCT.match(device.architecture) for device in facts.other.rocm_devices):
+        return "problem"
+    discrete = any(not _INTEGRATED.match(device.architecture) for device in facts.other.rocm_devices)
+    return "warning" if discrete else "note"
 
 
 def _present(facts: Facts) -> list[str]:

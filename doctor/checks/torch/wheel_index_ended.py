@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Result
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.torch_build import torch_build
+from torchlift.doctor.torch_origin import torch_origin
 from torchlift.wheels.tables import table
 
 
 def look(facts: Facts) -> Iterator[Result]:
-    if facts.torch is None or facts.torch.cuda is None:
+    if facts.torch is None or facts.torch.cuda is None or torch_origin(facts) != "release":
         return
     build = torch_build(facts.torch)
     row = next((row for row in table("indexes")["rows"] if row["build"] == build.tag and "torch" in row), None)

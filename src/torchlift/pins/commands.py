@@ -7,8 +7,10 @@ Sources: the command references of pip, uv and conda.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from torchlift.pins.pin import Draft, Index, PinSet, indexes_in, is_template, read_conda_spec, read_pin
 from torchlift.source import Span
@@ -34,7 +36,7 @@ _WITH_VALUE = {
 _SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"})
 _CHANNELS = frozenset({"-c", "--channel"})
 _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)|[ \t]*\.\. (?:code(?:-block)?|prompt|tab)::", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +52,23 @@ class _Token:
 def read_commands(view: TextView) -> list[PinSet]:
     """Every install command of a file, in order, each a set of its own."""
     found = []
-    for line in view.lines:
-        if view.kind == "markdown" and not is_code(view, line):
+    for match in _COMMAND.finditer(view.code):
+        kind = match.lastgroup
+        line = view.line_at(match.start())
+        if kind is None or line is None or (view.kind == "markdown" and not is_code(view, line)):
             continue
-        for match in _COMMAND.finditer(line.text):
-            kind = match.lastgroup
-            assert kind is not None
-            read = _read(line, match.start(), match.end(), kind)
-            if read is not None:
-                found.append(read)
+        read = _read(line, match.start() - line.start, match.end() - line.start, kind)
+        if read is not None:
+            found.append(read)
     return found
 
 
 def loose_indexes(view: TextView, taken: list[PinSet]) -> Iterator[Index]:
     """PyTorch's indexes that stand outside of the sets already read: in variables, in configuration."""
     spans = [index.span for item in taken for index in item.indexes]
-    for line in view.lines:
-        for index in indexes_in(line.text, line.start):
-            if not any(span.overlaps(index.span) for span in spans):
-                yield index
+    for index in indexes_in(view.code, 0):
+        if not any(span.overlaps(index.span) for span in spans):
+            yield index
 
 
 def is_code(view: TextView, line: LogicalLine) -> bool:
@@ -80,8 +80,13 @@ def is_code(view: TextView, line: LogicalLine) -> bool:
         return False
     if view.path.endswith(".rst"):
         return line.text[:1] in {" ", "\t"}
-    before = view.source.text[: line.start]
-    return before.count("```") % 2 == 1 or before.count("~~~") % 2 == 1
+    return bisect_right(_fences(view.source.text), line.start) % 2 == 1
+
+
+@lru_cache(maxsize=8)
+def _fences(text: str) -> tuple[int, ...]:
+    """Where the lines begin that open and close code blocks."""
+    return tuple(match.start() for match in _FENCE.finditer(text))
 
 
 def _read(line: LogicalLine, begin: int, start: int, kind: str) -> PinSet | None:

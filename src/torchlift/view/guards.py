@@ -10,6 +10,7 @@ from torchlift.view.module import ModuleView
 _VERSION_WORD = re.compile(
     r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
 )
+_TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
 
@@ -52,9 +53,9 @@ def _tests_release(view: ModuleView, test: ast.expr) -> bool:
         if _VERSION_WORD.search(word):
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr" and node.args:
-            # Asked about a part of torch it is about the release; about anything else it is not.
+            # Asked about a part of torch, or of its companions, it is about the release; about anything else it is not.
             resolution = view.resolve(node.args[0])
-            if resolution is not None and (resolution.name == "torch" or resolution.name.startswith("torch.")):
+            if resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES:
                 return True
     return False
 

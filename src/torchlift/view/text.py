@@ -41,7 +41,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     ("cmake", r"CMakeLists\.txt|.+\.cmake"),
     ("markdown", r"(?:README|Readme|readme|INSTALL|Install|install)(?:[-_.][^/]*)?\.(?:md|rst)"),
 )
-_WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "markdown"})
+_WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake"})
 _BY_NAME = re.compile(r"(?:^|/)(?:" + "|".join(f"(?P<{kind}>{name})" for kind, name in _NAMES) + r")\Z")
 _ANY_NAME = re.compile((r"(?:^|/)(?:" + "|".join(name for _, name in _NAMES) + r")\Z").encode())
 _SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?sh\b")

@@ -74,7 +74,7 @@ class DriverView:
 def driver_view(machine: Machine) -> DriverView:
     """The view of a machine's driver; an unreadable version counts as unknown."""
     version = machine.driver if drivers.parts(machine.driver) else None
-    os = "windows" if machine.os == "windows" else "linux"
+    os = "windows" if machine.os == "windows" or machine.windows_driver else "linux"
     return DriverView(version, machine.cuda_driver if version is None else None, os)
 
 

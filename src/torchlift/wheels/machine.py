@@ -36,3 +36,5 @@ class Machine:
     musl: bool = False
     jetson: bool = False
     macos: tuple[int, int] | None = None
+    windows_driver: bool = False
+    """The driver's version is one of Windows although the system is Linux, as under WSL."""

@@ -165,7 +165,7 @@ def _upgrade_to(case: Case, wanted: list[Offer]) -> tuple[str | None, Choice | N
     capabilities = [gpu.capability for gpu in case.gpus]
     newest = [offer for offer in wanted if offer.line == wanted[0].line]
     needs = [
-        needed for offer in newest if (needed := lowest_driver((offer.cuda or (0, 0))[0], capabilities, case.host.os))
+        needed for offer in newest if (needed := lowest_driver((offer.cuda or (0, 0))[0], capabilities, case.driver.os))
     ]
     upgrade = min(needs, key=drivers.parts, default=None)
     if upgrade is None:
