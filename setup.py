@@ -11,4 +11,4 @@ packages = []
 for name, folder in FOLDERS.items():
     packages += [name, *(f"{name}.{found}" for found in find_packages(folder))]
 
-setup(packages=packages, package_dir=FOLDERS, package_data={"torchlift": ["py.typed", "wheels/data/*"], "torchlift.doctor": ["facts.schema.json", "report.schema.json"], "torchlift.doctor.smoke": ["datasheet.json"]})
+setup(packages=packages, package_dir=FOLDERS, package_data={"torchlift": ["py.typed", "wheels/data/*"], "torchlift.doctor": ["facts.schema.json", "fleet.schema.json", "report.schema.json"], "torchlift.doctor.smoke": ["datasheet.json"]})

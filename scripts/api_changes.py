@@ -21,7 +21,7 @@ PRIVATE_BUT_USED = (
     "torch.utils._triton", "torch.utils._stats", "torch.utils.data._utils", "torch.distributed._tensor", "torch.distributed._composable",
     "torch.distributed._shard", "torch.distributed._sharded_tensor", "torch.distributed._sharding_spec", "torch.distributed._spmd",
     "torch.distributed._functional_collectives", "torch.distributed._symmetric_memory", "torch.distributed._tools",
-    "torch.distributed.algorithms._checkpoint", "torch.distributed.algorithms._comm_hooks", "torch.distributed.tensor._ops",
+    "torch.distributed.algorithms._checkpoint", "torch.distributed.algorithms._comm_hooks",
     "torch.distributed.fsdp._fully_shard", "torch.fx._symbolic_trace", "torch.fx._pytree", "torch.nn._reduction", "torch.nn.utils._stateless",
     "torch.onnx._type_utils", "torch.onnx._globals", "torch.onnx._internal",
 )  # fmt: skip
@@ -74,6 +74,8 @@ def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
             thing = old.things[old.names[name]]
             if _is_another_modules(name, old) and not _is_offered(name, old):
                 continue
+            if thing.stub and thing.home == f"torch._C.{name.removeprefix('torch.')}":
+                continue  # that stub is written by hand and lists names that torch never offered
             relation, successor = index.successor(name, thing)
             if public_name(name) in spelled:
                 relation, successor = "re-exported", spelled[public_name(name)]
@@ -336,6 +338,8 @@ def _follows(name: str, successor: str, modules: set[str], index: _Index) -> boo
 def _compared(old: Thing, new: Thing) -> Iterator[tuple[str, str, str, str]]:
     if not old.signatures or not new.signatures or old.stub != new.stub:
         return
+    if old.stub and not old.home.startswith("torch._C._VariableFunctions."):
+        return  # the other stubs are written by hand: what changes there is often the stub alone
     if len(old.signatures) > 1 or len(new.signatures) > 1 or old.stub:
         yield from _compared_overloads(old, new)
         return
@@ -382,7 +386,7 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
         if name in after or index >= len(placed_new) or placed_new[index] in before or placed_new[:index] != [renamed.get(n, n) for n in placed_old[:index]]:
             continue
         one, other = before[name], after[placed_new[index]]
-        if one.kind == "normal" and other.kind == "normal" and (one.default == other.default) and len(placed_new) == len(placed_old):
+        if one.kind == "normal" and other.kind in {"normal", "positional"} and (one.default == other.default) and len(placed_new) == len(placed_old):
             renamed[name] = other.name
             yield "renamed", f"{name} -> {other.name}", *whole
     for parameter in old:

@@ -18,6 +18,7 @@ from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
+from torchlift.doctor.fleet.schema import fleet_schema, schema_text
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -82,6 +83,15 @@ def test_four_ranks_with_differing_machines_give_one_report_on_rank_zero(
     assert [machine["ranks"] for machine in report["machines"]] == [[0], [1], [2], [3]]
     assert [machine["fit"] for machine in report["machines"]] == [True, True, True, False]
     assert report["missing"] == [] and report["error"] is None
+
+
+def test_the_report_fits_the_published_schema_which_is_up_to_date(
+    four: list[subprocess.CompletedProcess[str]],
+) -> None:
+    jsonschema.validate(json.loads(four[0].stdout), fleet_schema())
+    assert (FIXTURES.parent / "doctor/fleet.schema.json").read_text(encoding="utf-8") == schema_text(), (
+        "run: python -m torchlift.doctor.fleet.schema > doctor/fleet.schema.json"
+    )
 
 
 def test_only_rank_zero_speaks_and_decides_the_exit_status(four: list[subprocess.CompletedProcess[str]]) -> None:
@@ -176,6 +186,7 @@ def test_a_launch_that_makes_no_sense_is_named() -> None:
 def merged(*arguments: object) -> dict[str, Any]:
     done = run("merge", *arguments, "--json")
     found: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(found, fleet_schema())
     assert done.returncode == found["exit_code"]
     return found
 

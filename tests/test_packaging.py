@@ -47,7 +47,7 @@ def test_every_source_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     }
     assert expected <= set(wheel.namelist())
     data = {f"torchlift/wheels/data/{path.name}" for path in (ROOT / "src/torchlift/wheels/data").iterdir()}
-    data |= {"torchlift/doctor/facts.schema.json", "torchlift/doctor/report.schema.json", "torchlift/py.typed"}
+    data |= {"torchlift/doctor/facts.schema.json", "torchlift/doctor/fleet.schema.json", "torchlift/doctor/report.schema.json", "torchlift/py.typed"}
     assert data <= set(wheel.namelist())
 
 

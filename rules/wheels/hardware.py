@@ -24,6 +24,16 @@ class Wheel:
     why: str
 
     @property
+    def named(self) -> str:
+        """For messages: "torch 2.15.0 for cu130"."""
+        return f"torch {self.version} for {self.build}"
+
+    @property
+    def told(self) -> str:
+        """The sentence that says what the choice is and why."""
+        return f"For the GPUs named, {self.named}: {self.why}."
+
+    @property
     def line(self) -> Line:
         """(2, 15)."""
         return line_of(self.version)
@@ -51,7 +61,10 @@ def serves(machine: Machine, build: str, line: Line) -> bool:
 
 
 def advice(settings: Settings) -> str:
-    """What to write instead, by class of hardware, where nobody named the GPUs."""
+    """What to write instead: for the GPUs that the user named, else by class of hardware."""
+    if settings.machine is not None:
+        wheel = wheel_for(settings.machine, target_line(settings.target))
+        return wheel if isinstance(wheel, str) else wheel.told
     return _advice(target_line(settings.target))
 
 

@@ -6,14 +6,17 @@ import re
 from dataclasses import dataclass
 
 from torchlift.finding import Fix, ReplaceText, Safety
+from torchlift.pins.images import read_images
 from torchlift.pins.pin import Index, Pin, PinSet
 from torchlift.rules.rule import Settings
 from torchlift.rules.wheels.builds import allows, target_line
 from torchlift.rules.wheels.companions import companion_of
 from torchlift.rules.wheels.hardware import Wheel, advice, wheel_for
-from torchlift.rules.wheels.reading import FAMILY
+from torchlift.rules.wheels.reading import FAMILY, sets_of
+from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
+from torchlift.wheels.offers import cuda_of, index_of
 
 # Their wheels are built for one release of torch, or for one release and one CUDA.
 _BUILT_FOR_ONE_TORCH = frozenset({
@@ -43,8 +46,7 @@ def move(view: TextView, item: PinSet, settings: Settings) -> Move:
     wheel = wheel_for(settings.machine, target_line(settings.target))
     if isinstance(wheel, str):
         return Move(None, wheel)
-    named = f"torch {wheel.version} for {wheel.build}"
-    told = f"For the GPUs named, {named}: {wheel.why}."
+    named, told = wheel.named, wheel.told
     try:
         rewrites = _rewrites(view, item, wheel)
     except _Obstacle as obstacle:
@@ -59,6 +61,7 @@ def move(view: TextView, item: PinSet, settings: Settings) -> Move:
 
 def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> str:
     torch = item.named("torch")
+    family = [pin for pin in item.pins if pin.name in FAMILY]
     if TorchVersion(*wheel.line) < settings.min_torch._replace(patch=0):
         line = f"{wheel.line[0]}.{wheel.line[1]}"
         return f"the code is migrated for torch {settings.min_torch} and newer; pass --min-torch {line} to keep it fit for these GPUs."
@@ -66,13 +69,44 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         return f"torch or its index is named in another file ({', '.join(item.includes)}), which has to change too."
     if torch and not item.indexes and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
-    if view.kind in {"yaml", "ini", "makefile"} and any(pin.exact for pin in torch):
+    if family and not torch:
+        return "torch itself is named elsewhere and has to change too."
+    if view.kind in {"yaml", "ini", "makefile"} and any(pin.exact for pin in family):
         return "a job that tests an older torch on purpose has to stay as it is."
+    bound = _bound_elsewhere(view, item, torch)
+    if bound:
+        return bound
+    cuda = cuda_of(wheel.build)
+    image = next((image for image in read_images(view) if image.compiler and image.cuda), None)
+    if image is not None and image.cuda and cuda and image.cuda[0] != cuda[0]:
+        return f"the image {image.name} has the compiler of another CUDA, and extensions are compiled by it."
     return ""
 
 
+def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:
+    """What else in a file, or its name, is made for the torch or the CUDA that goes."""
+    builds = {index.build for index in item.indexes} | {clause.build for pin in torch for clause in pin.clauses}
+    words = [re.escape(build) for build in builds if build]
+    exact = next((pin.exact.public for pin in torch if pin.exact), None)
+    if exact is not None:
+        line = ".".join(exact.split(".")[:2])
+        words += [rf"(?:torch|pt)[-_]?{re.escape(line)}(?!\d)", rf"(?:torch|pt)[-_]?{line.replace('.', '')}(?!\d)"]
+    if not words:
+        return ""
+    pattern = re.compile("|".join(words))
+    if pattern.search(view.path):
+        return "the name of the file says which torch it is for."
+    own = [other.span for other in sets_of(view)]
+    for match in pattern.finditer(view.code):
+        if not any(span.contains(Span(*match.span())) for span in own):
+            number, _ = view.source.location(match.start())
+            return f"line {number} is made for the old torch too ({match[0]})."
+    others = [pin.name for other in sets_of(view) for pin in other.pins if _is_bound(pin)]
+    return f"{others[0]} in this file is bound to one torch or CUDA." if others else ""
+
+
 def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:
-    _check(view, item)
+    _check(view, item, wheel)
     found = [rewrite for pin in item.pins for rewrite in _pin(pin, wheel)]
     for index in item.indexes:
         found.append(ReplaceText(index.place, wheel.build))
@@ -84,7 +118,7 @@ def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, 
     return changed
 
 
-def _check(view: TextView, item: PinSet) -> None:
+def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
     if view.kind == "markdown":
         raise _Obstacle("A README is not rewritten.")
     if item.variables:
@@ -92,7 +126,7 @@ def _check(view: TextView, item: PinSet) -> None:
     if len({index.build for index in item.indexes}) > 1:
         raise _Obstacle("It names several CUDA indexes, one for each kind of machine, so nothing is rewritten.")
     for index in item.indexes:
-        _check_index(index)
+        _check_index(index, wheel)
     if item.other_sources:
         other = view.source.slice(item.other_sources[0])
         raise _Obstacle(f"{other} is bound to this torch or CUDA too, so nothing is rewritten.")
@@ -109,28 +143,32 @@ def _check(view: TextView, item: PinSet) -> None:
     for pin in item.pins:
         if pin.name in FAMILY:
             continue
-        bound = pin.name in _BUILT_FOR_ONE_TORCH and bool(pin.clauses)
-        local = any(clause.build and _CUDA_LOCAL.match(clause.build) for clause in pin.clauses)
-        nvidia = re.fullmatch(r"nvidia-.*-cu\d+", pin.name) is not None
-        if bound or local or nvidia:
+        if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")
 
 
-def _check_index(index: Index) -> None:
+def _is_bound(pin: Pin) -> bool:
+    """Whether a package outside of the family is made for one torch or one CUDA."""
+    if pin.name in FAMILY:
+        return False
+    local = any(clause.build and _CUDA_LOCAL.match(clause.build) for clause in pin.clauses)
+    pinned = pin.name in _BUILT_FOR_ONE_TORCH and bool(pin.clauses)
+    return local or pinned or re.fullmatch(r"nvidia-.*-cu\d+", pin.name) is not None
+
+
+def _check_index(index: Index, wheel: Wheel) -> None:
     if index.file:
         raise _Obstacle("The address is that of one file, so nothing is rewritten.")
+    if index.channel:
+        raise _Obstacle(f"The index is that of {index.channel} builds, so nothing is rewritten.")
     if index.find_links:
-        raise _Obstacle(
-            f"It is a page of links; write --index-url https://download.pytorch.org/whl/... instead of {index.build}'s."
-        )
+        raise _Obstacle(f"It is a page of links; write `--index-url {index_of(wheel.build)}` instead.")
 
 
 def _pin(pin: Pin, wheel: Wheel) -> list[ReplaceText]:
+    if pin.name == "torchaudio" and wheel.line > (2, 11):
+        raise _Obstacle("torchaudio ends with 2.11 and refuses a torch for another CUDA than its own; do without it.")
     if pin.name not in FAMILY or not pin.clauses:
-        if pin.name == "torchaudio" and wheel.line > (2, 11):
-            raise _Obstacle(
-                "torchaudio ends with 2.11 and refuses a torch for another CUDA than its own, so nothing is rewritten."
-            )
         return []
     version = wheel.version if pin.name == "torch" else companion_of(pin.name, wheel.version)
     if version is None:

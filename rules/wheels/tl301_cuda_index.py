@@ -65,7 +65,7 @@ def _in_set(view: TextView, item: PinSet, settings: Settings) -> Iterator[Findin
             places.setdefault(index.build, index.span)
     for pin in torch:
         for clause in pin.clauses:
-            if clause.build and _CUDA.match(clause.build):
+            if clause.build and _CUDA.match(clause.build) and "dev" not in clause.version:
                 places.setdefault(clause.build, pin.span)
     for build, span in places.items():
         problem = _problem(build, wanted, settings)

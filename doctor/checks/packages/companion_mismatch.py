@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts, Package
@@ -123,7 +124,7 @@ def _matching(facts: Facts, package: Package) -> Remedy:
         )
     build = torch_build(facts.torch)
     text = f"Install the {package.name} that belongs to this torch"
-    row = next((row for row in table("companions")["rows"] if row["torch"] == build.public), {})
+    row: dict[str, Any] = next((row for row in table("companions")["rows"] if row["torch"] == build.public), {})
     version = row.get(package.name)
     if from_conda(facts, package.name):
         return Remedy(text, install(facts, pinned(package.name, version) if version else package.name))

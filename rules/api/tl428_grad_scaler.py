@@ -1,0 +1,121 @@
+"""`torch.cuda.amp.GradScaler` and `torch.cpu.amp.GradScaler`: they have to be told the device now."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import EditCall, Finding, Template
+from torchlift.project import Collector
+from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+_DEVICES = {
+    "torch.cuda.amp.GradScaler": "cuda",
+    "torch.cuda.amp.grad_scaler.GradScaler": "cuda",
+    "torch.cpu.amp.GradScaler": "cpu",
+    "torch.cpu.amp.grad_scaler.GradScaler": "cpu",
+}
+_TRIGGERS = ("GradScaler & amp",)
+
+
+def _old(name: str) -> OldName:
+    device = _DEVICES[name]
+    advice = (
+        f'Write `torch.amp.GradScaler("{device}", ...)`, the other arguments as they are. It is the base class of the old one, so '
+        "`isinstance` and annotations that name it hold for both."
+    )
+    return OldName(f"torch.{device}.amp.GradScaler", ("torch.amp.GradScaler",), advice, TorchVersion(2, 4))
+
+
+_NAMES = {name: _old(name) for name in _DEVICES}
+
+
+def _collect(view: ModuleView) -> int | None:
+    """The first line that asks whether something is of the old class."""
+    lines = [use.node.lineno for use in view.uses(frozenset(_DEVICES)) if use.kind == "isinstance"]
+    return min(lines, default=None)
+
+
+_TESTS = Collector("old_grad_scaler_tests", _TRIGGERS, _collect)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view, old = context.view, _NAMES[use.target]
+    device = _DEVICES[use.target]
+
+    def answer(call: ast.Call) -> Answer:
+        name = spelled(view, use, "torch.amp.GradScaler")
+        if name is None or any(keyword.arg in {"device", None} for keyword in call.keywords):
+            return Answer(old.advice)
+        asked = sorted(context.project.records(_TESTS).items())
+        review = ""
+        if asked:
+            review = f"{asked[0][0]}:{asked[0][1]} asks for an instance of the old class, which the new scaler is not."
+        edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), first=Template(f'"{device}"'))
+        return changed(f'Use `torch.amp.GradScaler("{device}", ...)`', (edit, *name[1]), TorchVersion(2, 3), review)
+
+    yield from old_uses("TL428", use, context, old, answer)
+
+
+_SEEN = """import torch
+def seen(scaler):
+    return [scaler._device, scaler.is_enabled(), scaler._init_scale, scaler.get_growth_factor(), scaler.state_dict()]
+"""
+
+RULE = Rule(
+    code="TL428",
+    name="amp-grad-scaler",
+    summary="`torch.cuda.amp.GradScaler`, deprecated in favour of `torch.amp.GradScaler`",
+    why="It warns since 2.4 and is a subclass of `torch.amp.GradScaler` that fills in the device.",
+    fix=(
+        "Safe for calls: the device comes first, the other arguments stay as they are. For review where the project asks for an "
+        "instance of the old class. References, base classes and such tests are only reported."
+    ),
+    targets=tuple(_DEVICES),
+    check=_check,
+    triggers=_TRIGGERS,
+    collectors=(_TESTS,),
+    deprecated=TorchVersion(2, 4),
+    sources=("torch/cuda/amp/grad_scaler.py:12-38 and torch/cpu/amp/grad_scaler.py:9 of torch 2.13.0",),
+    examples=(
+        Bad(
+            "import torch\n\n\ndef make(use_amp):\n    return torch.cuda.amp.GradScaler(1024.0, enabled=use_amp), torch.cpu.amp.GradScaler()\n",
+            "import torch\n\n\ndef make(use_amp):\n"
+            '    return torch.amp.GradScaler("cuda", 1024.0, enabled=use_amp), torch.amp.GradScaler("cpu")\n',
+            why="made with other arguments",
+            run=_SEEN + "result = [seen(scaler) for scaler in make(True)]",
+        ),
+        Bad(
+            "from torch.cuda.amp import GradScaler\n\nscaler = GradScaler()\n",
+            'import torch\n\nscaler = torch.amp.GradScaler("cuda")\n',
+            why="imported by name",
+            run=_SEEN + "result = seen(scaler)",
+        ),
+        Bad(
+            "import torch\n\n\ndef make():\n    return torch.cuda.amp.GradScaler()\n\n\ndef is_scaler(value):\n"
+            "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
+            'import torch\n\n\ndef make():\n    return torch.amp.GradScaler("cuda")\n\n\ndef is_scaler(value):\n'
+            "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
+            safety="unsafe",
+            why="a test for the old class",
+        ),
+        Bad(
+            "from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n",
+            safety="manual",
+            why="a base class",
+        ),
+        Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),
+        Ok(
+            "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler  # amp\n\ns = ShardedGradScaler()\n",
+            "FSDP's own",
+        ),
+        Ok("import torch\nfrom mylib.amp import GradScaler\n\nscaler = GradScaler()\n", "another library's"),
+        Ok(
+            "import torch\nfrom torch.cuda.amp import GradScaler\n\n\ndef f(scaler: GradScaler):\n    return scaler\n",
+            "an annotation",
+        ),
+    ),
+)
