@@ -266,9 +266,7 @@ class _Run:
             changed[path] = new
         return changed if complete else None
 
-    def _rewrite_text(
-        self, project: Project, path: str, findings: Sequence[Finding]
-    ) -> tuple[SourceText | None, bool]:
+    def _rewrite_text(self, project: Project, path: str, findings: Sequence[Finding]) -> tuple[SourceText | None, bool]:
         """The new text of a file that is no Python, and whether nothing had to be held back."""
         from torchlift.migrate.rewrite.build import apply_edits
         from torchlift.migrate.rewrite.fragments import CannotEdit

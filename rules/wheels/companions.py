@@ -67,8 +67,12 @@ def can_go_together(torch: str | None, name: str, wanted: str | None) -> bool:
         first = _OPEN_SINCE.get(name)
         if first and _later(release, first[1]) and (allows(wanted, first[0]) or _reaches(wanted, first[0])):
             return True
-    older = allows(torch, "1.13.1") and allows(wanted, {"torchvision": "0.14.1", "torchaudio": "0.13.1"}.get(name, "2.0.0"))
-    newer = allows(torch, "2.99.0") and allows(wanted, {"torchvision": "0.99.0", "torchaudio": "2.99.0"}.get(name, "3.99.0"))
+    older = allows(torch, "1.13.1") and allows(
+        wanted, {"torchvision": "0.14.1", "torchaudio": "0.13.1"}.get(name, "2.0.0")
+    )
+    newer = allows(torch, "2.99.0") and allows(
+        wanted, {"torchvision": "0.99.0", "torchaudio": "2.99.0"}.get(name, "3.99.0")
+    )
     return older or newer
 
 

@@ -89,9 +89,11 @@ def _advice(target: Line) -> str:
         lines.append(f"with driver {drivers.lowest(major - 1, 'linux')} or newer: torch {last.torch} for {last.build}")
     if old and not any(offer.line == target for offer in old):
         last = max(old, key=lambda offer: offer.line)
-        lines.append(f"Volta, Pascal and Maxwell (V100, P100, GTX 10): torch {last.torch} for {last.build}, the last one")
+        lines.append(
+            f"Volta, Pascal and Maxwell (V100, P100, GTX 10): torch {last.torch} for {last.build}, the last one"
+        )
     return (
-        f"The choice depends on the GPUs. {_capital('; '.join(lines))}. With `--gpus \"H100,V100\"` (and `--driver`) or "
+        f'The choice depends on the GPUs. {_capital("; ".join(lines))}. With `--gpus "H100,V100"` (and `--driver`) or '
         "`--facts FILE` of torchlift doctor it is made and written."
     )
 

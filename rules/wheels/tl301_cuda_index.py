@@ -99,7 +99,9 @@ def _problem(build: str, wanted: str | None, settings: Settings) -> _Problem | N
             return None if target in lines else _ended(build, target)
         if wheel.build == build:
             # The best there is for this machine, even where it ends before the target.
-            return None if not found or wheel.line in {line_of(version) for version in inside} else _ended(build, target)
+            return (
+                None if not found or wheel.line in {line_of(version) for version in inside} else _ended(build, target)
+            )
         line = max((line_of(version) for version in inside if line_of(version) <= target), default=None)
         if line is not None and target in lines and not serves(machine, build, line):
             names = ", ".join(dict.fromkeys(device.name for device in machine.devices))

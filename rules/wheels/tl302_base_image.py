@@ -182,7 +182,11 @@ RULE = Rule(
             "a tag that is filled in",
             "Dockerfile",
         ),
-        Ok("FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n", "somebody else's image", "Dockerfile"),
+        Ok(
+            "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
+            "somebody else's image",
+            "Dockerfile",
+        ),
         Ok("# FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nFROM ubuntu\n", "a comment", "Dockerfile"),
     ),
 )

@@ -62,12 +62,18 @@ def _finding(path: str, torch: Pin, other: Pin, *, fixable: bool) -> Finding:
         if belongs:
             help += f" Or torch {belongs}, if {other.name} {pinned.public if pinned else ''} is what is meant."
         if fixable and pinned and not other.hashed and not other.opaque:
-            local = pinned.version[len(pinned.public) :] if exact.version.endswith(pinned.version[len(pinned.public) :]) else ""
-            text = wanted + local if pinned.operator != "=" or pinned.version.count(".") >= 2 else wanted.rpartition(".")[0]
-            help = f"Needs review: torch is taken to be the one that is meant. {help}"
-            fix = Fix(
-                f"Ask for {other.name} {wanted}", Safety.UNSAFE, (ReplaceText(pinned.span, text),)
+            local = (
+                pinned.version[len(pinned.public) :]
+                if exact.version.endswith(pinned.version[len(pinned.public) :])
+                else ""
             )
+            text = (
+                wanted + local
+                if pinned.operator != "=" or pinned.version.count(".") >= 2
+                else wanted.rpartition(".")[0]
+            )
+            help = f"Needs review: torch is taken to be the one that is meant. {help}"
+            fix = Fix(f"Ask for {other.name} {wanted}", Safety.UNSAFE, (ReplaceText(pinned.span, text),))
     return Finding("TL303", path, other.span, message, Severity.ERROR, help, fix)
 
 

@@ -160,8 +160,16 @@ RULE = Rule(
             why="one command with a CUDA 13 index",
             path="install.sh",
         ),
-        Ok("torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\nnvidia-nccl-cu12==2.21.5\n", "what torch asks for", "requirements.txt"),
-        Ok("torch==2.15.0\nnvidia-ml-py==12.535.77\nnvidia-dali-cuda120\n", "other packages of NVIDIA", "requirements.txt"),
+        Ok(
+            "torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\nnvidia-nccl-cu12==2.21.5\n",
+            "what torch asks for",
+            "requirements.txt",
+        ),
+        Ok(
+            "torch==2.15.0\nnvidia-ml-py==12.535.77\nnvidia-dali-cuda120\n",
+            "other packages of NVIDIA",
+            "requirements.txt",
+        ),
         Ok(
             "torch==2.14.1+cu126\nnvidia-cudnn-cu12\n--extra-index-url https://download.pytorch.org/whl/cu126\n",
             "a build for CUDA 12",

@@ -21,7 +21,9 @@ from torchlift.view.text import TextKind, TextView
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import jit_runs_on, runs_on
 
-_KINDS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefile", "env", "toml", "ini", "cmake", "markdown"})
+_KINDS: frozenset[TextKind] = frozenset(
+    {"shell", "dockerfile", "yaml", "makefile", "env", "toml", "ini", "cmake", "markdown"}
+)
 _BUILDERS = (
     "torch.utils.cpp_extension.CUDAExtension",
     "torch.utils.cpp_extension.load",
@@ -128,14 +130,14 @@ def _missing(found: ArchitectureList, settings: Settings, cuda: Cuda) -> list[tu
         if capability < lowest_capability(cuda) or (first is not None and first > cuda):
             continue
         images = [(_CUBIN.sub(r"\1\2\3", item.text.partition("+")[0]), item.ptx) for item in found.items]
-        if not any(runs_on(image, capability, cuda) or (ptx and jit_runs_on(image, capability)) for image, ptx in images):
+        if not any(
+            runs_on(image, capability, cuda) or (ptx and jit_runs_on(image, capability)) for image, ptx in images
+        ):
             absent.append(capability)
     return absent
 
 
-def _rewritten(
-    found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]]
-) -> str:
+def _rewritten(found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]]) -> str:
     texts = [item.text for item in kept]
     texts += [_spelled(capability) for capability in sorted(missing)]
     if any(item.ptx for item in dropped) and not any(item.ptx for item in kept):
@@ -232,9 +234,7 @@ RULE = Rule(
             why="flags of nvcc in a makefile",
             path="Makefile",
         ),
-        Bad(
-            "set(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n", safety="manual", why="a list of CMake", path="CMakeLists.txt"
-        ),
+        Bad("set(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n", safety="manual", why="a list of CMake", path="CMakeLists.txt"),
         Bad(
             "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\n"
             'setup(ext_modules=[CUDAExtension("a", ["a.cu"], extra_compile_args={"nvcc": ["-O3",\n'

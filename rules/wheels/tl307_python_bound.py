@@ -20,7 +20,9 @@ from torchlift.wheels.tables import table
 
 _KINDS: frozenset[TextKind] = frozenset({"toml", "ini", "yaml", "dockerfile"})
 # Lists that everybody who installs the package gets.
-_RUNTIME = frozenset({"project.dependencies", "tool.poetry.dependencies", "options.install_requires", "install_requires"})
+_RUNTIME = frozenset(
+    {"project.dependencies", "tool.poetry.dependencies", "options.install_requires", "install_requires"}
+)
 _MINORS = tuple(range(6, 18))
 
 
@@ -154,7 +156,13 @@ RULE = Rule(
     check=_check,
     triggers=("python_requires & torch",),
     text=_text,
-    text_triggers=("requires-python & torch", "python_requires & torch", "poetry & torch", "dependencies & torch", "FROM & python:3"),
+    text_triggers=(
+        "requires-python & torch",
+        "python_requires & torch",
+        "poetry & torch",
+        "dependencies & torch",
+        "FROM & python:3",
+    ),
     text_kinds=_KINDS,
     sources=("File lists and METADATA of torch on PyPI, 2026-11-21",),
     examples=(
@@ -223,6 +231,10 @@ RULE = Rule(
             "pyproject.toml",
         ),
         Ok("FROM python:3.12\nRUN pip install torch\n", "a Python that fits", "Dockerfile"),
-        Ok("FROM python:3.9 AS docs\nRUN pip install sphinx\nFROM ubuntu\nRUN pip install torch\n", "another stage", "Dockerfile"),
+        Ok(
+            "FROM python:3.9 AS docs\nRUN pip install sphinx\nFROM ubuntu\nRUN pip install torch\n",
+            "another stage",
+            "Dockerfile",
+        ),
     ),
 )

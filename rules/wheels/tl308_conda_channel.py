@@ -44,7 +44,11 @@ def _is_channel(name: str) -> bool:
 
 def _impossible(torch: Pin | None, item: PinSet) -> bool:
     """Whether only this channel may serve a torch that it never had."""
-    if torch is None or torch.specifier is None or any("conda-forge" in name or name == "defaults" for name, _ in item.channels):
+    if (
+        torch is None
+        or torch.specifier is None
+        or any("conda-forge" in name or name == "defaults" for name, _ in item.channels)
+    ):
         return False
     found = allowed(torch.specifier)
     return bool(found) and all(line_of(version) > _LAST for version in found) and not reaches_beyond(torch.specifier)[0]
@@ -60,7 +64,9 @@ def _message(torch: Pin | None, item: PinSet, context: TextContext) -> str:
 def _help(item: PinSet, context: TextContext) -> str:
     target = f"{context.settings.target.major}.{context.settings.target.minor}"
     toolkits = [pin.name for name in _TOOLKITS for pin in item.named(name)]
-    advice = f'Install torch by pip (`torch=={target}.*` below `- pip:`, with the index for the GPUs), or from conda-forge '
+    advice = (
+        f"Install torch by pip (`torch=={target}.*` below `- pip:`, with the index for the GPUs), or from conda-forge "
+    )
     advice += "(`pytorch-gpu`)."
     if toolkits:
         advice += f" `{'` and `'.join(toolkits)}` and the channel nvidia belong to the old channel's packages and go with them."

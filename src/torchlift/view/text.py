@@ -16,9 +16,7 @@ from typing import Literal
 
 from torchlift.source import SourceText, Span, UnreadableSource
 
-TextKind = Literal[
-    "shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"
-]
+TextKind = Literal["shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"]
 """Batch scripts of Slurm, PBS and LSF are `shell`; `toml` and `ini` are files with requirements in them, `markdown` is a
 README or an installation guide in whatever markup."""
 
@@ -176,7 +174,9 @@ def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]
             pieces.append(code + (" " * len(newline) if continued else newline))
             continue
         body = line.rstrip() if kind == "dockerfile" else line
-        continued = bool(newline) and kind not in _WITHOUT_CONTINUATION and (len(body) - len(body.rstrip(escape))) % 2 == 1
+        continued = (
+            bool(newline) and kind not in _WITHOUT_CONTINUATION and (len(body) - len(body.rstrip(escape))) % 2 == 1
+        )
         if continued:
             pieces.append(body[:-1] + " " * (len(line) - len(body) + 1 + len(newline)))
         else:
