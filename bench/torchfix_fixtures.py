@@ -13,6 +13,7 @@ import argparse
 import difflib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from torchlift_command import DEFAULT
 
 _EXPECTED = re.compile(r"(\d+):\d+ (TOR\d+) ")
 
@@ -107,14 +110,14 @@ def main() -> None:
     """Compare all fixtures and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--command", default=f"{sys.executable} -m torchlift", help="how to run torchlift")
+    parser.add_argument("--torchlift", default=DEFAULT, help="how to run torchlift")
     options = parser.parse_args()
     fixtures = options.checkout / "tests" / "fixtures"
     if not fixtures.is_dir():
         parser.error(f"{fixtures} does not exist; name a checkout of TorchFix.")
     results = []
     with tempfile.TemporaryDirectory(prefix="torchlift-fixtures-") as scratch:
-        command = options.command.split()
+        command = shlex.split(options.torchlift)
         aliases = _aliases(command)
         for path in sorted(fixtures.rglob("checker/*.py")):
             results.append(_checked(command, path, Path(scratch), aliases))

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _Options = TypeVar("_Options")
 
+_INTERRUPTED = 130
+"""What shells report of a program that Ctrl-C ended: 128 and the number of SIGINT."""
+
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @machine_options
@@ -49,6 +52,15 @@ def doctor(context: click.Context, /, **given: Any) -> None:
     if context.invoked_subcommand is not None:
         _no_options_before(context)
         return
+    try:
+        _run(given)
+    except KeyboardInterrupt:
+        # click would end with 1, which means that something is wrong with the machine.
+        click.echo("Interrupted.", err=True)
+        sys.exit(_INTERRUPTED)
+
+
+def _run(given: Mapping[str, Any]) -> None:
     machine = _read(MachineOptions, given)
     question = _read(QuestionOptions, given)
     output = _read(OutputOptions, given)
@@ -399,4 +411,9 @@ def _say(text: str, status: int) -> None:
 
         # The reader has seen enough, which changes nothing about the verdict. Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, AttributeError) as error:
+        # A full disk, or no standard output at all (Python then has None).
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "standard output is closed"
+        click.echo(f"The report could not be written: {reason}.", err=True)
+        sys.exit(2)
     sys.exit(status)

@@ -12,9 +12,10 @@ from torchlift.wheels.gpus import KnownGpu, by_name
 _COUNT = re.compile(r"\s*(\d{1,3})\s*[x\u00d7*]\s*(.+)", re.IGNORECASE)
 _MOST = 64
 
-# Source: NVIDIA's product pages of GH200, GB200, GB300, DGX Spark and Jetson Thor: these chips come on Arm boards only.
+# Sources: NVIDIA's product pages of GH200, GB200, GB300, DGX Spark and Jetson Thor, and AWS' of G5g (T4G): these chips
+# come on Arm boards only.
 _ARM_ONLY = frozenset({(11, 0), (12, 1)})
-_GRACE = re.compile(r"\b(gh200|gb200|gb300)\b", re.IGNORECASE)
+_GRACE = re.compile(r"\b(gh200|gb200|gb300|t4g)\b", re.IGNORECASE)
 
 
 class DescriptionError(ValueError):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 
 import torchlift.rules
 from torchlift.rules.rule import Rule
+from torchlift.view.module import longest_target
 
 
 @cache
@@ -22,6 +24,11 @@ def all_rules() -> Mapping[str, Rule]:
                 if rule.code in rules:
                     raise ValueError(f"{rule.code} is defined twice")
                 rules[rule.code] = rule
+    first = frozenset(target for rule in rules.values() if not rule.gives_way for target in rule.targets)
+    for code, rule in rules.items():
+        if rule.gives_way:
+            left = tuple(target for target in rule.targets if longest_target(target, first) is None)
+            rules[code] = replace(rule, targets=left)
     return dict(sorted(rules.items()))
 
 

@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -101,6 +100,7 @@ class Surface:
         self._root = root
         self._modules: dict[str, _Module | None] = {}
         self._docs: dict[str, str] | None = None
+        self._known: dict[tuple[str, str], Thing | None] = {}
 
     # Modules
 
@@ -350,13 +350,12 @@ class Surface:
             return Thing("module", found.name, f"{found.path}:1", deprecated=found.deprecated, open=found.answers)
         return self._described(*found)
 
-    @lru_cache(maxsize=None)
-    def _described_at(self, module_name: str, name: str) -> Thing | None:
-        module = self.module(module_name)
-        return self._describe(module, name, module.bindings[name]) if module is not None else None
-
     def _described(self, module: _Module, name: str, binding: _Binding) -> Thing | None:
-        return self._described_at(module.name, name)
+        key = module.name, name
+        if key not in self._known:
+            self._known[key] = None  # a definition that leads back to itself
+            self._known[key] = self._describe(module, name, binding)
+        return self._known[key]
 
     def _describe(self, module: _Module, name: str, binding: _Binding) -> Thing | None:
         home = f"{module.name}.{name}"
@@ -546,9 +545,9 @@ def _digest(node: _Function | ast.ClassDef, lines: list[str]) -> str:
 
 def _raises(node: _Function) -> str:
     """The message of a function that does nothing but fail because it was removed."""
-    body = _body_of(node)
-    if len(body) == 1 and isinstance(body[0], ast.Raise) and body[0].exc is not None:
-        text = " ".join(_all_strings(body[0].exc).split())
+    *before, last = _body_of(node) or [ast.Pass()]
+    if isinstance(last, ast.Raise) and last.exc is not None and all(isinstance(item, (ast.Assign, ast.Import)) for item in before):
+        text = " ".join(_all_strings(last.exc).split())
         if _GONE.search(text):
             return text
     return ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from doctor_machines import FIXTURES, MACHINES, healthy
+from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
 from torchlift.doctor.catalogue import catalogue
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
@@ -318,6 +318,7 @@ def test_what_is_not_understood_is_a_sentence(arguments: list[str], says: str) -
     [
         (["H100"], "x86_64", "linux"),
         (["GB10"], "aarch64", "linux"),
+        (["T4G"], "aarch64", "linux"),
         (["NVIDIA GH200 480GB"], "aarch64", "linux"),
         (["MI300X"], "x86_64", "linux"),
         ([], "x86_64", "linux"),
@@ -367,6 +368,23 @@ def test_a_closed_pipe_changes_nothing_about_the_verdict(ill: str) -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert done.returncode == 1 and done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_report_that_cannot_be_written_is_a_sentence(ill: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "torchlift", "doctor", "--facts", ill]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("The report could not be written: ") and "defect" not in done.stderr
+
+
+def test_a_wheel_is_named_only_where_one_mends_something(tmp_path: Path) -> None:
+    facts = changed("healthy_h100", {"packages.nvidia-cudnn-cu13.version": "9.20.0.48"})
+    (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))
+    done = run("--facts", str(tmp_path / "f.json"))
+    assert done.returncode == 1 and "fix: pip install nvidia-cudnn-cu13" in done.stdout
+    assert "\nInstall\n" not in done.stdout
 
 
 def test_names_of_devices_do_not_act_on_the_terminal(tmp_path: Path) -> None:

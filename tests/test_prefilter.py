@@ -50,3 +50,12 @@ def test_groups_are_told_apart_in_one_pass() -> None:
     assert groups.found(b"ger()") == {"loads"} and groups.found(b"torch.ger()") == {"rules"}
     assert groups.found(b"load(jitter)") == {"loads"} and groups.found(b"load trigger") == set()
     assert GroupedPrefilter({}, "rules").found(b"jit") == set()
+
+
+@given(st.integers(0, 40), st.sampled_from([b"ger", b" ger ", b"gerger", b"init.uniform", b"x"]), st.integers(1, 30))
+def test_a_word_across_the_edge_of_a_piece_is_found_as_in_one_piece(before: int, text: bytes, size: int) -> None:
+    data = b"_" * (before // 7) + b" " * before + text + b" tail"
+    whole = Prefilter(["ger", "init.uniform"]).matches(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("torchlift.prefilter._PART", size)
+        assert Prefilter(["ger", "init.uniform"]).matches(data) == whole

@@ -119,6 +119,33 @@ def test_a_name_given_to_an_old_class_is_reported_where_it_is_called(tmp_path: P
     assert code[finding.span.start : finding.span.end] == "up(scale_factor=2)"
 
 
+def test_an_import_that_another_file_takes_from_here_stays_and_is_reported(tmp_path: Path) -> None:
+    files = {
+        "a.py": "import torch\nfrom torch.cuda.amp import autocast, custom_fwd\n\n\n@custom_fwd\ndef f():\n    return autocast()\n",
+        "b.py": "from a import autocast, custom_fwd\n\nnames = [autocast, custom_fwd]\n",
+    }
+    result = analyse_files(tmp_path, files)
+    assert result.failures == ()
+    text = new_bytes(result, "a.py")
+    assert (
+        text is not None
+        and b"from torch.cuda.amp import autocast, custom_fwd" in text
+        and b"torch.amp.autocast(" in text
+    )
+    left = [finding.span.start for outcome in result.outcomes for finding in outcome.left if outcome.path == "a.py"]
+    assert len(left) == 2
+
+
+def test_an_import_that_an_annotation_in_quotes_names_stays(tmp_path: Path) -> None:
+    code = (
+        "import torch\nfrom torch.cuda.amp import GradScaler\n\n\ndef f() -> 'GradScaler':\n    return GradScaler()\n"
+    )
+    result = analyse_files(tmp_path, {"a.py": code})
+    assert result.failures == ()
+    text = new_bytes(result, "a.py")
+    assert text is not None and b"import GradScaler" in text and b'torch.amp.GradScaler("cuda")' in text
+
+
 def test_a_stub_that_imports_an_old_name_is_left_alone(tmp_path: Path) -> None:
     assert all_findings(analyse_files(tmp_path, {"a.pyi": "from torch import svd as svd\n"})) == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torchlift.finding import AddImport, Finding, Fix, Parts, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Context
@@ -117,7 +117,20 @@ def old_uses(
     if use.kind == "reference" and _is_called_by_another_name(view, use.node):
         return
     found = answer(use.call) if use.call is not None else Answer(old.advice)
-    yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, found.fix)
+    fix = found.fix
+    if fix is not None and import_stays(use, context):
+        fix = replace(fix, still_reported=True)
+    yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, fix)
+
+
+def import_stays(use: Use, context: Context) -> bool:
+    """Whether the import that `use` goes through stays when nothing in the file uses it any more, and is then reported."""
+    view = context.view
+    binding = use.resolution.binding if use.resolution is not None else None
+    if binding is None or not isinstance(binding.statement, ast.ImportFrom):
+        return False
+    quoted = any(binding.name in str(constant.value) for constant, _ in view.scopes.quoted)
+    return quoted or context.project.may_be_imported(view, binding)
 
 
 def _is_called_by_another_name(view: ModuleView, node: ast.expr | ast.alias) -> bool:

@@ -67,7 +67,11 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         else f"`{view.text(end.value)}` must be a whole number that is not before the start; `range` raises for such an end, "
         "`arange` is empty."
     )
-    return changed("Use `torch.arange` with an end of its own", (edit, *imports), TorchVersion(1, 4), review)
+    if add and "jit" in view.source.text:
+        review += (
+            " TorchScript knows no `torch.get_default_dtype`: write the dtype itself in functions that it compiles."
+        )
+    return changed("Use `torch.arange` with an end of its own", (edit, *imports), TorchVersion(1, 4), review.strip())
 
 
 def _whole(argument: Argument) -> int | None:

@@ -73,7 +73,7 @@ RULE = Rule(
     ),
     targets=("torch.nn.utils.weight_norm",),
     check=_check,
-    triggers=("weight_norm & torch",),
+    triggers=("weight_norm & nn.utils", "weight_norm & nn import utils"),
     collectors=(_STATE,),
     deprecated=TorchVersion(2, 1),
     aliases=("TOR101", "TOR103"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled
+from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.rules.api.old_call import Answer, OldName, bind, changed, import_stays, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -48,7 +48,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     for finding in old_uses("TL424", use, context, old, answer):
         if use.kind == "decorator" and name is not None and isinstance(use.node, ast.expr):
             template = Template(f'{name[0]}(device_type="cuda")')
-            fix = Fix(title, Safety.SAFE, (ReplaceExpression(finding.span, template), *name[1]), _SINCE)
+            rewrites: tuple[Rewrite, ...] = (ReplaceExpression(finding.span, template), *name[1])
+            fix = Fix(title, Safety.SAFE, rewrites, _SINCE, still_reported=import_stays(use, context))
             yield Finding("TL424", finding.path, finding.span, finding.message, finding.severity, None, fix)
         else:
             yield finding

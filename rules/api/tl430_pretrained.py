@@ -205,7 +205,7 @@ RULE = Rule(
     ),
     targets=(*BUILDERS, *_TABLES),
     check=_check,
-    triggers=("torchvision & models",),
+    triggers=("torchvision.models", "models & from torchvision import ", "models & torchvision as "),
     deprecated=_SINCE,
     aliases=("TOR201",),
     sources=(

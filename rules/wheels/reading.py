@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
 from functools import lru_cache
 
 from torchlift.finding import Severity
 from torchlift.pins.commands import read_commands
 from torchlift.pins.conda_file import read_conda
 from torchlift.pins.ini_file import read_ini
-from torchlift.pins.pin import Pin, PinSet
+from torchlift.pins.pin import Pin, PinSet, is_template
 from torchlift.pins.pyproject_file import read_pyproject
 from torchlift.pins.requirements_file import read_requirements
 from torchlift.rules.distributed.shown_text import is_shown
-from torchlift.source import Span
-from torchlift.view.text import TextKind, TextView
+from torchlift.project import Project
+from torchlift.source import Span, UnreadableSource
+from torchlift.view.text import TextKind, TextView, read_text
 
 INSTALLING: frozenset[TextKind] = frozenset(
     {"shell", "dockerfile", "yaml", "makefile", "requirements", "toml", "ini", "markdown"}
@@ -22,6 +24,8 @@ INSTALLING: frozenset[TextKind] = frozenset(
 
 FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 """Packages of which one release belongs to one release of torch."""
+
+_MOST_INCLUDED = 50
 
 
 @lru_cache(maxsize=8)
@@ -39,6 +43,30 @@ def sets_of(view: TextView) -> tuple[PinSet, ...]:
         return (environment,)
     found += [item for item in read_commands(view) if not is_shown(view, item.span.start)]
     return tuple(found)
+
+
+def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
+    """The requirements of all files that a requirement file includes, each with its path.
+
+    A file that is missing, unreadable or outside of the project adds nothing.
+    """
+    found: list[tuple[str, Pin]] = []
+    seen = {view.path}
+    pending = [(view.path, name) for item in sets_of(view) for name in item.includes]
+    while pending and len(seen) <= _MOST_INCLUDED:
+        path, name = pending.pop()
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        if target in seen or target.startswith("../") or posixpath.isabs(target) or "://" in name or is_template(name):
+            continue
+        seen.add(target)
+        try:
+            other = TextView(target, "requirements", read_text(project.data(target)))
+        except (OSError, ValueError, UnreadableSource):
+            continue
+        read = read_requirements(other)
+        found += [(target, pin) for pin in read.pins]
+        pending += [(target, further) for further in read.includes]
+    return found
 
 
 @lru_cache(maxsize=8)

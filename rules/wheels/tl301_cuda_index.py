@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torchlift.finding import Finding, Severity
 from torchlift.pins.commands import is_code, loose_indexes
-from torchlift.pins.pin import PinSet
+from torchlift.pins.pin import Pin, PinSet
+from torchlift.pins.session_file import read_session
 from torchlift.rules.distributed.shown_text import is_shown
-from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.rules.wheels.builds import (
     allowed,
     is_older_than_all,
@@ -23,8 +24,9 @@ from torchlift.rules.wheels.builds import (
 from torchlift.rules.wheels.hardware import advice, serves, wheel_for
 from torchlift.rules.wheels.machines import H100, H100_LTS, MIXED, V100
 from torchlift.rules.wheels.moving import move
-from torchlift.rules.wheels.reading import INSTALLING, sets_of, severity_in
+from torchlift.rules.wheels.reading import INSTALLING, included, sets_of, severity_in
 from torchlift.source import Span
+from torchlift.view import Use
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import line_of
 
@@ -41,7 +43,8 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
     settings = context.settings
     sets = sets_of(view)
     for item in sets:
-        yield from _in_set(view, item, settings)
+        others = [pin for _, pin in included(view, context.project)] if item.includes and item.indexes else []
+        yield from _in_set(view, item, settings, others)
     if view.kind in {"requirements", "toml"}:
         return
     for index in loose_indexes(view, [item for item in sets if item.indexes]):
@@ -55,9 +58,20 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield Finding("TL301", view.path, index.span, problem.message, Severity.INFO, advice(settings))
 
 
-def _in_set(view: TextView, item: PinSet, settings: Settings) -> Iterator[Finding]:
+def _check(use: Use, context: Context) -> Iterable[Finding]:
+    """The commands of a noxfile."""
+    if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
+        return
+    item = read_session(context.view, use.call)
+    if item is not None:
+        # A makefile is what it is most like: its jobs may test an older torch on purpose.
+        yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
+
+
+def _in_set(view: TextView, item: PinSet, settings: Settings, included: list[Pin] | None = None) -> Iterator[Finding]:
     torch = item.named("torch")
-    wanted = torch[0].specifier if len(torch) == 1 and not torch[0].opaque and not torch[0].conditional else None
+    asked = torch or [pin for pin in included or () if pin.name == "torch"]
+    wanted = asked[0].specifier if len(asked) == 1 and not asked[0].opaque and not asked[0].conditional else None
     places: dict[str, Span] = {}
     for index in item.indexes:
         # An index of nightly builds has no releases; a page of links or a file says no more than its pin.
@@ -137,8 +151,9 @@ RULE = Rule(
         "torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
         "several CUDA indexes are named, or where another package beside it is bound to one torch."
     ),
-    targets=(),
-    check=nothing,
+    targets=("*.install",),
+    check=_check,
+    triggers=("nox & download.pytorch.org", "nox & +cu"),
     text=_text,
     text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
     text_kinds=INSTALLING,
@@ -250,6 +265,16 @@ RULE = Rule(
             why="an index without code for the GPU",
             path="install.sh",
             machine=V100,
+        ),
+        Bad(
+            "import nox\n\n\n@nox.session\ndef tests(session):\n"
+            '    session.install("torch==2.3.1", "--index-url", "https://download.pytorch.org/whl/cu121")\n',
+            "import nox\n\n\n@nox.session\ndef tests(session):\n"
+            '    session.install("torch==2.15.0", "--index-url", "https://download.pytorch.org/whl/cu132")\n',
+            "unsafe",
+            why="a session of nox",
+            path="noxfile.py",
+            machine=H100,
         ),
         Ok(
             "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",

@@ -11,7 +11,6 @@ from torchlift.pins.pin import PinSet
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
 from torchlift.rules.wheels.builds import allowed, default_build, target_line
 from torchlift.rules.wheels.reading import sets_of, torch_of
-from torchlift.source import Span
 from torchlift.view.text import TextKind, TextView
 from torchlift.wheels.offers import cuda_of, line_of
 

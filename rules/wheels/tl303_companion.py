@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.pins.pin import Pin, PinSet
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.rules.wheels.companions import can_go_together, companion_of, torch_for
-from torchlift.rules.wheels.reading import INSTALLING, sets_of, severity_in, torch_of
+from torchlift.rules.wheels.reading import INSTALLING, included, sets_of, severity_in, torch_of
 from torchlift.rules.wheels.setup_call import SETUP, setup_of
 from torchlift.view import Use
 from torchlift.view.text import TextView
@@ -23,6 +23,32 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
             continue
         for finding in _in_set(view.path, item, fixable=view.kind != "markdown"):
             yield replace(finding, severity=severity_in(view, finding.severity))
+        if item.includes and view.kind == "requirements":
+            yield from _in_tree(view, item, context)
+
+
+def _in_tree(view: TextView, item: PinSet, context: TextContext) -> Iterator[Finding]:
+    """A requirement here and one in an included file."""
+    others = included(view, context.project)
+    torch = item.named("torch")
+    for path, pin in others:
+        if pin.name == "torch" and not torch:
+            for own in item.pins:
+                if own.name in _COMPANIONS and _contradict(pin, own):
+                    finding = _finding(view.path, pin, own, fixable=True)
+                    yield replace(finding, message=f"{finding.message} torch is asked for in {path}.")
+        elif pin.name in _COMPANIONS and len(torch) == 1 and not item.named(pin.name) and _contradict(torch[0], pin):
+            finding = _finding(view.path, torch[0], pin, fixable=False)
+            message = f"{finding.message} {pin.name} is asked for in {path}."
+            yield replace(finding, span=torch[0].span, message=message)
+
+
+def _contradict(torch: Pin, other: Pin) -> bool:
+    if not torch.clauses or torch.conditional or torch.specifier is None:
+        return False
+    if not other.clauses or other.conditional or other.specifier is None:
+        return False
+    return not can_go_together(torch.specifier, other.name, other.specifier)
 
 
 def _check(use: Use, context: Context) -> Iterable[Finding]:
@@ -34,13 +60,11 @@ def _check(use: Use, context: Context) -> Iterable[Finding]:
 def _in_set(path: str, item: PinSet, *, fixable: bool) -> Iterator[Finding]:
     for group in item.groups.values():
         torch = torch_of(group)
-        if torch is None or torch.conditional or torch.specifier is None or not torch.clauses:
+        if torch is None:
             continue
         for name in _COMPANIONS:
             pins = [pin for pin in group if pin.name == name]
-            if len(pins) != 1 or not pins[0].clauses or pins[0].conditional or pins[0].specifier is None:
-                continue
-            if not can_go_together(torch.specifier, name, pins[0].specifier):
+            if len(pins) == 1 and _contradict(torch, pins[0]):
                 yield _finding(path, torch, pins[0], fixable=fixable)
 
 
@@ -138,6 +162,20 @@ RULE = Rule(
             "unsafe",
             why="literals of setup.py",
             path="setup.py",
+        ),
+        Bad(
+            "-r base.txt\ntorchvision==0.15.2\n",
+            "-r base.txt\ntorchvision==0.16.0\n",
+            "unsafe",
+            why="torch in a file that is included",
+            path="requirements.txt",
+            files=(("base.txt", "torch==2.1.0\n"),),
+        ),
+        Ok(
+            "-r base.txt\ntorchvision==0.16.0\n",
+            "a companion of the torch in an included file",
+            "requirements.txt",
+            (("base.txt", "torch==2.1.0\n"),),
         ),
         Ok("torch==2.1.2\ntorchvision==0.16.2\ntorchaudio==2.1.2\ntriton==2.1.0\n", "a set", "requirements.txt"),
         Ok("torch>=2.1\ntorchvision>=0.15\n", "ranges with a common release", "requirements.txt"),

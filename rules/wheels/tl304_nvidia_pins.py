@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.pins.pin import Pin, PinSet
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
-from torchlift.rules.wheels.builds import allowed, allows, default_build, newest_of, target_line
+from torchlift.rules.wheels.builds import allowed, allows, default_build, target_line
 from torchlift.rules.wheels.companions import nvidia_pins
 from torchlift.rules.wheels.reading import INSTALLING, sets_of, severity_in, torch_of
 from torchlift.rules.wheels.setup_call import SETUP, setup_of

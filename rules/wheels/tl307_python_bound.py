@@ -78,7 +78,7 @@ def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -
     fix = None
     lower = [clause for clause in python.clauses if clause.operator in {">=", "^", "~="}]
     if len(lower) == 1 and lower[0].operator == ">=" and re.fullmatch(r"3\.\d+(\.\d+)?", lower[0].version):
-        fix = Fix(f"Ask for Python 3.{lowest} or newer", Safety.SAFE, (ReplaceText(lower[0].span, f"3.{lowest}"),))
+        fix = Fix(f"Ask for Python 3.{lowest} or newer", Safety.UNSAFE, (ReplaceText(lower[0].span, f"3.{lowest}"),))
     yield Finding(
         "TL307",
         path,
@@ -86,7 +86,8 @@ def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -
         f"`{text}` allows Python {_range(set(barred))}, for which no torch {torch.specifier} has a wheel: it can be installed "
         f"from Python 3.{lowest} on.",
         Severity.WARNING,
-        f"Ask for Python >=3.{lowest}, or allow an older torch.",
+        ("Needs review: torch is taken to come from PyTorch's wheels. " if fix else "")
+        + f"Ask for Python >=3.{lowest}, or allow an older torch.",
         fix,
     )
 
@@ -149,8 +150,9 @@ RULE = Rule(
         "the metadata allows more, uv and Poetry refuse to lock, and pip fails on the Pythons that are left out."
     ),
     fix=(
-        "Where the lower bound of torch leaves the lowest Pythons without any wheel, `>=3.8` in the metadata becomes the first "
-        "that has one: nothing could be installed below it. Everything else is only reported."
+        "Needs review: where the lower bound of torch leaves the lowest Pythons without any wheel, `>=3.8` in the metadata "
+        "becomes the first that has one. Nothing could be installed below it, unless torch is built from source. Everything "
+        "else is only reported."
     ),
     targets=SETUP,
     check=_check,
@@ -169,18 +171,21 @@ RULE = Rule(
         Bad(
             '[project]\nname = "a"\nrequires-python = ">=3.8"  # for now\ndependencies = ["torch>=2.9"]\n',
             '[project]\nname = "a"\nrequires-python = ">=3.10"  # for now\ndependencies = ["torch>=2.9"]\n',
+            "unsafe",
             why="a lower bound of torch that needs a newer Python",
             path="pyproject.toml",
         ),
         Bad(
             "[options]\npython_requires = >=3.9,<4\ninstall_requires =\n    torch >= 2.15\n",
             "[options]\npython_requires = >=3.11,<4\ninstall_requires =\n    torch >= 2.15\n",
+            "unsafe",
             why="the same in setup.cfg",
             path="setup.cfg",
         ),
         Bad(
             'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.8", install_requires=["torch>=2.10"])\n',
             'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.10", install_requires=["torch>=2.10"])\n',
+            "unsafe",
             why="the same in setup.py",
             path="setup.py",
         ),

@@ -43,8 +43,10 @@ def look(facts: Facts) -> Iterator[Result]:
         install(facts, *(pin.as_requirement() for pin in [*wrong, *missing])),
     )
     if broken or (missing and lost):
-        names = ", ".join(_told(pin) for pin in [*broken, *(missing if lost else [])])
-        yield Result("problem", f"torch {torch.version} cannot work with {names}", evidence, fix)
+        absent = missing if lost else []
+        parts = [("with", broken), ("without", absent)]
+        told = " and ".join(f"{word} {', '.join(map(_told, pins))}" for word, pins in parts if pins)
+        yield Result("problem", f"torch {torch.version} cannot work {told}", evidence, fix)
     elif wrong:
         names = ", ".join(_told(pin) for pin in wrong)
         # Newer ones are often put there on purpose.
@@ -76,7 +78,7 @@ def _wanted(pin: Requires) -> list[Version]:
 
 
 def _told(pin: Requires) -> str:
-    return f"{pin.name} {pin.installed.version}" if pin.installed else f"no {pin.name}"
+    return f"{pin.name} {pin.installed.version}" if pin.installed else pin.name
 
 
 def _is_nvidia(name: str) -> bool:

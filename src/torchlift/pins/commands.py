@@ -22,7 +22,7 @@ _COMMAND = re.compile(
 )
 _TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
 _END = frozenset({"&&", "||", ";", "&", "|", "(", ")", "`"})
-_REDIRECTION = re.compile(r"\d?[<>]{1,2}(?:&\d|[^=].*)?")
+_REDIRECTION = re.compile(r"\d?[<>]{1,2}(?:[^=].*)?")
 _WITH_VALUE = {
     "pip": frozenset({
         "-t", "--target", "--prefix", "--root", "--cache-dir", "--progress-bar", "--timeout", "--retries", "--python",
@@ -89,13 +89,23 @@ def _fences(text: str) -> tuple[int, ...]:
     return tuple(match.start() for match in _FENCE.finditer(text))
 
 
+def read_words(words: list[tuple[str, int]]) -> PinSet | None:
+    """What a pip command installs whose words are given, each with its place in the file."""
+    tokens = [_Token(text, start, True) for text, start in words]
+    return _taken(tokens, Span(words[0][1], words[-1][1] + len(words[-1][0])), "pip")
+
+
 def _read(line: LogicalLine, begin: int, start: int, kind: str) -> PinSet | None:
-    tokens = list(_tokens(line.text, start))
-    end = tokens[-1].start + len(tokens[-1].text) if tokens else start
-    draft = Draft("this command", Span(line.start + begin, line.start + end), conda=kind == "conda")
+    tokens = [replace(token, start=line.start + token.start) for token in _tokens(line.text, start)]
+    end = tokens[-1].start + len(tokens[-1].text) if tokens else line.start + start
+    return _taken(tokens, Span(line.start + begin, end), kind)
+
+
+def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
+    draft = Draft("this command", span, conda=kind == "conda")
     waiting = ""
     for token in tokens:
-        text, place = token.text, line.start + token.start
+        text, place = token.text, token.start
         if text.startswith("-") and not waiting:
             name, equals, value = text.partition("=")
             if not equals:
@@ -137,11 +147,16 @@ def _tokens(text: str, start: int) -> Iterator[_Token]:
     quoted = _enclosing_quote(text, start)
     limit = text.find(quoted, start) if quoted else -1
     limit = len(text) if limit < 0 else limit
+    into_file = False
     for match in _TOKEN.finditer(text, start, limit):
         word = match[0]
         if word in _END:
             return
+        if into_file:
+            into_file = False
+            continue
         if _REDIRECTION.fullmatch(word):
+            into_file = word[-1] in "<>"
             continue
         position = match.start()
         if word[0] in "\"'" and word[-1] == word[0] and len(word) >= 2 and word.count(word[0]) == 2:

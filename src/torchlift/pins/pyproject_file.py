@@ -74,9 +74,9 @@ def read_pyproject(view: TextView) -> tuple[PinSet, list[TomlString]]:
             draft.source(item.value, item.span.start, find_links=links)
         else:
             _poetry(draft, item, markers)
-        if _NAMES_CUDA.search(item.value) and path[-1] in {"name", "index", "source"}:
-            match = _NAMES_CUDA.search(item.value)
-            assert match is not None
+        match = _NAMES_CUDA.search(item.value)
+        named = path[-1] in {"name", "index", "source"} and path[0] != "project" and path[-2:] != ("poetry", "name")
+        if match is not None and named:
             place = Span(item.span.start + match.start(), item.span.start + match.end())
             draft.names.append((match[0], place))
     return draft.done(), python

@@ -26,11 +26,11 @@ def read_setup(view: ModuleView, call: ast.Call) -> tuple[PinSet, tuple[str, Spa
             for value in _followed(view, keyword.value):
                 if isinstance(value, ast.Dict):
                     for key, item in zip(value.keys, value.values, strict=True):
-                        extra = key.value if isinstance(key, ast.Constant) else "?"
+                        extra = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else "?"
                         _take(draft, view, item, f"extras_require.{extra}")
         elif keyword.arg == "python_requires":
             place = string_place(view, keyword.value)
-            python = (keyword.value.value, place) if place and isinstance(keyword.value, ast.Constant) else None
+            python = (view.source.slice(place), place) if place else None
     return draft.done(), python
 
 
@@ -40,7 +40,13 @@ def string_place(view: ModuleView, node: ast.AST) -> Span | None:
         return None
     span = view.span(node)
     written = view.source.slice(span)
-    if len(written) < 2 or written[0] not in "\"'" or written[1:-1] != node.value or written[-1] != written[0]:
+    if (
+        len(written) < 2
+        or "\n" in node.value
+        or written[0] not in "\"'"
+        or written[1:-1] != node.value
+        or written[-1] != written[0]
+    ):
         return None
     return Span(span.start + 1, span.end - 1)
 
@@ -49,10 +55,8 @@ def _take(draft: Draft, view: ModuleView, node: ast.expr, group: str) -> None:
     for value in _followed(view, node):
         for item in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
             place = string_place(view, item)
-            if place is None or not isinstance(item, ast.Constant):
-                continue
-            pin = read_pin(item.value, place.start, group=group)
-            if pin is not None and "\n" not in item.value:
+            pin = read_pin(view.source.slice(place), place.start, group=group) if place else None
+            if pin is not None:
                 draft.pins.append(pin)
 
 

@@ -8,7 +8,7 @@ import re
 from torchlift.view.module import ModuleView
 
 _VERSION_WORD = re.compile(
-    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
+    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
 )
 _TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
@@ -20,7 +20,7 @@ def is_guarded(view: ModuleView, node: ast.AST) -> bool:
     child = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if _tests_release(view, ancestor.test):
+            if tests_release(view, ancestor.test):
                 return True
         elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
@@ -35,19 +35,21 @@ def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -
     """Whether `node` runs only where a `try` that looks one of `names` up has failed, with whatever error."""
     for ancestor in view.ancestors(node):
         parent = view.parent(ancestor)
-        if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and _catches_anything(ancestor):
+        if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and catches_anything(ancestor):
             tried = {id(child) for statement in parent.body for child in ast.walk(statement)}
             if any(id(use.node) in tried for use in view.uses(names)):
                 return True
     return False
 
 
-def _catches_anything(handler: ast.ExceptHandler) -> bool:
+def catches_anything(handler: ast.ExceptHandler) -> bool:
+    """Whether `handler` takes every error."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or (isinstance(kind, ast.Name) and kind.id in _ANY_ERROR) for kind in types)
 
 
-def _tests_release(view: ModuleView, test: ast.expr) -> bool:
+def tests_release(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a condition asks about a release, or about what a release of torch has."""
     for node in ast.walk(test):
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if _VERSION_WORD.search(word):

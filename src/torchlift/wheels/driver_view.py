@@ -41,7 +41,9 @@ class DriverView:
     def meets_pair(self, cuda: tuple[int, int]) -> bool:
         """Whether it knows all of this CUDA, so that PTX of this toolkit compiles too."""
         if self.version is not None:
-            exact = drivers.paired(cuda, self.os) if self.os == "linux" else None
+            # "595" alone, as people say it, is the branch and no release of it in particular.
+            whole_branch = len(drivers.parts(self.version)) == 1
+            exact = drivers.paired(cuda, self.os) if self.os == "linux" and not whole_branch else None
             if exact is not None:
                 return drivers.meets(self.version, exact)
             # The Windows column is incomplete, but branch numbers are common to both systems.

@@ -1,0 +1,36 @@
+"""Code that copes with a name that is not there, in ways that no test of a version shows."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.view import ModuleView
+from torchlift.view.guards import catches_anything, tests_release
+
+
+def copes_without(view: ModuleView, node: ast.AST) -> bool:
+    """Whether what surrounds `node` already says what happens on a torch that lacks the name.
+
+    An import inside a `try` whose handler takes any error, and code behind an `if` about the release that leaves the
+    function, the loop or the file.
+    """
+    child = node
+    for ancestor in view.ancestors(node):
+        if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
+            if isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers)):
+                return True
+        if isinstance(child, ast.stmt) and _left_before(view, child):
+            return True
+        child = ancestor
+    return False
+
+
+def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
+    """Whether an earlier statement of the same block leaves it, depending on the release."""
+    for earlier in view.block(statement):
+        if earlier is statement:
+            return False
+        if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+            if tests_release(view, earlier.test):
+                return True
+    return False

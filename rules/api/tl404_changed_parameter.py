@@ -1,0 +1,193 @@
+"""Calls that pass what torch no longer takes: a rule over the table of changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.rules.api.changes import ChangedParameter, changed_parameters, parameters
+from torchlift.rules.api.table_rule import is_plain_use, triggers
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import Use
+
+# Modules whose functions are called everywhere: a file has to name the parameter too.
+_COMMON = frozenset({"torch", "nn"})
+_PLACED = frozenset({"order", "keyword-only", "required", "added-required", "positional-only"})
+# What the parameter did in the end, where that is nothing: dropping it changes nothing but what is printed.
+_WITHOUT_EFFECT = {
+    "verbose": "It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted.",
+}
+_SCHEDULERS = "torch.optim.lr_scheduler."
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    if use.name != use.target:
+        return
+    call = use.call
+    if use.kind != "call" or call is None or use.wrapper is not None or not use.certain:
+        return
+    for row in changed_parameters()[use.target]:
+        if row.since > context.settings.target:
+            break
+        found = _broken(row, call)
+        if found is not None:
+            if _callable(use, context):
+                yield _finding(row, call, use, context, *found)
+            return
+
+
+def _callable(use: Use, context: Context) -> bool:
+    return is_plain_use(use, context) or isinstance(use.node, ast.Name)
+
+
+def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, message: str, named: bool) -> Finding:
+    view = context.view
+    fix = None
+    advice: str | None = None
+    if row.change == "removed" and row.name.startswith(_SCHEDULERS) and row.parameter in _WITHOUT_EFFECT:
+        advice = _WITHOUT_EFFECT[row.parameter]
+        keyword = next((item for item in call.keywords if item.arg == row.parameter), None)
+        if named and keyword is not None and isinstance(keyword.value, ast.Constant):
+            advice = f"Needs review: {advice}" if keyword.value.value else advice
+            # With False it never did anything, in no release.
+            safety = Safety.UNSAFE if keyword.value.value else Safety.SAFE
+            fix = Fix(f"Drop `{row.parameter}`", safety, (EditCall(view.span(call), drop=(row.parameter,)),))
+    elif row.change == "renamed":
+        advice = f"Write `{row.renamed}=`."
+    elif row.after:
+        advice = f"Its parameters are now: `{row.after}`."
+    return Finding("TL404", view.path, view.span(call), message, Severity.ERROR, advice, fix)
+
+
+def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
+    """What the call does that no longer works, and whether it names the parameter."""
+    named = any(keyword.arg == row.parameter for keyword in call.keywords)
+    if named and row.change in {"removed", "renamed", "positional-only"}:
+        what = {
+            "removed": "has no parameter `{0}` any more",
+            "renamed": "calls its parameter `{0}` `{1}`",
+            "positional-only": "takes `{0}` by position only",
+        }[row.change].format(row.parameter, row.renamed)
+        return f"Since torch {row.since} `{row.name}` {what}.", True
+    if not row.before or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    before = [argument.arg for argument in (*parameters(row.before).posonlyargs, *parameters(row.before).args)]
+    after = [argument.arg for argument in (*parameters(row.after).posonlyargs, *parameters(row.after).args)]
+    given = len(call.args)
+    if given > len(before):
+        return None
+    if row.change == "keyword-only" and row.parameter in before[:given]:
+        return f"Since torch {row.since} `{row.name}` takes `{row.parameter}` by name only.", False
+    if row.change == "removed" and row.parameter in before[:given]:
+        return f"Since torch {row.since} `{row.name}` has no parameter `{row.parameter}` any more, and this call passes it by position.", False
+    if row.change == "order":
+        moved = [name for index, name in enumerate(before[:given]) if name in after and after.index(name) != index]
+        if moved:
+            return f"Torch {row.since} changed the order of the parameters of `{row.name}`: `{moved[0]}` is passed by position here.", False
+    if row.change in {"required", "added-required"} and not any(keyword.arg is None for keyword in call.keywords):
+        keywords = {keyword.arg for keyword in call.keywords}
+        if row.parameter not in keywords and row.parameter not in after[:given]:
+            return f"Since torch {row.since} `{row.name}` needs the argument `{row.parameter}`.", False
+    return None
+
+
+def _triggers() -> tuple[str, ...]:
+    found: set[str] = set()
+    for name, rows in changed_parameters().items():
+        package, _, last = name.rpartition(".")
+        if package.rpartition(".")[2] in _COMMON:
+            found |= {f"{row.parameter} & {last}" for row in rows if row.change in {"removed", "renamed"}}
+        else:
+            found |= set(triggers([name]))
+    return tuple(sorted(found))
+
+
+RULE = Rule(
+    code="TL404",
+    name="changed-parameter",
+    summary="A call with arguments that a function of torch no longer takes so",
+    why=(
+        "Parameters were removed, renamed, moved or made keyword-only between torch 2.0 and 2.15: the call is a TypeError, or, where "
+        "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
+    ),
+    fix=(
+        "Safe: `verbose=False` of a scheduler is dropped, which never did anything. Needs review: any other literal `verbose` is "
+        "dropped, and nothing is printed any more. The rest is manual: the message names the release, and the advice shows the "
+        "parameters as they are now. Calls with `**options` are judged by what is written out."
+    ),
+    targets=tuple(sorted(changed_parameters())),
+    gives_way=True,
+    triggers=_triggers(),
+    check=_check,
+    severity=Severity.ERROR,
+    sources=("rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",),
+    examples=(
+        Bad(
+            "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
+            "    return ReduceLROnPlateau(optimizer, 'min', verbose=True, patience=3)\n",
+            "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
+            "    return ReduceLROnPlateau(optimizer, 'min', patience=3)\n",
+            safety="unsafe",
+            why="a scheduler that printed",
+        ),
+        Bad(
+            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
+            "    return lr_scheduler.StepLR(optimizer, step_size=2, verbose=False)\n",
+            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
+            "    return lr_scheduler.StepLR(optimizer, step_size=2)\n",
+            why="a scheduler that was told not to print",
+            # The class of torch 2.6 took it and did nothing with it.
+            run=(
+                "import torch\n\nstep = lr_scheduler.StepLR\n"
+                "lr_scheduler.StepLR = lambda optimizer, step_size, verbose=False: step(optimizer, step_size)\n"
+                "optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=1.0)\n"
+                "scheduler, result = plan(optimizer), []\n"
+                "for _ in range(5):\n    optimizer.step()\n    scheduler.step()\n    result.append(scheduler.get_last_lr())"
+            ),
+        ),
+        Bad(
+            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer, talk):\n"
+            "    return lr_scheduler.StepLR(optimizer, 10, 0.1, -1, talk)\n",
+            safety="manual",
+            why="a removed parameter by position",
+        ),
+        Bad(
+            "import torch\n\n\ndef plan(optimizer, talk):\n"
+            "    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10, verbose=talk)\n",
+            safety="manual",
+            why="a value that is known at run time only",
+        ),
+        Bad(
+            "from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module\n\n\ndef split(model, mesh):\n"
+            "    return parallelize_module(model, mesh, {'first': ColwiseParallel()}, tp_mesh_dim=1)\n",
+            safety="manual",
+            why="a removed keyword",
+        ),
+        Ok(
+            "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, 0.1, -1)\n",
+            "all that is passed is still there",
+        ),
+        Ok(
+            "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer, *args, **options):\n"
+            "    return StepLR(optimizer, *args, **options)\n",
+            "arguments that cannot be seen",
+        ),
+        Ok(
+            "from mylib.schedulers import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, verbose=True)\n",
+            "another library's class",
+        ),
+        Ok(
+            "from torch.optim.lr_scheduler import StepLR\n\n\nclass Loud(StepLR):\n    def __init__(self, optimizer, verbose):\n"
+            "        super().__init__(optimizer, 10)\n        self.verbose = verbose\n\n\ndef plan(optimizer):\n"
+            "    return Loud(optimizer, verbose=True)\n",
+            "a class of one's own that takes it",
+        ),
+        Ok(
+            "import torch\nfrom packaging.version import Version\nfrom torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n"
+            "    if Version(torch.__version__) < Version('2.2'):\n        return StepLR(optimizer, 10, verbose=True)\n"
+            "    return StepLR(optimizer, 10)\n",
+            "under a test of the version",
+        ),
+    ),
+)
