@@ -46,7 +46,8 @@ else:
 INDEX = "https://download.pytorch.org/whl/cu121"
 # What an edit may exchange; everything else has to stay.
 EXCHANGED = re.compile(
-    r"cu\d{2,3}|\+(?=cu|\b)|(?<=[=<>~ \"'])\d+(?:\.\d+)*(?:\.\*)?(?:\+cu\d+)?|\d+\.\d(?:\+PTX)?(?:[; ]\d+\.\d(?:\+PTX)?)*"
+    r"(?<=[=\"' ])\d{1,2}\.\d(?:\+PTX)?(?:[; ]\d{1,2}\.\d(?:\+PTX)?)+(?=[\"' ]|$)|cu\d{2,3}|\+(?=cu|\b)"
+    r"|(?<=[=<>~ \"'])\d+(?:\.\d+)*(?:\.\*)?(?:\+cu\d+)?"
 )
 
 
@@ -176,7 +177,10 @@ def shape(kind: TextKind, name: str, text: str) -> Any:
         return [tree(document) for document in yaml.load_all(text, Loader=yaml.BaseLoader)]
     if kind == "dockerfile":
         parser = DockerfileParser(fileobj=io.BytesIO(text.encode()))
-        return [(item["instruction"], item["startline"], item["endline"]) for item in parser.structure]
+        # It knows no here-documents and takes their lines for instructions.
+        return [
+            (item["instruction"].partition("=")[0], item["startline"], item["endline"]) for item in parser.structure
+        ]
     if kind == "ini":
         parsed = configparser.RawConfigParser(strict=False, allow_no_value=True)
         parsed.read_string(text)

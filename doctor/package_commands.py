@@ -29,7 +29,7 @@ def install(facts: Facts, *arguments: str, reinstall: bool = False, without_depe
         flags.append("--reinstall" if tool == "uv" else "--force-reinstall")
     if without_dependencies:
         flags.append("--no-deps")
-    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments)])
+    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments), *_index_of(arguments)])
 
 
 def uninstall(facts: Facts, *names: str, tool: Tool | None = None) -> str:
@@ -80,6 +80,17 @@ def refuses_pip(facts: Facts) -> bool:
 def pinned(name: str, version: str) -> str:
     """ "name==version", or the bare name when the version is no version."""
     return f"{name}=={version}" if _SAFE.fullmatch(version) else name
+
+
+def _index_of(arguments: tuple[str, ...]) -> list[str]:
+    """PyPI takes no local versions: "torch==2.14.1+cu126" is to be had from the index of cu126 alone."""
+    for argument in arguments:
+        found = re.search(r"==([^,+]*)\+(cu\d{3}|cpu|xpu|rocm[\d.]+)$", argument, re.ASCII)
+        if found is not None:
+            nightly = ".dev" in found[1]
+            index = nightly_index(found[2]) if nightly else f"https://download.pytorch.org/whl/{found[2]}"
+            return [*(["--pre"] if nightly else []), "--index-url", index]
+    return []
 
 
 def nightly_index(build: str) -> str:

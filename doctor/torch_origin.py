@@ -18,9 +18,9 @@ def torch_origin(facts: Facts) -> Origin:
         return "release"
     package = facts.package("torch")
     public, _, local = facts.torch.version.partition("+")
-    # NVIDIA's wheels for Jetson are named alike and are installed by pip.
-    if image_of(facts) and not facts.system.jetson_release:
-        return "nvidia"
+    if image_of(facts):
+        # NVIDIA's wheels for Jetson are named alike and are installed by pip.
+        return "release" if facts.system.jetson_release else "nvidia"
     if package is not None and package.installer == "conda":
         return "conda"
     if ".dev" in public:

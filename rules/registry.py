@@ -24,11 +24,11 @@ def all_rules() -> Mapping[str, Rule]:
                 if rule.code in rules:
                     raise ValueError(f"{rule.code} is defined twice")
                 rules[rule.code] = rule
-    first = frozenset(target for rule in rules.values() if not rule.gives_way for target in rule.targets)
+    first = frozenset(target for rule in rules.values() if rule.gives_way is None for target in rule.targets)
     for code, rule in rules.items():
-        if rule.gives_way:
+        if rule.gives_way is not None:
             left = tuple(target for target in rule.targets if longest_target(target, first) is None)
-            rules[code] = replace(rule, targets=left)
+            rules[code] = replace(rule, targets=left, triggers=rule.gives_way(left))
     return dict(sorted(rules.items()))
 
 

@@ -145,7 +145,8 @@ class Rule:
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
             which already handle both releases.
-        gives_way: whether names that another rule has as targets, and names below those, are left to that rule.
+        gives_way: set where names that another rule has as targets, and names below those, are left to that rule: it
+            makes the triggers of the targets that remain.
         text: the rule's function for files that are no Python. Its fixes are made of `ReplaceText`.
         text_triggers: words searched in the raw bytes of such a file, as `triggers` in those of Python; a rule with `text`
             needs some, and they alone decide: a file without any is never decoded.
@@ -169,7 +170,7 @@ class Rule:
     default: bool = True
     collectors: tuple[Collector, ...] = ()
     sees_guarded: bool = False
-    gives_way: bool = False
+    gives_way: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
     text: TextCheck | None = None
     text_triggers: tuple[str, ...] = ()
     text_kinds: frozenset[TextKind] = frozenset()

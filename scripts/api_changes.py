@@ -388,7 +388,10 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
         one, other = before[name], after[placed_new[index]]
         if one.kind == "normal" and other.kind in {"normal", "positional"} and (one.default == other.default) and len(placed_new) == len(placed_old):
             renamed[name] = other.name
-            yield "renamed", f"{name} -> {other.name}", *whole
+            if other.kind == "positional":
+                yield "positional-only", name, *whole
+            else:
+                yield "renamed", f"{name} -> {other.name}", *whole
     for parameter in old:
         name = parameter.name
         if parameter.kind in {"*", "**"} or name in renamed:

@@ -616,7 +616,7 @@ def names_of(version: str, root: Path, packages: tuple[str, ...], left_out: re.P
     found = Names(version)
     for package in packages:
         for name in surface.module_names(package):
-            if left_out.search(name + "."):
+            if left_out.search(name):
                 continue
             module = surface.module(name)
             whole = surface.thing(name)

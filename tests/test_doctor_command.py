@@ -387,6 +387,24 @@ def test_a_wheel_is_named_only_where_one_mends_something(tmp_path: Path) -> None
     assert "\nInstall\n" not in done.stdout
 
 
+def test_a_gpu_that_torch_cannot_use_is_not_said_to_work(tmp_path: Path) -> None:
+    nothing = {"outcome": "missing"}
+    amd = {"other.rocm_devices": [{"node": 1, "architecture": "gfx1036"}], "kernel_driver": {}, "pci": []}
+    facts = changed("healthy_h100", {"gpus": [], "libcuda": nothing, "nvml": nothing, **amd})
+    (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))
+    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith("Healthy: torch 2.15.0+cu132 runs on the CPU only")
+
+
+def test_an_intel_gpu_is_named_where_torch_is_built_for_it(tmp_path: Path) -> None:
+    card = [{"address": "0000:03:00.0", "vendor": "8086", "device": "e20b", "pci_class": "0300", "driver": "xe"}]
+    facts = changed(
+        "no_gpu_cpu_torch", {"torch.version": "2.11.0+xpu", "torch.metadata_version": None, "torch.xpu": "20250301", "pci": card, "packages": []}
+    )
+    facts.other.level_zero = "/usr/lib/x86_64-linux-gnu/libze_loader.so.1"
+    (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))
+    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith("Healthy: Intel GPU + torch 2.11.0+xpu")
+
+
 def test_names_of_devices_do_not_act_on_the_terminal(tmp_path: Path) -> None:
     facts = healthy("healthy_h100")
     facts.gpus[0].name = "evil\x1b]0;title\x07\u202egpu\nnext"

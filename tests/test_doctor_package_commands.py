@@ -77,6 +77,23 @@ def test_a_line_acts_on_the_examined_interpreter(change: dict[str, Any], line: s
     assert install(environment(**change), "x") == line
 
 
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        ("torch==2.14.1+cu126", " --index-url https://download.pytorch.org/whl/cu126"),
+        ("torchvision==0.29.1+cpu", " --index-url https://download.pytorch.org/whl/cpu"),
+        ("torch==2.14.1", ""),
+        ("torch==2.13.0a0+gitdeadbee", ""),
+        (
+            "torch==2.16.0.dev20261101+cu132",
+            " --pre --index-url https://download.pytorch.org/whl/nightly/cu132",
+        ),
+    ],
+)
+def test_a_build_that_pypi_does_not_have_is_taken_from_its_index(wanted: str, index: str) -> None:
+    assert install(environment(), wanted) == f"pip install {wanted}{index}"
+
+
 def test_what_conda_installed_is_changed_by_conda() -> None:
     facts = environment(
         **{

@@ -160,6 +160,11 @@ def test_a_test_of_torchvision_for_a_name_is_a_test_of_its_release(tmp_path: Pat
     assert found(tmp_path, code) == []
 
 
+def test_advice_keeps_the_brackets_that_a_sum_needs(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, "import torch\n\n\ndef f(a, b, c):\n    return (a + b) / torch.sqrt(c)\n")
+    assert finding.help is not None and "`(a + b) * torch.rsqrt(c)`" in finding.help
+
+
 def test_the_table_of_models_is_that_of_torchvision() -> None:
     pytest.importorskip("torchvision")
     for builder in BUILDERS.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchlift.doctor.check import Result
 from torchlift.doctor.driver_state import driver_version
 from torchlift.doctor.examination import Examination
+from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.words import count, gpus, sentence
 
 
@@ -53,7 +54,7 @@ def _first(results: list[Result]) -> str:
 
 def _together(examination: Examination) -> str:
     facts = examination.facts
-    cards, version = gpus(facts), driver_version(facts)
+    cards, version = gpus(facts) if _uses_them(facts) else "", driver_version(facts)
     torch = f"torch {facts.torch.version}" if facts.torch is not None else None
     hardware = [part for part in (cards, f"driver {version}" if cards and version else None) if part]
     if torch is None:
@@ -66,3 +67,14 @@ def _together(examination: Examination) -> str:
     if not cards:
         return f"{torch} runs on the CPU; no GPU was found."
     return f"{' + '.join([*hardware, torch])} work together."
+
+
+def _uses_them(facts: Facts) -> bool:
+    """Whether the GPUs that the report names are of the vendor that torch is built for; a CPU build is told otherwise."""
+    torch = facts.torch
+    if torch is None or facts.system.os == "darwin":
+        return True
+    nvidia = bool(facts.gpus or facts.libcuda.devices)
+    if torch.cuda is not None:
+        return nvidia or not facts.other.rocm_devices
+    return not (torch.hip is not None and nvidia)

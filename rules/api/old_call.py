@@ -118,19 +118,15 @@ def old_uses(
         return
     found = answer(use.call) if use.call is not None else Answer(old.advice)
     fix = found.fix
-    if fix is not None and import_stays(use, context):
+    if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
     yield Finding(code, view.path, view.span(use.call or use.node), f"{said}.", severity, found.help, fix)
 
 
-def import_stays(use: Use, context: Context) -> bool:
-    """Whether the import that `use` goes through stays when nothing in the file uses it any more, and is then reported."""
-    view = context.view
+def may_leave_import(use: Use) -> bool:
+    """Whether `use` goes through an import of the name, which may stay for other files and is reported in its own right then."""
     binding = use.resolution.binding if use.resolution is not None else None
-    if binding is None or not isinstance(binding.statement, ast.ImportFrom):
-        return False
-    quoted = any(binding.name in str(constant.value) for constant, _ in view.scopes.quoted)
-    return quoted or context.project.may_be_imported(view, binding)
+    return binding is not None and isinstance(binding.statement, ast.ImportFrom)
 
 
 def _is_called_by_another_name(view: ModuleView, node: ast.expr | ast.alias) -> bool:

@@ -141,7 +141,6 @@ EARLIER: dict[str, EarlierRemoval] = {
         ),
         ("torch.ao.sparsity", _V(2, 0), "The package is called `torch.ao.pruning` since 2.0."),
         ("torch.nn.utils._stateless", _V(2, 0), "Write `torch.func.functional_call(module, parameters, args)`."),
-        ("torch.utils.ffi", _V(1, 0), "Build C and C++ code with `torch.utils.cpp_extension`."),
         ("torch.set_deterministic", _V(1, 10), "Write `torch.use_deterministic_algorithms(True)`."),
         ("torch.is_deterministic", _V(1, 10), "Write `torch.are_deterministic_algorithms_enabled()`."),
         ("torch.rfft", _V(1, 8), "`torch.fft.rfft` returns complex numbers: look at `torch.view_as_real` and at `dim`."),

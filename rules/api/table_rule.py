@@ -24,10 +24,26 @@ def is_plain_use(use: Use, context: Context) -> bool:
     return not copes_without(context.view, use.node)
 
 
+# Packages that have another spelling than the one rules see (`public_name`).
+_RESPELLED = frozenset({"torch", "nn", "distributed", "jit"})
+
+
+def is_common(word: str) -> bool:
+    """Whether `word` may well stand in files that have nothing to do with torch."""
+    return word.islower() and "_" not in word and len(word) < 12
+
+
 def triggers(names: Iterable[str]) -> tuple[str, ...]:
-    """For each name, text that stands in every file using it: its last part, and the part before."""
+    """For each name, texts of which one stands in every file using it.
+
+    That is its last part together with the part before; for an everyday word only the ways in which the two are written.
+    """
     found = set()
     for name in names:
         package, _, last = name.rpartition(".")
-        found.add(f"{last} & {package.rpartition('.')[2]}")
+        before = package.rpartition(".")[2]
+        if is_common(last) and before not in _RESPELLED:
+            found |= {f"{before}.{last}", f"{before} import & {last}", f"{before} as & {last}"}
+        else:
+            found.add(f"{last} & {before}")
     return tuple(sorted(found))

@@ -66,8 +66,7 @@ RULE = Rule(
         "rule of their own (moved names, process groups, TorchScript, the linear algebra functions) are left to that."
     ),
     targets=_TARGETS,
-    gives_way=True,
-    triggers=triggers(_TARGETS),
+    gives_way=triggers,
     check=_check,
     severity=Severity.ERROR,
     sources=(

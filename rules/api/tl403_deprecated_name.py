@@ -33,7 +33,10 @@ def _own_words(row: Deprecated) -> str | None:
     """What torch itself says, where that is a text and not a call."""
     _, _, words = row.evidence.partition(": ")
     words = re.sub(r"^\.\. deprecated:: *", "", words.strip())
-    if words.count(" ") < 3 or re.match(r"[\w.]+\(", words):
+    if re.match(r"[\w.]+\(", words):  # a call: the last dotted name in it is what torch wants in its place
+        named = [name for name in re.findall(r"'([\w.]+)'", words) if "." in name and name != row.name]
+        return f"Torch names `{named[-1]}` in its place." if named else None
+    if words.count(" ") < 3:
         return None
     words = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", words.replace("``", "`")).rstrip(". ")
     return f"Torch says: {words}."
@@ -55,8 +58,7 @@ RULE = Rule(
         "are left to that; a deprecation that is only documented is an info."
     ),
     targets=_TARGETS,
-    gives_way=True,
-    triggers=triggers(_TARGETS),
+    gives_way=triggers,
     check=_check,
     sources=(
         "rules/api/data/deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
 from torchlift.rules.api.changes import ChangedParameter, changed_parameters, parameters
-from torchlift.rules.api.table_rule import is_plain_use, triggers
+from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
-# Modules whose functions are called everywhere: a file has to name the parameter too.
+# Packages whose functions are called everywhere: only files that name the parameter are looked at.
 _COMMON = frozenset({"torch", "nn"})
-_PLACED = frozenset({"order", "keyword-only", "required", "added-required", "positional-only"})
+_NAMED = frozenset({"removed", "renamed", "positional-only"})
 # What the parameter did in the end, where that is nothing: dropping it changes nothing but what is printed.
 _WITHOUT_EFFECT = {
     "verbose": "It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted.",
@@ -63,7 +63,7 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
 def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     """What the call does that no longer works, and whether it names the parameter."""
     named = any(keyword.arg == row.parameter for keyword in call.keywords)
-    if named and row.change in {"removed", "renamed", "positional-only"}:
+    if named and row.change in _NAMED:
         what = {
             "removed": "has no parameter `{0}` any more",
             "renamed": "calls its parameter `{0}` `{1}`",
@@ -92,13 +92,13 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     return None
 
 
-def _triggers() -> tuple[str, ...]:
+def _triggers(names: Iterable[str]) -> tuple[str, ...]:
     found: set[str] = set()
-    for name, rows in changed_parameters().items():
+    for name in names:
         package, _, last = name.rpartition(".")
-        if package.rpartition(".")[2] in _COMMON:
-            found |= {f"{row.parameter} & {last}" for row in rows if row.change in {"removed", "renamed"}}
-        else:
+        rows = changed_parameters()[name]
+        found |= {f"{last} & {row.parameter}=" for row in rows if row.change in _NAMED}
+        if package.rpartition(".")[2] not in _COMMON and not is_common(last):
             found |= set(triggers([name]))
     return tuple(sorted(found))
 
@@ -117,8 +117,7 @@ RULE = Rule(
         "parameters as they are now. Calls with `**options` are judged by what is written out."
     ),
     targets=tuple(sorted(changed_parameters())),
-    gives_way=True,
-    triggers=_triggers(),
+    gives_way=_triggers,
     check=_check,
     severity=Severity.ERROR,
     sources=("rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",),

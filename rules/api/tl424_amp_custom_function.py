@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, import_stays, old_uses, spelled
+from torchlift.rules.api.old_call import Answer, OldName, bind, changed, may_leave_import, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -49,7 +49,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         if use.kind == "decorator" and name is not None and isinstance(use.node, ast.expr):
             template = Template(f'{name[0]}(device_type="cuda")')
             rewrites: tuple[Rewrite, ...] = (ReplaceExpression(finding.span, template), *name[1])
-            fix = Fix(title, Safety.SAFE, rewrites, _SINCE, still_reported=import_stays(use, context))
+            fix = Fix(title, Safety.SAFE, rewrites, _SINCE, still_reported=may_leave_import(use))
             yield Finding("TL424", finding.path, finding.span, finding.message, finding.severity, None, fix)
         else:
             yield finding

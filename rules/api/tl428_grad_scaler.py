@@ -62,7 +62,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 _SEEN = """import torch
 def seen(scaler):
-    return [scaler._device, scaler.is_enabled(), scaler._init_scale, scaler.get_growth_factor(), scaler.state_dict()]
+    return [scaler._device, scaler.is_enabled(), isinstance(scaler, torch.amp.GradScaler), scaler.state_dict()]
 """
 
 RULE = Rule(

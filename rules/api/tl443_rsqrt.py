@@ -19,11 +19,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     root = f"torch.rsqrt({view.text(call.args[0])})"
     single = isinstance(around.left, ast.Constant) and around.left.value == 1
-    new = root if single else f"{view.text(around.left)} * {root}"
+    above = view.text(around.left)
+    if not isinstance(around.left, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)):
+        above = f"({above})"
+    new = root if single else f"{above} * {root}"
     message = "A square root and a division are two steps where `torch.rsqrt` is one."
-    advice = (
-        f"`{new}` does the same, up to the last bits; it pays on a GPU without `torch.compile`, which does it itself."
-    )
+    advice = f"`{new}` does the same, up to the last bits; measure whether it is faster here."
     yield Finding("TL443", view.path, view.span(around), message, Severity.INFO, advice)
 
 

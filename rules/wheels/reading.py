@@ -12,8 +12,8 @@ from torchlift.pins.ini_file import read_ini
 from torchlift.pins.pin import Pin, PinSet, is_template
 from torchlift.pins.pyproject_file import read_pyproject
 from torchlift.pins.requirements_file import read_requirements
-from torchlift.rules.distributed.shown_text import is_shown
 from torchlift.project import Project
+from torchlift.rules.distributed.shown_text import is_shown
 from torchlift.source import Span, UnreadableSource
 from torchlift.view.text import TextKind, TextView, read_text
 

@@ -111,11 +111,12 @@ def _finding(path: str, found: ArchitectureList, own: Cuda | None, settings: Set
     if missing:
         sentences.append(f"{found.name} has no code for the GPUs named ({', '.join(map(_spelled, missing))}).")
     severity = Severity.ERROR if own is not None and (dropped or early) else Severity.WARNING
-    help = _help(found, kept, dropped, settings)
+    help = _help(found, kept, dropped, missing, settings)
     fix = None
     if settings.machine is not None and found.kind == "torch" and found.whole and not early and (kept or missing):
         text = _rewritten(found, kept, dropped, missing)
-        fix = Fix(f"Compile for {text}", Safety.SAFE, (ReplaceText(found.span, text),))
+        safety = Safety.UNSAFE if missing else Safety.SAFE
+        fix = Fix(f"Compile for {text}", safety, (ReplaceText(found.span, text),))
     return Finding("TL305", path, found.span, " ".join(sentences), severity, help, fix)
 
 
@@ -139,19 +140,33 @@ def _missing(found: ArchitectureList, settings: Settings, cuda: Cuda) -> list[tu
 
 def _rewritten(found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]]) -> str:
     texts = [item.text for item in kept]
-    texts += [_spelled(capability) for capability in sorted(missing)]
     if any(item.ptx for item in dropped) and not any(item.ptx for item in kept):
+        missing_last = sorted(missing)[-1:]
+        if not kept or (missing_last and missing_last[0] > kept[-1].capability):
+            added = [_spelled(capability) for capability in sorted(missing)]
+            added[-1] += "+PTX"
+            return found.separator.join([*texts, *added])
         texts[-1] += "+PTX"
+    for capability in sorted(missing):
+        place = next((n for n, item in enumerate(kept) if item.capability > capability), len(texts))
+        texts.insert(place, _spelled(capability))
+        kept = [*kept[:place], Item(capability, _spelled(capability), False, found.span), *kept[place:]]
     return found.separator.join(texts)
 
 
-def _help(found: ArchitectureList, kept: list[Item], dropped: list[Item], settings: Settings) -> str:
+def _help(
+    found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]], settings: Settings
+) -> str:
     if found.kind == "gencode":
         advice = f"Remove {', '.join(f'`{item.text}`' for item in dropped)}." if dropped else "Add a flag for them."
     elif kept:
         advice = f"What is left: `{found.separator.join(item.text for item in kept)}`."
     else:
         advice = "Nothing would be left of the list: write the GPUs that the project is for."
+    if missing:
+        advice = (
+            f"Needs review: what is compiled has to be made for {', '.join(map(_spelled, missing))} at all. {advice}"
+        )
     if dropped and settings.machine is None:
         advice += (
             " Those GPUs stay with a torch for CUDA 12: torch 2.14 for cu126 is the last. With `--gpus` or `--facts` this is "
@@ -180,8 +195,8 @@ RULE = Rule(
         "image is available`."
     ),
     fix=(
-        "With `--gpus` or `--facts`, TORCH_CUDA_ARCH_LIST loses what the toolkit of the wheel for these GPUs refuses and gets "
-        "what they need. `-gencode` flags and CMake's lists are only reported. Nothing is reported where the file asks for "
+        "With `--gpus` or `--facts`, TORCH_CUDA_ARCH_LIST loses what the toolkit of the wheel for these GPUs refuses. What "
+        "they need besides is added after review: the code may not be made for them. `-gencode` flags and CMake's lists are only reported. Nothing is reported where the file asks for "
         "the version of the toolkit itself."
     ),
     targets=_BUILDERS,
@@ -206,6 +221,7 @@ RULE = Rule(
         Bad(
             'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.0 7.5 8.0"\n',
             'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.5 8.0 9.0"\n',
+            "unsafe",
             why="a GPU that the list leaves out",
             path="Dockerfile",
             machine=H100,
