@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 _Options = TypeVar("_Options")
 
-_INTERRUPTED = 130
-"""What shells report of a program that Ctrl-C ended: 128 and the number of SIGINT."""
-
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @machine_options
@@ -52,12 +49,7 @@ def doctor(context: click.Context, /, **given: Any) -> None:
     if context.invoked_subcommand is not None:
         _no_options_before(context)
         return
-    try:
-        _run(given)
-    except KeyboardInterrupt:
-        # click would end with 1, which means that something is wrong with the machine.
-        click.echo("Interrupted.", err=True)
-        sys.exit(_INTERRUPTED)
+    _run(given)
 
 
 def _run(given: Mapping[str, Any]) -> None:

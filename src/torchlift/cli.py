@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -66,7 +69,12 @@ def torchlift() -> None:
 
 
 def run_command(command: click.Command, name: str | None) -> None:
-    """Run a command and exit; a defect of torchlift becomes a sentence and exit status 2, never 1 (findings are left)."""
+    """Run a command and exit.
+
+    A defect of torchlift becomes a sentence and exit status 2, and Ctrl-C 130: never 1, which says that something was found.
+    """
+    _mend_streams()
+    signal.signal(signal.SIGINT, _interrupted)
     try:
         command(prog_name=name)
     except Exception as error:
@@ -82,6 +90,20 @@ def run_command(command: click.Command, name: str | None) -> None:
         if sys.flags.dev_mode:
             traceback.print_exc()
         sys.exit(2)
+
+
+def _mend_streams() -> None:
+    # A shell that closed them (`>&-`) leaves None, which nothing that writes expects.
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+
+
+def _interrupted(number: int, frame: object) -> None:
+    # As shells do: 128 and the number of the signal. Click would make 1 of a KeyboardInterrupt.
+    os.write(2, b"Interrupted.\n")
+    sys.exit(128 + number)
 
 
 def main() -> None:
