@@ -73,6 +73,18 @@ def newest_of(line: Line) -> str | None:
     return next((version for version in reversed(known_versions()) if line_of(version) == line), None)
 
 
+@cache
+def pythons_of(version: str | None) -> frozenset[int]:
+    """Minor numbers of the Pythons that a release has wheels for, on any system; those without a GIL do not count."""
+    names = {name for row in table("releases")["rows"] if row["version"] == version for name in row["pythons"]}
+    return frozenset(int(name.partition(".")[2]) for name in names if not name.endswith("t"))
+
+
+def minors_in(specifier: str | None) -> list[int]:
+    """Minor numbers of the Pythons that a specifier allows."""
+    return [minor for minor in range(6, 18) if allows(specifier, f"3.{minor}.30")]
+
+
 def target_line(target: TorchVersion) -> Line:
     """(2, 15)."""
     return target.major, target.minor

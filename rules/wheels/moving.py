@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.pins.images import read_images
-from torchlift.pins.pin import Index, Pin, PinSet
+from torchlift.pins.pin import Index, Pin, PinSet, read_versions
 from torchlift.rules.rule import Settings
-from torchlift.rules.wheels.builds import allows, target_line
+from torchlift.rules.wheels.builds import allows, minors_in, pythons_of, target_line
 from torchlift.rules.wheels.companions import companion_of
 from torchlift.rules.wheels.hardware import Wheel, advice, wheel_for
-from torchlift.rules.wheels.reading import FAMILY, sets_of
+from torchlift.rules.wheels.reading import FAMILY, python_bound, sets_of
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
@@ -76,10 +76,6 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
     bound = _bound_elsewhere(view, item, torch)
     if bound:
         return bound
-    cuda = cuda_of(wheel.build)
-    image = next((image for image in read_images(view) if image.compiler and image.cuda), None)
-    if image is not None and image.cuda and cuda and image.cuda[0] != cuda[0]:
-        return f"the image {image.name} has the compiler of another CUDA, and extensions are compiled by it."
     return ""
 
 
@@ -127,6 +123,8 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
         raise _Obstacle("It names several CUDA indexes, one for each kind of machine, so nothing is rewritten.")
     for index in item.indexes:
         _check_index(index, wheel)
+    _check_image(view, wheel)
+    _check_python(view, item, wheel)
     if item.other_sources:
         other = view.source.slice(item.other_sources[0])
         raise _Obstacle(f"{other} is bound to this torch or CUDA too, so nothing is rewritten.")
@@ -145,6 +143,26 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
             continue
         if _is_bound(pin):
             raise _Obstacle(f"{pin.name} beside it is bound to one torch or CUDA, so nothing is rewritten.")
+
+
+def _check_image(view: TextView, wheel: Wheel) -> None:
+    """The images in a file have to fit the wheel, or the fix only trades one problem for another."""
+    cuda = cuda_of(wheel.build)
+    for image in read_images(view):
+        if image.kind == "torch":
+            raise _Obstacle(f"The image {image.name} holds a torch of its own; take another one first.")
+        if image.compiler and image.cuda and cuda and image.cuda[0] != cuda[0]:
+            raise _Obstacle(f"The image {image.name} has the compiler of another CUDA; take another one first.")
+
+
+def _check_python(view: TextView, item: PinSet, wheel: Wheel) -> None:
+    lowest = min(pythons_of(wheel.version), default=0)
+    if not any(pin.clauses and pin.specifier and "==" in pin.specifier for pin in item.named("torch")):
+        return
+    for text, span in python_bound(view):
+        wanted = minors_in(read_versions("python", text, span.start).specifier)
+        if wanted and wanted[0] < lowest:
+            raise _Obstacle(f"It needs Python 3.{lowest}, and `{text}` here allows older ones; raise that first.")
 
 
 def _is_bound(pin: Pin) -> bool:

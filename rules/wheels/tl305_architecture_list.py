@@ -267,6 +267,11 @@ RULE = Rule(
             "Dockerfile",
         ),
         Ok(
+            'ARG CUDA="11.6"\nFROM pytorch/pytorch:1.13.1-cuda${CUDA}-cudnn8-devel\nENV TORCH_CUDA_ARCH_LIST="6.0 7.0"\n',
+            "an image whose toolkit is filled in",
+            "Dockerfile",
+        ),
+        Ok(
             'if [[ "$CUDA_VERSION" == 12* ]]; then\n  export TORCH_CUDA_ARCH_LIST="6.0;7.0"\nfi\n',
             "a list chosen by the toolkit",
             "c.sh",

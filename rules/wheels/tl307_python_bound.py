@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.pins.images import read_images, stages
 from torchlift.pins.pin import Pin, PinSet, read_versions
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
-from torchlift.rules.wheels.builds import allowed, allows, newest_of, spelled, target_line
+from torchlift.rules.wheels.builds import allowed, minors_in, newest_of, pythons_of, spelled, target_line
 from torchlift.rules.wheels.reading import python_bound, sets_of, torch_of
 from torchlift.rules.wheels.setup_call import SETUP, setup_of
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
-from torchlift.wheels.tables import table
 
 _KINDS: frozenset[TextKind] = frozenset({"toml", "ini", "yaml", "dockerfile"})
 # Lists that everybody who installs the package gets.
 _RUNTIME = frozenset(
     {"project.dependencies", "tool.poetry.dependencies", "options.install_requires", "install_requires"}
 )
-_MINORS = tuple(range(6, 18))
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -52,9 +49,9 @@ def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -
     torch = next((pin for name, group in item.groups.items() if name in _RUNTIME and (pin := torch_of(group))), None)
     if torch is None or torch.conditional or torch.specifier is None or not python.clauses or python.specifier is None:
         return
-    wanted = [minor for minor in _MINORS if allows(python.specifier, f"3.{minor}.30")]
+    wanted = minors_in(python.specifier)
     target = target_line(settings.target)
-    there = _pythons(newest_of(target))
+    there = pythons_of(newest_of(target))
     if not wanted or not there:
         return
     if not set(wanted) & there and wanted[-1] < min(there):
@@ -70,7 +67,7 @@ def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -
     found = allowed(torch.specifier)
     if not found or not torch.clauses:
         return
-    possible = set().union(*(_pythons(version) for version in found))
+    possible = set().union(*(pythons_of(version) for version in found))
     barred = [minor for minor in wanted if minor < min(possible)]
     if not barred:
         return
@@ -118,22 +115,15 @@ def _images(view: TextView, sets: tuple[PinSet, ...], settings: Settings) -> Ite
 
 def _one_python(view: TextView, span: Span, minor: int, torch: Pin, settings: Settings) -> Iterator[Finding]:
     target = target_line(settings.target)
-    there = _pythons(newest_of(target))
+    there = pythons_of(newest_of(target))
     found = allowed(torch.specifier) if torch.specifier is not None and not torch.opaque else ()
-    possible: set[int] = set().union(*(_pythons(version) for version in found))
+    possible: set[int] = set().union(*(pythons_of(version) for version in found))
     if torch.clauses and possible and minor not in possible and not torch.conditional:
         message = f"torch {torch.specifier} has no wheel for Python 3.{minor}; it needs {_range(possible)}."
         yield Finding("TL307", view.path, span, message, Severity.ERROR, "Take another Python, or another torch.")
     elif there and minor < min(there):
         message = f"Python 3.{minor} has no wheel of torch {spelled(target)}, which needs {_range(there)}."
         yield Finding("TL307", view.path, span, message, Severity.WARNING, f"Take Python 3.{min(there)} or newer.")
-
-
-@cache
-def _pythons(version: str | None) -> frozenset[int]:
-    """Minor numbers of the Pythons that a release has wheels for, on any system."""
-    names = {name for row in table("releases")["rows"] if row["version"] == version for name in row["pythons"]}
-    return frozenset(int(name.partition(".")[2]) for name in names if not name.endswith("t"))
 
 
 def _range(minors: Iterable[int]) -> str:

@@ -17,6 +17,10 @@ DROPPED: tuple[tuple[Cuda, Cuda], ...] = (((13, 0), (7, 5)), ((12, 0), (5, 0)))
 """From this toolkit on, nothing below this compute capability is compiled for. Sources: NVIDIA, "Navigating GPU
 Architecture Support: A Guide for NVIDIA CUDA Developers" (13.0); CUDA 12.0 release notes (Kepler)."""
 
+_NAMED = re.compile(
+    r"nvidia/cuda|pytorch/pytorch|nvcr\.io|-cuda(?=[\d.$:-])|cuda-toolkit|cuda-nvcc|/usr/local/cuda-\d|^\s*FROM\s+\S*\$|cudatoolkit",
+    re.MULTILINE,
+)
 _INSTALLED = re.compile(r"cuda-(?:toolkit|nvcc|compiler)[-=](\d{2})[-.](\d{1,2})")
 
 
@@ -34,7 +38,7 @@ def toolkit_in(view: TextView) -> Cuda | None:
 
 def names_toolkit(view: TextView) -> bool:
     """Whether anything in a file tells a toolkit, be it unclear which."""
-    return bool(re.search(r"nvidia/cuda:|-cuda\d|cuda-toolkit|cuda-nvcc|nvcr\.io|/usr/local/cuda-\d", view.code))
+    return _NAMED.search(view.code) is not None
 
 
 def toolkit_of_target(settings: Settings) -> tuple[Cuda, str] | None:
