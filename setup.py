@@ -5,10 +5,15 @@ setuptools drops sub-packages that are not listed, so the list is found, folder 
 
 from setuptools import find_packages, setup
 
-FOLDERS = {"torchlift": "src/torchlift", "torchlift.migrate": "migrate", "torchlift.rules": "rules", "torchlift.doctor": "doctor"}
+FOLDERS = {
+    "torchlift": "src/torchlift",
+    "torchlift.migrate": "migrate",
+    "torchlift.rules": "rules",
+    "torchlift.doctor": "doctor",
+}
 
 packages = []
 for name, folder in FOLDERS.items():
     packages += [name, *(f"{name}.{found}" for found in find_packages(folder))]
 
-setup(packages=packages, package_dir=FOLDERS, package_data={"torchlift": ["py.typed", "wheels/data/*"], "torchlift.doctor": ["facts.schema.json", "fleet.schema.json", "report.schema.json"], "torchlift.doctor.smoke": ["datasheet.json"]})
+setup(packages=packages, package_dir=FOLDERS, package_data={"": ["py.typed", "*.json", "data/*"]})

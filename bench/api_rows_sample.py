@@ -37,7 +37,9 @@ def main() -> int:
     wheels = json.loads((DATA / "gone.json").read_text())["wheels"]
     folders = {minor: chosen.cache / name.removesuffix(".whl") for minor, name in wheels.items()}
     sample = {new: _drawn(new) for _, new in pairwise(folders)}
-    names = sorted({name for rows in sample.values() for kind, row in rows if kind in {"gone", "added"} for name in [row[0]]})
+    names = sorted(
+        {name for rows in sample.values() for kind, row in rows if kind in {"gone", "added"} for name in [row[0]]}
+    )
     builds = {}
     for python in chosen.pythons:
         version, answers = importable(python, names)
@@ -61,7 +63,12 @@ def _drawn(new: str) -> list[tuple[str, list[Any]]]:
     rows += [("gone", row) for row in _rows("gone") if row[2] == new and row[1]]
     rows += [("deprecated", row) for row in _rows("deprecated") if row[1] == new]
     rows += [("argument", row) for row in _rows("arguments") if row[1] == new]
-    rows += [("added", [f"{module}.{name}"]) for release, module, names in _rows("added") if release == new for name in names.split()]
+    rows += [
+        ("added", [f"{module}.{name}"])
+        for release, module, names in _rows("added")
+        if release == new
+        for name in names.split()
+    ]
     chance = random.Random(f"{SEED} {new}")
     by_kind = {kind: [row for row in rows if row[0] == kind] for kind in ("gone", "deprecated", "argument", "added")}
     picked: list[tuple[str, list[Any]]] = []
@@ -79,7 +86,9 @@ def _rows(name: str) -> list[list[Any]]:
     return found
 
 
-def _verdict(kind: str, row: list[Any], old: str, new: str, folders: dict[str, Path], builds: dict[str, dict[str, str]]) -> str:
+def _verdict(
+    kind: str, row: list[Any], old: str, new: str, folders: dict[str, Path], builds: dict[str, dict[str, str]]
+) -> str:
     if kind in {"gone", "added"}:
         return _presence(kind, row, old, new, folders, builds)
     if kind == "deprecated":
@@ -90,14 +99,18 @@ def _verdict(kind: str, row: list[Any], old: str, new: str, folders: dict[str, P
 # Names
 
 
-def _presence(kind: str, row: list[Any], old: str, new: str, folders: dict[str, Path], builds: dict[str, dict[str, str]]) -> str:
+def _presence(
+    kind: str, row: list[Any], old: str, new: str, folders: dict[str, Path], builds: dict[str, dict[str, str]]
+) -> str:
     name = row[0]
     if kind == "gone" and row[3] == "raises":
         return "source" if "raise" in _around(folders[new], row[7], 30) else "open: does not raise there"
     had, has = (_written(folders[old], name), _written(folders[new], name))
     wanted = (True, False) if kind == "gone" else (False, True)
     asked = [builds[release][name] for release in (old, new) if release in builds]
-    expected = [("yes" if want else "no") for release, want in zip((old, new), wanted, strict=True) if release in builds]
+    expected = [
+        ("yes" if want else "no") for release, want in zip((old, new), wanted, strict=True) if release in builds
+    ]
     if any(answer in {"yes", "no"} and answer != want for answer, want in zip(asked, expected, strict=True)):
         return f"WRONG by import: {asked}"
     if (had, has) == wanted:
@@ -120,14 +133,20 @@ def _written(folder: Path, name: str) -> bool:
                 inside = re.search(rf"^class {parts[-2]}\b.*?(?=^\S)", text + "\nend", re.DOTALL | re.MULTILINE)
                 if inside is None:
                     return False
-                return re.search(rf"^ +(?:async )?(?:def|class) {word}\b|^    {word}\s*[:=]", inside[0], re.MULTILINE) is not None
+                return (
+                    re.search(rf"^ +(?:async )?(?:def|class) {word}\b|^    {word}\s*[:=]", inside[0], re.MULTILINE)
+                    is not None
+                )
             binds = rf"^\s*(?:async )?(?:def|class) {word}\b|^\s*{word}\s*(?::[^=\n]*)?=[^=]|^\s*(?:\w+, )+{word}\b.*=|\bimport\b[^\n(]*\b{word}\b|import \([^)]*\b{word}\b[^)]*\)"
             if re.search(binds, text, re.MULTILINE):
                 return True
             stub = file.with_suffix(".pyi")
             if name.startswith("torch.") and len(parts) == 2:
                 stub = folder / "torch/_C/_VariableFunctions.pyi"
-            return stub.is_file() and re.search(rf"^def {word}\b", stub.read_text(encoding="utf-8"), re.MULTILINE) is not None
+            return (
+                stub.is_file()
+                and re.search(rf"^def {word}\b", stub.read_text(encoding="utf-8"), re.MULTILINE) is not None
+            )
     return False
 
 
@@ -182,7 +201,9 @@ def _takes(row: list[Any], old: str, new: str, folders: dict[str, Path]) -> str:
     own = _around(folders[new], evidence, 60)
     new_head = heads[1] if len(heads[1]) == 1 else [head for head in heads[1] if head[:60] in own] or heads[1]
     has = [any(_names(head, name) for head in some) for some, name in ((heads[0], was), (new_head, now or was))]
-    expected = {"added": [False, True], "added-required": [False, True], "removed": [True, False]}.get(change, [True, True])
+    expected = {"added": [False, True], "added-required": [False, True], "removed": [True, False]}.get(
+        change, [True, True]
+    )
     if has != expected:
         return f"open: `{was}` {has}"
     if change == "default":

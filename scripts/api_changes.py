@@ -40,7 +40,9 @@ INNER = re.compile(
     r"|torch\.fx\.experimental\.migrate_gradual_types|torch\.fx\.experimental\.unification|torch\.nn\.functional\.(?:Callable|handle_torch_function|has_torch_function\w*|boolean_dispatch)$"
 )
 # Type variables, loggers, loop variables and the base classes of C classes: nobody imports them.
-_UNUSABLE = re.compile(r"\.(?:\w{1,2}|T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\.")
+_UNUSABLE = re.compile(
+    r"\.(?:\w{1,2}|T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
+)
 
 
 def is_listed(name: str) -> bool:
@@ -65,7 +67,11 @@ def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
     """Names that a release no longer has: name, last release, first without, kind, relation, successor, evidence."""
     last = releases[-1]
     for old, new in pairwise(releases):
-        missing = {name for name in old.names if name not in new.names and is_listed(name) and not _comes_back(name, new, releases)}
+        missing = {
+            name
+            for name in old.names
+            if name not in new.names and is_listed(name) and not _comes_back(name, new, releases)
+        }
         modules = {name for name in missing if old.things[old.names[name]].kind == "module" and old.names[name] == name}
         index = _Index(old, new)
         spelled = {public_name(name): name for name in new.names}
@@ -93,11 +99,29 @@ def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
                 continue
             message = new.things[home].raises
             if message and not old.things[old.names[name]].raises:
-                yield [name, old.version, new.version, "raises", "function", "", "", f"{new.things[home].at} raises: {message[:200]}"]
+                yield [
+                    name,
+                    old.version,
+                    new.version,
+                    "raises",
+                    "function",
+                    "",
+                    "",
+                    f"{new.things[home].at} raises: {message[:200]}",
+                ]
     for name in sorted(releases[0].names):
         thing = releases[0].things[releases[0].names[name]]
         if thing.raises and is_listed(name) and name in last.names:
-            yield [name, "", releases[0].version, "raises", "function", "", "", f"{thing.at} raises: {thing.raises[:200]}"]
+            yield [
+                name,
+                "",
+                releases[0].version,
+                "raises",
+                "function",
+                "",
+                "",
+                f"{thing.at} raises: {thing.raises[:200]}",
+            ]
 
 
 def gone_members(releases: Sequence[Names]) -> Iterator[list[Any]]:
@@ -115,7 +139,16 @@ def gone_members(releases: Sequence[Names]) -> Iterator[list[Any]]:
                 if member.startswith("_") or member in later.members or _member_back(shown[0], member, new, releases):
                     continue
                 for name in shown:
-                    yield [f"{name}.{member}", old.version, new.version, "gone", "member", "", "", thing.members[member].at]
+                    yield [
+                        f"{name}.{member}",
+                        old.version,
+                        new.version,
+                        "gone",
+                        "member",
+                        "",
+                        "",
+                        thing.members[member].at,
+                    ]
 
 
 def deprecated(releases: Sequence[Names]) -> Iterator[list[Any]]:
@@ -179,7 +212,12 @@ def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
                 yield [shown, new.version, *change, after.at]
             for member in sorted(before.members.keys() & after.members.keys()) if before.kind == "class" else ():
                 one, other = before.members[member], after.members[member]
-                if member.startswith("_") or one.kind != "function" or other.kind != "function" or not one.home.startswith(home + "."):
+                if (
+                    member.startswith("_")
+                    or one.kind != "function"
+                    or other.kind != "function"
+                    or not one.home.startswith(home + ".")
+                ):
                     continue
                 for change in _compared(one, other):
                     yield [[f"{name}.{member}" for name in shown], new.version, *change, other.at]
@@ -227,7 +265,11 @@ def _is_offered(name: str, release: Names) -> bool:
         return True
     home = release.names[name]
     # What a C module or a module with an underscore holds is offered by the public module that imports it.
-    return not is_public(home) and is_public(name) and home.rpartition(".")[0].rpartition(".")[0].startswith(module.rpartition(".")[0])
+    return (
+        not is_public(home)
+        and is_public(name)
+        and home.rpartition(".")[0].rpartition(".")[0].startswith(module.rpartition(".")[0])
+    )
 
 
 def _is_setting(name: str, release: Names) -> bool:
@@ -306,7 +348,11 @@ class _Index:
         last = name.rpartition(".")[2]
         if thing.home in self._new.things and self._names[thing.home]:
             return "re-exported", self.shown(thing.home)
-        same = [home for home in self._bodies.get(thing.body, ()) if self._new.things[home].kind == thing.kind] if thing.body else []
+        same = (
+            [home for home in self._bodies.get(thing.body, ()) if self._new.things[home].kind == thing.kind]
+            if thing.body
+            else []
+        )
         named = [home for home in same if home.rpartition(".")[2] == last]
         if len(named) == 1:
             return "moved", self.shown(named[0])
@@ -383,10 +429,20 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
     placed_new = [p.name for p in new if p.kind in {"normal", "positional"}]
     renamed: dict[str, str] = {}
     for index, name in enumerate(placed_old):
-        if name in after or index >= len(placed_new) or placed_new[index] in before or placed_new[:index] != [renamed.get(n, n) for n in placed_old[:index]]:
+        if (
+            name in after
+            or index >= len(placed_new)
+            or placed_new[index] in before
+            or placed_new[:index] != [renamed.get(n, n) for n in placed_old[:index]]
+        ):
             continue
         one, other = before[name], after[placed_new[index]]
-        if one.kind == "normal" and other.kind in {"normal", "positional"} and (one.default == other.default) and len(placed_new) == len(placed_old):
+        if (
+            one.kind == "normal"
+            and other.kind in {"normal", "positional"}
+            and (one.default == other.default)
+            and len(placed_new) == len(placed_old)
+        ):
             renamed[name] = other.name
             if other.kind == "positional":
                 yield "positional-only", name, *whole
@@ -416,7 +472,11 @@ def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Ite
                 yield "default", name, parameter.default, now.default
     kept_old = [renamed.get(name, name) for name in placed_old]
     kept = [name for name in kept_old if name in placed_new]
-    if [name for name in placed_new if name in kept] != kept or placed_new[: len(kept)] != kept or kept_old[: len(kept)] != kept:
+    if (
+        [name for name in placed_new if name in kept] != kept
+        or placed_new[: len(kept)] != kept
+        or kept_old[: len(kept)] != kept
+    ):
         moved = [name for name in kept if kept_old.index(name) != placed_new.index(name)]
         if moved:
             yield "order", moved[0], *whole

@@ -50,7 +50,9 @@ def importable(python: str, names: list[str]) -> tuple[str, dict[str, str]]:
     Raises:
         RuntimeError: that Python cannot import torch.
     """
-    asked = subprocess.run([python, "-c", _ASK], input=json.dumps(names), capture_output=True, text=True, check=False, cwd="/")
+    asked = subprocess.run(
+        [python, "-c", _ASK], input=json.dumps(names), capture_output=True, text=True, check=False, cwd="/"
+    )
     _, found, text = asked.stdout.rpartition("ANSWER")
     if not found:
         raise RuntimeError(f"{python} cannot import torch: {asked.stderr[-500:]}")

@@ -17,14 +17,24 @@ from pathlib import Path
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 # What `torch/__init__.py` copies from its C modules in loops over `dir()`.
-_COPIED = {"torch": ("torch._C", "torch._C._VariableFunctions"), "torch.nn.functional": (), "torch._VF": ("torch._C._VariableFunctions",)}
+_COPIED = {
+    "torch": ("torch._C", "torch._C._VariableFunctions"),
+    "torch.nn.functional": (),
+    "torch._VF": ("torch._C._VariableFunctions",),
+}
 _WARNS = re.compile(r"\b(?:Deprecation|Future|PendingDeprecation)Warning\b")
 _DEPRECATED_CALL = re.compile(r"deprecat", re.IGNORECASE)
 _SAYS_SO = re.compile(r"deprecat|renamed|moved|removed|instead|in favor|\(\w+, ?\w*Warning|msg|message", re.IGNORECASE)
-_GONE = re.compile(r"(?:is|was|been) (?:now )?removed|is no longer (?:supported|available)|has been deprecated and removed", re.IGNORECASE)
+_GONE = re.compile(
+    r"(?:is|was|been) (?:now )?removed|is no longer (?:supported|available)|has been deprecated and removed",
+    re.IGNORECASE,
+)
 _SELF = r"(?:this (?:function|class|method|api|module|decorator|operator|context manager)|:(?:func|class|meth|attr):`[^`]*\b{0}`|`+(?:\w+\.)*{0}(?:\(\))?`+|(?:torch\.)?(?:\w+\.)*{0}(?:\(\))?)"
 _DOC_SAYS = r"\s+(?:is|has been|was|will be) (?:now )?deprecated"
-_SECTIONS = re.compile(r"\n\s*(?:Args|Arguments|Parameters|Keyword args|Keyword arguments|Kwargs|Attributes|Returns|Example|Examples)\s*:", re.IGNORECASE)
+_SECTIONS = re.compile(
+    r"\n\s*(?:Args|Arguments|Parameters|Keyword args|Keyword arguments|Kwargs|Attributes|Returns|Example|Examples)\s*:",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,16 @@ class Surface:
         if name not in self._modules:
             self._modules[name] = None
             base = self._root / Path(*name.split("."))
-            found = [path for path in (base / "__init__.py", base.with_suffix(".py"), base / "__init__.pyi", base.with_suffix(".pyi")) if path.is_file()]
+            found = [
+                path
+                for path in (
+                    base / "__init__.py",
+                    base.with_suffix(".py"),
+                    base / "__init__.pyi",
+                    base.with_suffix(".pyi"),
+                )
+                if path.is_file()
+            ]
             if found:
                 self._modules[name] = self._read(name, found)
         return self._modules[name]
@@ -129,7 +148,9 @@ class Surface:
             tree = ast.parse(text)
         except SyntaxError:
             return None
-        module = _Module(name, source.relative_to(self._root).as_posix(), tree, source.stem == "__init__", text.split("\n"))
+        module = _Module(
+            name, source.relative_to(self._root).as_posix(), tree, source.stem == "__init__", text.split("\n")
+        )
         self._modules[name] = module
         self._bind(module, tree.body, stub=source.suffix == ".pyi")
         stubs = [path for path in files[1:] if path.suffix == ".pyi"]
@@ -138,12 +159,16 @@ class Surface:
         for copied in _COPIED.get(name, ()):
             other = self.module(copied)
             for key, binding in (other.bindings if other else {}).items():
-                if not key.startswith("__") and not (key.startswith("_") and copied == "torch._C") and key not in module.bindings:
-                    if not binding.target:
-                        module.bindings[key] = _Binding(target=f"{copied}.{key}")
+                private = key.startswith("__") or (key.startswith("_") and copied == "torch._C")
+                if not private and key not in module.bindings and not binding.target:
+                    module.bindings[key] = _Binding(target=f"{copied}.{key}")
         for statement in tree.body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("warnings.warn") and _WARNS.search(ast.unparse(call)):
+            if (
+                isinstance(call, ast.Call)
+                and ast.unparse(call.func).endswith("warnings.warn")
+                and _WARNS.search(ast.unparse(call))
+            ):
                 module.deprecated = f"{module.path}:{call.lineno} warns when imported: {_words(call)}"
         if module.answers:
             for exported in module.exported or ():
@@ -295,7 +320,9 @@ class Surface:
 
     def _bind_through_globals(self, module: _Module, node: ast.For) -> None:
         """`for name in (...): globals()[name] = ...` binds the names that are written out."""
-        if any(isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "globals()" for inner in ast.walk(node)):
+        if any(
+            isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "globals()" for inner in ast.walk(node)
+        ):
             for name in self._strings(module, node.iter) or ():
                 module.bindings.setdefault(name, _Binding(node))
             module.answers = True
@@ -308,7 +335,13 @@ class Surface:
             if isinstance(inner, ast.Compare):
                 texts |= {c.value for c in ast.walk(inner) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
         for statement in module.tree.body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
+            targets = (
+                statement.targets
+                if isinstance(statement, ast.Assign)
+                else [statement.target]
+                if isinstance(statement, ast.AnnAssign)
+                else []
+            )
             if any(isinstance(target, ast.Name) and target.id in looked_into for target in targets):
                 value = statement.value
                 items = value.keys if isinstance(value, ast.Dict) else getattr(value, "elts", [])
@@ -362,7 +395,11 @@ class Surface:
         node = binding.node
         if node is None:
             root = binding.target.partition(".")[0]
-            return None if root not in {"torch", "functorch"} else Thing("value", binding.target, f"{module.path}:1", open=True)
+            return (
+                None
+                if root not in {"torch", "functorch"}
+                else Thing("value", binding.target, f"{module.path}:1", open=True)
+            )
         path = module.path
         if binding.stub and not path.endswith(".pyi"):
             path += "i"
@@ -370,8 +407,17 @@ class Surface:
         if isinstance(node, _Function):
             nodes = binding.overloads or [node]
             deprecated = _deprecation(nodes[-1], name, path) or self._documented(home, name)
-            thing = Thing("function", home, at, tuple(_signature(item) for item in nodes), binding.stub, deprecated, _raises(node), _digest(node, module.lines))
-            if not binding.stub and _is_overload(node) or any(_unreadable(item) for item in nodes):
+            thing = Thing(
+                "function",
+                home,
+                at,
+                tuple(_signature(item) for item in nodes),
+                binding.stub,
+                deprecated,
+                _raises(node),
+                _digest(node, module.lines),
+            )
+            if (not binding.stub and _is_overload(node)) or any(_unreadable(item) for item in nodes):
                 thing.signatures = ()
             return thing
         if isinstance(node, ast.ClassDef):
@@ -393,7 +439,17 @@ class Surface:
             dotted = _dotted(base if not isinstance(base, ast.Subscript) else base.value)
             inherited = self.thing(f"{module.name}.{dotted}") if dotted else None
             if inherited is None or inherited.kind != "class":
-                thing.open = thing.open or dotted not in {"object", "ABC", "Enum", "str", "int", "Generic", "NamedTuple", "Protocol", "Exception"}
+                thing.open = thing.open or dotted not in {
+                    "object",
+                    "ABC",
+                    "Enum",
+                    "str",
+                    "int",
+                    "Generic",
+                    "NamedTuple",
+                    "Protocol",
+                    "Exception",
+                }
                 continue
             thing.open = thing.open or inherited.open
             thing.members = {**inherited.members, **thing.members}
@@ -411,10 +467,20 @@ class Surface:
         for name, items in known.items():
             overloads = [item for item in items if _is_overload(item)]
             chosen = items if stub and overloads else [items[-1]]
-            member = Thing("function", f"{home}.{name}", f"{path}:{chosen[-1].lineno}", tuple(_signature(item, method=True) for item in chosen), stub, _deprecation(chosen[-1], name, path), _raises(chosen[-1]))
+            member = Thing(
+                "function",
+                f"{home}.{name}",
+                f"{path}:{chosen[-1].lineno}",
+                tuple(_signature(item, method=True) for item in chosen),
+                stub,
+                _deprecation(chosen[-1], name, path),
+                _raises(chosen[-1]),
+            )
             if _unreadable(chosen[-1]):
                 member.signatures = ()
-            if any(ast.unparse(d).endswith((".setter", "property", "cached_property")) for d in chosen[-1].decorator_list):
+            if any(
+                ast.unparse(d).endswith((".setter", "property", "cached_property")) for d in chosen[-1].decorator_list
+            ):
                 member.kind, member.signatures = "value", ()
             thing.members[name] = member
         if "__getattr__" in known:
@@ -425,10 +491,18 @@ class Surface:
             thing.deprecated = thing.deprecated or start.deprecated
         elif "__new__" in known:
             thing.signatures = thing.members["__new__"].signatures
-        if any("dataclass" in ast.unparse(d) for d in node.decorator_list) or (node.bases and ast.unparse(node.bases[0]).endswith("NamedTuple")):
+        if any("dataclass" in ast.unparse(d) for d in node.decorator_list) or (
+            node.bases and ast.unparse(node.bases[0]).endswith("NamedTuple")
+        ):
+            inherits = any(not ast.unparse(base).endswith(("NamedTuple", "object")) for base in node.bases)
             if "__init__" not in known:
-                thing.signatures = (_fields(node),) if not any(base for base in node.bases if not ast.unparse(base).endswith(("NamedTuple", "object"))) else ()
-        if any(keyword.arg == "metaclass" and "Enum" not in ast.unparse(keyword.value) and "ABC" not in ast.unparse(keyword.value) for keyword in node.keywords):
+                thing.signatures = () if inherits else (_fields(node),)
+        if any(
+            keyword.arg == "metaclass"
+            and "Enum" not in ast.unparse(keyword.value)
+            and "ABC" not in ast.unparse(keyword.value)
+            for keyword in node.keywords
+        ):
             thing.open = True
         return thing
 
@@ -439,7 +513,11 @@ class Surface:
             for file, prefix in (("torch/_torch_docs.py", ""), ("torch/_tensor_docs.py", "torch.Tensor.")):
                 path = self._root / file
                 for node in ast.walk(ast.parse(path.read_bytes())) if path.exists() else ():
-                    if isinstance(node, ast.Call) and ast.unparse(node.func) in {"add_docstr", "add_docstr_all"} and node.args:
+                    if (
+                        isinstance(node, ast.Call)
+                        and ast.unparse(node.func) in {"add_docstr", "add_docstr_all"}
+                        and node.args
+                    ):
                         first = node.args[0]
                         called = prefix + str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first)
                         says = _doc_says(_all_strings(node), called.rpartition(".")[2])
@@ -476,7 +554,9 @@ def _signature(node: _Function, *, method: bool = False) -> tuple[Parameter, ...
     defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
     found = []
     for index, (argument, default) in enumerate(zip(plain, defaults, strict=True)):
-        positional = index < len(arguments.posonlyargs) or (argument.arg.startswith("__") and not argument.arg.endswith("__"))
+        positional = index < len(arguments.posonlyargs) or (
+            argument.arg.startswith("__") and not argument.arg.endswith("__")
+        )
         found.append(Parameter(argument.arg, "positional" if positional else "normal", _default(default)))
     if method and found and not any(ast.unparse(d).endswith("staticmethod") for d in node.decorator_list):
         found = found[1:]
@@ -496,7 +576,11 @@ def _default(node: ast.expr | None) -> str | None:
 def _fields(node: ast.ClassDef) -> tuple[Parameter, ...]:
     found = []
     for item in node.body:
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and "ClassVar" not in ast.unparse(item.annotation):
+        if (
+            isinstance(item, ast.AnnAssign)
+            and isinstance(item.target, ast.Name)
+            and "ClassVar" not in ast.unparse(item.annotation)
+        ):
             value = item.value
             if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("field"):
                 options = {keyword.arg: keyword.value for keyword in value.keywords}
@@ -530,7 +614,12 @@ def _dotted(node: ast.expr | None) -> str | None:
 
 def _body_of(node: _Function | ast.ClassDef) -> list[ast.stmt]:
     body = node.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+    if (
+        body
+        and isinstance(body[0], ast.Expr)
+        and isinstance(body[0].value, ast.Constant)
+        and isinstance(body[0].value.value, str)
+    ):
         return body[1:]
     return body
 
@@ -546,7 +635,11 @@ def _digest(node: _Function | ast.ClassDef, lines: list[str]) -> str:
 def _raises(node: _Function) -> str:
     """The message of a function that does nothing but fail because it was removed."""
     *before, last = _body_of(node) or [ast.Pass()]
-    if isinstance(last, ast.Raise) and last.exc is not None and all(isinstance(item, (ast.Assign, ast.Import)) for item in before):
+    if (
+        isinstance(last, ast.Raise)
+        and last.exc is not None
+        and all(isinstance(item, (ast.Assign, ast.Import)) for item in before)
+    ):
         text = " ".join(_all_strings(last.exc).split())
         if _GONE.search(text):
             return text
@@ -565,7 +658,11 @@ def _deprecation(node: _Function | ast.ClassDef, name: str, path: str) -> str:
             warns = ast.unparse(call.func).endswith("warn") and _WARNS.search(text) and _SAYS_SO.search(text)
             if warns or re.match(r"(?!_?check)[\w.]*deprecat\w*\(", text):
                 return f"{path}:{call.lineno} warns: {_words(call)}"
-            if ast.unparse(call.func).endswith("warn") and re.search(r"deprecated", text) and not re.search(r"argument|parameter", text):
+            if (
+                ast.unparse(call.func).endswith("warn")
+                and re.search(r"deprecated", text)
+                and not re.search(r"argument|parameter", text)
+            ):
                 return f"{path}:{call.lineno} warns: {_words(call)}"
     for statement in node.body if isinstance(node, ast.ClassDef) else ():
         if isinstance(statement, ast.FunctionDef) and statement.name in {"__init__", "__new__"}:
@@ -623,7 +720,9 @@ def names_of(version: str, root: Path, packages: tuple[str, ...], left_out: re.P
             if module is None or whole is None:
                 continue
             found.names[name] = name
-            found.things[name] = Thing("module", name, f"{module.path}:1", deprecated=module.deprecated, open=module.answers)
+            found.things[name] = Thing(
+                "module", name, f"{module.path}:1", deprecated=module.deprecated, open=module.answers
+            )
             if module.exported is not None:
                 found.exported[name] = frozenset(module.exported)
             for bound in module.bindings:

@@ -47,8 +47,12 @@ def main(options: list[str] | None = None) -> int:
     """Rewrite the tables; 0 when done, 1 when `--check` found something to change, 2 when the index is unreachable."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--index-url", help="simple index to read; default: pip's, else the public PyPI")
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "torch_sources", help="where sources are kept")
-    parser.add_argument("--import", dest="pythons", action="append", default=[], metavar="PYTHON", help="a Python with torch")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "torch_sources", help="where sources are kept"
+    )
+    parser.add_argument(
+        "--import", dest="pythons", action="append", default=[], metavar="PYTHON", help="a Python with torch"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing, say what would change")
     chosen = parser.parse_args(options)
     index = (chosen.index_url or configured_index() or PUBLIC_INDEX).rstrip("/")
@@ -58,7 +62,11 @@ def main(options: list[str] | None = None) -> int:
         print(f"The index could not be read: {error}.", file=sys.stderr)
         return 2
     new = tables(releases, wheels, chosen.pythons)
-    changed = [name for name, text in new.items() if not (DATA / name).exists() or _undated((DATA / name).read_text()) != _undated(text)]
+    changed = [
+        name
+        for name, text in new.items()
+        if not (DATA / name).exists() or _undated((DATA / name).read_text()) != _undated(text)
+    ]
     for name in changed:
         print(f"{name}: {'would change' if chosen.check else f'{len(new[name])} bytes'}")
         if not chosen.check:
@@ -95,17 +103,31 @@ def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]
         lost = [row for row in lost if row[0] not in wrong or Version(row[2]) > here]
     head = {
         "date": datetime.date.today().isoformat(),
-        "wheels": {minor: name for minor, name in wheels.items()},
+        "wheels": dict(wheels),
         "asked_by_import": asked,
     }
     return {
-        "gone.json": _text(head, "name, last release with it, first without, how, kind, relation to its successor, successor, evidence", lost),
-        "deprecated.json": _text(head, "names, first release that says so, last one if it was taken back, evidence", list(deprecated(releases))),
-        "arguments.json": _text(head, "names, release, change, parameter, before, after, evidence", list(arguments(releases))),
+        "gone.json": _text(
+            head,
+            "name, last release with it, first without, how, kind, relation to its successor, successor, evidence",
+            lost,
+        ),
+        "deprecated.json": _text(
+            head,
+            "names, first release that says so, last one if it was taken back, evidence",
+            list(deprecated(releases)),
+        ),
+        "arguments.json": _text(
+            head, "names, release, change, parameter, before, after, evidence", list(arguments(releases))
+        ),
         "added.json": _text(
             head,
             "release, module, names that it is the first to have",
-            [[version, module, " ".join(names)] for version, modules in added(releases).items() for module, names in modules.items()],
+            [
+                [version, module, " ".join(names)]
+                for version, modules in added(releases).items()
+                for module, names in modules.items()
+            ],
         ),
     }
 

@@ -62,20 +62,25 @@ class RemoteFile(io.RawIOBase):
             self.size = int(answer.headers["Content-Range"].rpartition("/")[2])
 
     def seekable(self) -> bool:
+        """Always: a range can start anywhere."""
         return True
 
     def readable(self) -> bool:
+        """Always."""
         return True
 
     def tell(self) -> int:
+        """Bytes from the start of the file."""
         return self.position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move without asking the server; the new position in bytes."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self.position, io.SEEK_END: self.size}[whence]
         self.position = max(0, start + offset)
         return self.position
 
     def readinto(self, buffer: Any) -> int:
+        """Fill `buffer` by one range request; the number of bytes, 0 at the end."""
         last = min(self.position + len(buffer), self.size) - 1
         if last < self.position:
             return 0
@@ -87,6 +92,7 @@ class RemoteFile(io.RawIOBase):
 
 
 def listing(index: str, package: str) -> Iterator[Wheel]:
+    """The wheels of `package` that a simple index offers, pre-releases left out."""
     page = f"{index}/{package}/"
     accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2"
     with opened(page, {"Accept": accept}) as answer:
@@ -117,6 +123,11 @@ def listing(index: str, package: str) -> Iterator[Wheel]:
 
 
 def opened(url: str, headers: dict[str, str]) -> Any:
+    """The open answer to a request.
+
+    Raises:
+        OSError: the address cannot be read.
+    """
     if not url.startswith(("https://", "http://", "file://")):
         raise OSError(f"{url} is no address that can be read")
     request = urllib.request.Request(url, headers={"User-Agent": "torchlift maintenance", **headers})
@@ -124,6 +135,7 @@ def opened(url: str, headers: dict[str, str]) -> Any:
 
 
 def configured_index() -> str | None:
+    """The simple index that pip is configured to use, if any."""
     asked = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
     )

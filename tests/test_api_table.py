@@ -127,7 +127,9 @@ def test_parameters_can_be_read_and_hold_what_the_row_speaks_of() -> None:
                 assert (row.renamed or row.parameter) in after or row.change == "removed", (name, row)
 
 
-def test_names_that_are_gone_by_now_are_not_in_the_installed_torch(tmp_path: Path, torch_programs: TorchPrograms) -> None:
+def test_names_that_are_gone_by_now_are_not_in_the_installed_torch(
+    tmp_path: Path, torch_programs: TorchPrograms
+) -> None:
     names = [row[0] for row in rows("gone") if row[3] == "gone" and TorchVersion.parse(row[2]) <= INSTALLED]
     answers = ask(names, tmp_path, torch_programs)
     assert [name for name, answer in answers.items() if answer == "yes"] == []
@@ -149,7 +151,7 @@ def test_names_that_a_later_release_drops_are_still_there(tmp_path: Path, torch_
 
 def test_names_that_were_added_are_there(tmp_path: Path, torch_programs: TorchPrograms) -> None:
     lost = {row[0] for row in rows("gone")}
-    modules = {name for name in lost}
+    modules = set(lost)
     names = [
         name
         for name, since in changes.added_names().items()

@@ -392,13 +392,22 @@ def test_a_gpu_that_torch_cannot_use_is_not_said_to_work(tmp_path: Path) -> None
     amd = {"other.rocm_devices": [{"node": 1, "architecture": "gfx1036"}], "kernel_driver": {}, "pci": []}
     facts = changed("healthy_h100", {"gpus": [], "libcuda": nothing, "nvml": nothing, **amd})
     (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))
-    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith("Healthy: torch 2.15.0+cu132 runs on the CPU only")
+    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith(
+        "Healthy: torch 2.15.0+cu132 runs on the CPU only"
+    )
 
 
 def test_an_intel_gpu_is_named_where_torch_is_built_for_it(tmp_path: Path) -> None:
     card = [{"address": "0000:03:00.0", "vendor": "8086", "device": "e20b", "pci_class": "0300", "driver": "xe"}]
     facts = changed(
-        "no_gpu_cpu_torch", {"torch.version": "2.11.0+xpu", "torch.metadata_version": None, "torch.xpu": "20250301", "pci": card, "packages": []}
+        "no_gpu_cpu_torch",
+        {
+            "torch.version": "2.11.0+xpu",
+            "torch.metadata_version": None,
+            "torch.xpu": "20250301",
+            "pci": card,
+            "packages": [],
+        },
     )
     facts.other.level_zero = "/usr/lib/x86_64-linux-gnu/libze_loader.so.1"
     (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))

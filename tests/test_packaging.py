@@ -46,9 +46,19 @@ def test_every_source_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
         if "__pycache__" not in path.parts
     }
     assert expected <= set(wheel.namelist())
-    data = {f"torchlift/wheels/data/{path.name}" for path in (ROOT / "src/torchlift/wheels/data").iterdir()}
-    data |= {"torchlift/doctor/facts.schema.json", "torchlift/doctor/fleet.schema.json", "torchlift/doctor/report.schema.json", "torchlift/py.typed"}
-    assert data <= set(wheel.namelist())
+
+
+def test_every_data_file_that_the_repository_has_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", *MAPPED.values()], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    expected = set()
+    for name, folder in MAPPED.items():
+        inside = [Path(path) for path in tracked if not path.endswith(".py")]
+        inside = [ROOT / path for path in inside if (ROOT / path).is_relative_to(folder)]
+        expected |= {f"{name}/{path.relative_to(folder).as_posix()}" for path in inside}
+    assert len(expected) > 10
+    assert expected <= set(wheel.namelist())
 
 
 def test_the_tables_of_the_resolver_load_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import ast
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
 
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
 
 def copes_without(view: ModuleView, node: ast.AST) -> bool:
     """Whether what surrounds `node` already says what happens on a torch that lacks the name.
@@ -16,8 +18,9 @@ def copes_without(view: ModuleView, node: ast.AST) -> bool:
     """
     child = node
     for ancestor in view.ancestors(node):
-        if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
-            if isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers)):
+        if isinstance(ancestor, ast.Try) and isinstance(child, (ast.Import, ast.ImportFrom)):
+            tried = any(child is statement for statement in ancestor.body)
+            if tried and any(map(catches_anything, ancestor.handlers)):
                 return True
         if isinstance(child, ast.stmt) and _left_before(view, child):
             return True
@@ -30,7 +33,8 @@ def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
     for earlier in view.block(statement):
         if earlier is statement:
             return False
-        if isinstance(earlier, ast.If) and isinstance(earlier.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            if tests_release(view, earlier.test):
-                return True
+        if not isinstance(earlier, ast.If):
+            continue
+        if isinstance(earlier.body[-1], _LEAVING) and tests_release(view, earlier.test):
+            return True
     return False

@@ -47,7 +47,10 @@ _MULTI_GPU = Advice(
     "One process drives one GPU now: start as many ranks as there are GPUs and call the function without `_multigpu` with one "
     "tensor."
 )
-_RAW_EXPORTER = Advice("The exporter itself decides: `torch.onnx.export(model, args, dynamo=True)` returns an `ONNXProgram`.", TorchVersion(2, 5))
+_RAW_EXPORTER = Advice(
+    "The exporter itself decides: `torch.onnx.export(model, args, dynamo=True)` returns an `ONNXProgram`.",
+    TorchVersion(2, 5),
+)
 _LAYOUTS = Advice(
     "Say the layouts of inputs and outputs with `input_layouts=` and `output_layouts=` of `ColwiseParallel` and `RowwiseParallel`, "
     "or with `PrepareModuleInput`.",
@@ -82,8 +85,12 @@ ADVICE: dict[str, Advice] = {
         "torch.export.export_for_inference": Advice(
             "`torch.export.export(model, args).run_decompositions()` returns the inference IR.", TorchVersion(2, 6)
         ),
-        "torch.export.constrain_as_size": Advice("Write `torch._check_is_size(value)` and `torch._check(low <= value)`."),
-        "torch.export.constrain_as_value": Advice("Write `torch._check(low <= value)` and `torch._check(value <= high)`."),
+        "torch.export.constrain_as_size": Advice(
+            "Write `torch._check_is_size(value)` and `torch._check(low <= value)`."
+        ),
+        "torch.export.constrain_as_value": Advice(
+            "Write `torch._check(low <= value)` and `torch._check(value <= high)`."
+        ),
         "torch._export.capture_pre_autograd_graph": Advice(
             "Write `torch.export.export(model, args).module()`.", TorchVersion(2, 5)
         ),
@@ -92,7 +99,8 @@ ADVICE: dict[str, Advice] = {
         "torch.onnx.ONNXRuntimeOptions": _RAW_EXPORTER,
         "torch.onnx.DiagnosticOptions": _RAW_EXPORTER,
         "torch.onnx.enable_fake_mode": Advice(
-            "Build the model under `torch.device('meta')` or `FakeTensorMode` and export it with `dynamo=True`.", TorchVersion(2, 5)
+            "Build the model under `torch.device('meta')` or `FakeTensorMode` and export it with `dynamo=True`.",
+            TorchVersion(2, 5),
         ),
         "torch.onnx.OnnxRegistry": Advice(
             "Pass `custom_translation_table={torch.ops.ns.op: function}` to `torch.onnx.export(..., dynamo=True)`.",
@@ -111,7 +119,9 @@ ADVICE: dict[str, Advice] = {
         "torch.profiler.ExecutionGraphObserver": Advice("`torch.profiler.ExecutionTraceObserver` is its name now."),
         "torch.fx.experimental.symbolic_shapes.definitely_true": _SYMBOLIC,
         "torch.fx.experimental.symbolic_shapes.definitely_false": _SYMBOLIC,
-        "torch.utils.cpp_extension.MIOPEN_HOME": Advice("MIOpen is part of ROCm now: use `torch.utils.cpp_extension.ROCM_HOME`."),
+        "torch.utils.cpp_extension.MIOPEN_HOME": Advice(
+            "MIOpen is part of ROCm now: use `torch.utils.cpp_extension.ROCM_HOME`."
+        ),
         "torch.cuda.MemPoolContext": Advice("Write `with torch.cuda.use_mem_pool(pool):`.", TorchVersion(2, 5)),
         "torch.distributed.pipelining.ScheduleFlexibleInterleaved1F1B": Advice(
             "`ScheduleInterleaved1F1B` takes any number of microbatches now.", TorchVersion(2, 6)
@@ -122,7 +132,9 @@ ADVICE: dict[str, Advice] = {
             "`torch.func.stack_module_state(models)` returns the parameters and buffers alone; call the base model with "
             "`torch.func.functional_call`."
         ),
-        "functorch.make_functional": Advice("Call the module with other parameters: `torch.func.functional_call(module, parameters, args)`."),
+        "functorch.make_functional": Advice(
+            "Call the module with other parameters: `torch.func.functional_call(module, parameters, args)`."
+        ),
         "functorch.make_functional_with_buffers": Advice(
             "Call the module with other parameters and buffers: `torch.func.functional_call(module, (parameters, buffers), args)`."
         ),

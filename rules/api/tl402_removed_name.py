@@ -38,7 +38,9 @@ def _message(row: Gone) -> str:
 def _advice(row: Gone, settings: Settings) -> str:
     known = advice_for(row.name)
     if known is not None:
-        needs = f" It needs torch {known.since}." if known.since is not None and known.since > settings.min_torch else ""
+        needs = (
+            f" It needs torch {known.since}." if known.since is not None and known.since > settings.min_torch else ""
+        )
         return known.text + needs
     if row.relation == "re-exported":
         return f"It was an import of `{row.successor}`, which is still there: import that."
@@ -132,6 +134,9 @@ RULE = Rule(
             "a parameter called torch",
         ),
         Ok("import torch\n\nx = torch.ones(3)\nx.rfft(1)\n", "a method of a value"),
-        Ok('"""torch.utils.bottleneck and torch.cuda.MemPoolContext are gone."""\nNAMES = ["torch.utils.bottleneck"]\n', "text"),
+        Ok(
+            '"""torch.utils.bottleneck and torch.cuda.MemPoolContext are gone."""\nNAMES = ["torch.utils.bottleneck"]\n',
+            "text",
+        ),
     ),
 )

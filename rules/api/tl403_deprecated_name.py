@@ -97,6 +97,9 @@ RULE = Rule(
             "    from torch.utils.data.graph import traverse as traverse_dps\n",
             "an import fallback",
         ),
-        Ok("from mylib import set_default_tensor_type\n\nset_default_tensor_type('torch.DoubleTensor')\n", "another library's function"),
+        Ok(
+            "from mylib import set_default_tensor_type\n\nset_default_tensor_type('torch.DoubleTensor')\n",
+            "another library's function",
+        ),
     ),
 )

@@ -80,11 +80,17 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     if row.change == "keyword-only" and row.parameter in before[:given]:
         return f"Since torch {row.since} `{row.name}` takes `{row.parameter}` by name only.", False
     if row.change == "removed" and row.parameter in before[:given]:
-        return f"Since torch {row.since} `{row.name}` has no parameter `{row.parameter}` any more, and this call passes it by position.", False
+        return (
+            f"Since torch {row.since} `{row.name}` has no parameter `{row.parameter}` any more, and this call passes it by position.",
+            False,
+        )
     if row.change == "order":
         moved = [name for index, name in enumerate(before[:given]) if name in after and after.index(name) != index]
         if moved:
-            return f"Torch {row.since} changed the order of the parameters of `{row.name}`: `{moved[0]}` is passed by position here.", False
+            return (
+                f"Torch {row.since} changed the order of the parameters of `{row.name}`: `{moved[0]}` is passed by position here.",
+                False,
+            )
     if row.change in {"required", "added-required"} and not any(keyword.arg is None for keyword in call.keywords):
         keywords = {keyword.arg for keyword in call.keywords}
         if row.parameter not in keywords and row.parameter not in after[:given]:
@@ -120,7 +126,9 @@ RULE = Rule(
     gives_way=_triggers,
     check=_check,
     severity=Severity.ERROR,
-    sources=("rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",),
+    sources=(
+        "rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
+    ),
     examples=(
         Bad(
             "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
