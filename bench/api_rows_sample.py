@@ -4,8 +4,9 @@
 
 FOLDER is where scripts/api_table.py kept the sources. Each row is looked up as text: is the name written in the file of
 its module in the one wheel and not in the other, is the parameter between the brackets of the `def`, does the function
-say that it is deprecated. Where an installed torch of one of the two releases is named it is asked by import as well.
-What neither settles is printed with `open`, to be read by eye. The seed is fixed: the same table gives the same sample.
+say that it is deprecated. Where an installed torch of the older release, or of the newer or a later one, is named it is
+asked by import as well. What neither settles is printed with `open`, to be read by eye. The seed is fixed: the same table
+gives the same sample.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--import", dest="pythons", action="append", default=[])
+    parser.add_argument("--seed", type=int, default=SEED, help=f"which sample to draw; default: {SEED}")
     chosen = parser.parse_args()
     wheels = json.loads((DATA / "gone.json").read_text())["wheels"]
     folders = {minor: chosen.cache / name.removesuffix(".whl") for minor, name in wheels.items()}
-    sample = {new: _drawn(new) for _, new in pairwise(folders)}
+    sample = {new: _drawn(new, chosen.seed) for _, new in pairwise(folders)}
     names = sorted(
         {name for rows in sample.values() for kind, row in rows if kind in {"gone", "added"} for name in [row[0]]}
     )
@@ -58,7 +60,7 @@ def main() -> int:
     return 0
 
 
-def _drawn(new: str) -> list[tuple[str, list[Any]]]:
+def _drawn(new: str, seed: int) -> list[tuple[str, list[Any]]]:
     rows: list[tuple[str, list[Any]]] = []
     rows += [("gone", row) for row in _rows("gone") if row[2] == new and row[1]]
     rows += [("deprecated", row) for row in _rows("deprecated") if row[1] == new]
@@ -69,7 +71,7 @@ def _drawn(new: str) -> list[tuple[str, list[Any]]]:
         if release == new
         for name in names.split()
     ]
-    chance = random.Random(f"{SEED} {new}")
+    chance = random.Random(f"{seed} {new}")
     by_kind = {kind: [row for row in rows if row[0] == kind] for kind in ("gone", "deprecated", "argument", "added")}
     picked: list[tuple[str, list[Any]]] = []
     # A third of the sample are names that are gone, which is what rules act on; the rest is drawn from all others.
@@ -107,15 +109,25 @@ def _presence(
         return "source" if "raise" in _around(folders[new], row[7], 30) else "open: does not raise there"
     had, has = (_written(folders[old], name), _written(folders[new], name))
     wanted = (True, False) if kind == "gone" else (False, True)
-    asked = [builds[release][name] for release in (old, new) if release in builds]
-    expected = [
-        ("yes" if want else "no") for release, want in zip((old, new), wanted, strict=True) if release in builds
+    expected = {old: wanted[0]}
+    # No name that is gone comes back; one that was added may have gone since.
+    later = {release for release in builds if _order(release) > _order(new) and kind == "gone"}
+    expected |= {release: wanted[1] for release in builds if release == new or release in later}
+    asked = [
+        (builds[release][name], "yes" if want else "no") for release, want in expected.items() if release in builds
     ]
-    if any(answer in {"yes", "no"} and answer != want for answer, want in zip(asked, expected, strict=True)):
+    if any(answer in {"yes", "no"} and answer != want for answer, want in asked):
         return f"WRONG by import: {asked}"
+    imported = [answer == want for answer, want in asked]
     if (had, has) == wanted:
-        return "import and source" if asked and asked == expected else "source"
+        return "import and source" if any(imported) else "source"
+    if old in builds and new in builds and all(imported):
+        return "import"
     return f"open: {old} {'has' if had else 'lacks'} it, {new} {'has' if has else 'lacks'} it"
+
+
+def _order(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
 
 
 def _written(folder: Path, name: str) -> bool:

@@ -356,6 +356,11 @@ def _suggestion(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
+    # A letter for the digit it looks like is the usual slip in a code, and all other codes are as close as the right one.
+    digits = name.casefold().translate(str.maketrans("oil", "011"))
+    meant = next((by_folded[key] for key in by_folded if key.translate(str.maketrans("oil", "011")) == digits), None)
+    if meant is not None:
+        return f"did you mean `{meant}`?"
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     return f"did you mean `{by_folded[close[0]]}`?" if close else None
 

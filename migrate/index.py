@@ -41,7 +41,14 @@ def index_file(
     targets: frozenset[str],
     collectors: Sequence[Collector],
 ) -> FileIndex:
-    """Read, parse and index one file; every failure is part of the result."""
+    """Read, parse and index one file; every failure is part of the result.
+
+    Args:
+        project: the project.
+        path: the file.
+        targets: names that rules want to hear about.
+        collectors: those whose triggers stand in the file.
+    """
     try:
         data = project.data(path)
     except OSError as error:
@@ -51,10 +58,9 @@ def index_file(
         hits = len(view.uses(targets, project.translate))
         records = {}
         for collector in collectors:
-            if project.prefilter(collector).matches(data):
-                record = collector.collect(view)
-                if record is not None:
-                    records[collector.name] = record
+            record = collector.collect(view)
+            if record is not None:
+                records[collector.name] = record
     except UnreadableSource as error:
         return FileIndex(path, unreadable=str(error))
     except SyntaxError as error:

@@ -48,14 +48,34 @@ class _Worker:
         rules = [all_rules()[code] for code in work.codes]
         self.project = project
         self.settings = work.settings
+        self.wanted_by: dict[str, frozenset[str]] = {}
         self.dispatcher = Dispatcher(rules)
         self.collectors = tuple({c.name: c for rule in rules for c in rule.collectors}.values())
         words = {_RULES: [word for rule in rules for word in rule.words]}
         words |= {collector.name: list(collector.triggers) for collector in self.collectors}
-        self.prefilter = GroupedPrefilter({n: project.wrappers.triggers(found) for n, found in words.items()}, _RULES)
+        self.prefilter = GroupedPrefilter({n: project.wrappers.triggers(found) for n, found in words.items()})
+
+    def groups(self, path: str) -> frozenset[str]:
+        """The rules and collectors that want to see a file; a file that cannot be read is reported where it is parsed."""
+        try:
+            data = self.project.data(path)
+        except OSError:
+            return frozenset((_RULES,))
+        found = self.prefilter.found(data)
+        return found | {_RULES} if b"torchlift:" in data else found
+
+    def index_and_keep(self, path: str) -> FileIndex:
+        result = self.index(path)
+        if result.hits:
+            self.project.keep(path)
+        return result
 
     def index(self, path: str) -> FileIndex:
-        return index_file(self.project, path, self.dispatcher.targets, self.collectors)
+        wanted_by = self.wanted_by.pop(path, None)
+        if wanted_by is None:
+            wanted_by = self.groups(path)
+        collectors = [collector for collector in self.collectors if collector.name in wanted_by]
+        return index_file(self.project, path, self.dispatcher.targets, collectors)
 
     def check(self, path: str) -> Checked:
         view = self.project.view(path)
@@ -104,18 +124,17 @@ def index_files(
     parse: list[str] = []
     size = 0
     for path in paths:
-        try:
-            data = project.data(path)
-        except OSError:
+        wanted_by = worker.groups(path)
+        if _RULES in wanted_by:
+            worker.wanted_by[path] = wanted_by
             parse.append(path)
-            continue
-        wanted_by = worker.prefilter.found(data)
-        if _RULES in wanted_by or b"torchlift:" in data:
-            parse.append(path)
-            size += len(data)
+            with suppress(OSError):
+                size += project.size(path)
         else:
             done[path] = stopped_file(path, wanted_by)
-    for result in _spread("index", worker.index, _index_chunk, project, parse, work, _jobs(jobs, size), progress):
+    for result in _spread(
+        "index", worker.index_and_keep, _index_chunk, project, parse, work, _jobs(jobs, size), progress
+    ):
         done[result.path] = result
     return [done[path] for path in paths]
 
@@ -128,8 +147,10 @@ def check_files(
     size = 0
     for path in paths if jobs != 1 else ():
         with suppress(OSError):  # a file that is gone meanwhile is reported where it is checked
-            size += len(project.data(path))
-    results = _spread("check", worker.check, _check_chunk, project, list(paths), work, _jobs(jobs, size), progress)
+            size += project.size(path)
+    # Backwards: what was parsed last is still there.
+    order = list(reversed(paths))
+    results = _spread("check", worker.check, _check_chunk, project, order, work, _jobs(jobs, size), progress)
     return sorted(results, key=lambda checked: checked.path)
 
 

@@ -104,7 +104,7 @@ class _Run:
         suppressed = 0
         if hits or self.text_hits:
             files = options.project_files() if options.project_files else options.files
-            project = Project(options.root, sorted({*files, *options.files}), options.overlay, known, self.wrappers)
+            project = start.with_records(sorted({*files, *options.files}), known)
             outcomes, suppressed = self._migrate(project, hits)
         for path, finding in unreadable.items():
             if finding is not None and finding.code not in options.per_file_ignores(path):
@@ -297,7 +297,13 @@ class _Run:
         """Whether every finding said to be fixed is gone and nothing new was brought in."""
         for path, findings in chosen.items():
             fixed = _count([finding for finding in findings if not (finding.fix and finding.fix.still_reported)])
-            old, new = _count(before.findings[path]), _count(after.findings[path])
+            # What is only remarked on may be in new code, too: it is no defect of it.
+            known = [
+                finding
+                for finding in after.findings[path]
+                if finding.severity is not Severity.INFO or finding.code in fixed
+            ]
+            old, new = _count(before.findings[path]), _count(known)
             # A suppression that a fix leaves without work is a finding of the next round, with a fix of its own.
             for code in {*fixed, *new} - {"TL901"}:
                 if new.get(code, 0) > old.get(code, 0) - fixed.get(code, 0):

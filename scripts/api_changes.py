@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -41,7 +41,7 @@ INNER = re.compile(
 )
 # Type variables, loggers, loop variables and the base classes of C classes: nobody imports them.
 _UNUSABLE = re.compile(
-    r"\.(?:\w{1,2}|T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
+    r"(?<!^torch)(?<!^torch\.linalg)\.\w{1,2}$|\.(?:T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
 )
 
 
@@ -63,8 +63,20 @@ def is_public(name: str) -> bool:
     return not any(part.startswith("_") for part in name.split("."))
 
 
-def gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
-    """Names that a release no longer has: name, last release, first without, kind, relation, successor, evidence."""
+def gone(releases: Sequence[Names]) -> list[list[Any]]:
+    """Names that a release no longer has: name, last release, first without, kind, relation, successor, evidence.
+
+    A successor that later went too has a row of its own, which leads on; one that has none is left out.
+    """
+    rows = list(_gone(releases))
+    known = {row[0] for row in rows}
+    for row in rows:
+        if row[6] and row[6] not in known and not _has(releases[-1], row[6]):
+            row[5] = row[6] = ""
+    return rows
+
+
+def _gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
     last = releases[-1]
     for old, new in pairwise(releases):
         missing = {
@@ -223,19 +235,47 @@ def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
                     yield [[f"{name}.{member}" for name in shown], new.version, *change, other.at]
 
 
-def added(releases: Sequence[Names]) -> dict[str, dict[str, list[str]]]:
-    """Public names that a release is the first to have, by release and module."""
+def added(releases: Sequence[Names], lost: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    """Public names that a release is the first to have, by release and module.
+
+    What came and went without being worth a row of `lost` (inner values of modules) is left out here as well.
+    """
     known = set(releases[0].names)
+    last = releases[-1]
     found: dict[str, dict[str, list[str]]] = {}
     for release in releases[1:]:
         modules: dict[str, list[str]] = {}
         for name in sorted(release.names.keys() - known):
-            if is_public(name) and is_listed(name) and _is_offered(name, release):
-                module, _, last = name.rpartition(".")
-                modules.setdefault(module, []).append(last)
+            stays = name in last.names or name in lost or _inside(name, lost)
+            if stays and is_public(name) and is_listed(name) and _is_offered(name, release):
+                module, _, word = name.rpartition(".")
+                modules.setdefault(module, []).append(word)
         found[release.version] = modules
         known |= release.names.keys()
     return found
+
+
+_NAMED = re.compile(r"`(torch(?:\.[A-Za-z_]\w*)+)")
+
+
+def missing_successors(
+    releases: Sequence[Names], rows: Iterable[Sequence[Any]], advice: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    """Names that users are sent to and that some release lacks in which they are said to be there.
+
+    Args:
+        releases: surfaces, oldest first.
+        rows: rows of `gone`. A successor that went later is no error where it has a row of its own.
+        advice: text and first release, empty for the oldest, by the name that it is about.
+    """
+    lost = {row[0]: row[2] for row in rows}
+    sent = [(row[0], row[6], row[2], lost.get(row[6], "")) for row in rows if row[6]]
+    sent += [(old, new, since, "") for old, (text, since) in advice.items() for new in _NAMED.findall(text)]
+    for old, new, since, until in sent:
+        for release in releases:
+            here = not since or _order(release.version) >= _order(since)
+            if here and (not until or _order(release.version) < _order(until)) and not _has(release, new):
+                yield f"{old} leads to {new}, which torch {release.version} lacks"
 
 
 # Names
@@ -275,12 +315,14 @@ def _is_offered(name: str, release: Names) -> bool:
 def _is_setting(name: str, release: Names) -> bool:
     """Whether a module's value is there to be used: exported, in a module of settings, or a constant of a public module."""
     module, _, last = name.rpartition(".")
-    if module in release.exported:
-        return last in release.exported[module]
-    return module.endswith("config") or (is_public(name) and len(last) > 3)
+    if module in release.exported and last in release.exported[module]:
+        return True
+    if is_public(name) and last.isupper() and len(last) > 3:
+        return True
+    return module not in release.exported and (module.endswith("config") or (is_public(name) and len(last) > 3))
 
 
-def _inside(name: str, modules: set[str]) -> bool:
+def _inside(name: str, modules: Collection[str]) -> bool:
     module = name.rpartition(".")[0]
     while module:
         if module in modules:

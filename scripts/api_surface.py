@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,10 @@ _COPIED = {
 }
 _WARNS = re.compile(r"\b(?:Deprecation|Future|PendingDeprecation)Warning\b")
 _DEPRECATED_CALL = re.compile(r"deprecat", re.IGNORECASE)
-_SAYS_SO = re.compile(r"deprecat|renamed|moved|removed|instead|in favor|\(\w+, ?\w*Warning|msg|message", re.IGNORECASE)
+_SAYS_SO = re.compile(
+    r"deprecat|renamed|has (?:been )?moved|removed|in favor of|(?:please|should) use\b", re.IGNORECASE
+)
+_OF_AN_ARGUMENT = re.compile(r"(?:argument|parameter)s?\b[^.]*\b(?:deprecat|renamed|removed)", re.IGNORECASE)
 _GONE = re.compile(
     r"(?:is|was|been) (?:now )?removed|is no longer (?:supported|available)|has been deprecated and removed",
     re.IGNORECASE,
@@ -162,14 +165,12 @@ class Surface:
                 private = key.startswith("__") or (key.startswith("_") and copied == "torch._C")
                 if not private and key not in module.bindings and not binding.target:
                     module.bindings[key] = _Binding(target=f"{copied}.{key}")
-        for statement in tree.body:
-            call = statement.value if isinstance(statement, ast.Expr) else None
-            if (
-                isinstance(call, ast.Call)
-                and ast.unparse(call.func).endswith("warnings.warn")
-                and _WARNS.search(ast.unparse(call))
-            ):
-                module.deprecated = f"{module.path}:{call.lineno} warns when imported: {_words(call)}"
+        told = _warning(tree.body, name, self._lookup(module))
+        words = _words(told, self._lookup(module)) if told is not None else ""
+        # What a package says about a part of it is not about the package.
+        about = re.search(rf"\b{name.rpartition('.')[2]}\b|this (?:module|package|file)", words)
+        if told is not None and about and _WARNS.search(ast.unparse(told)):
+            module.deprecated = f"{module.path}:{told.lineno} warns when imported: {words}"
         if module.answers:
             for exported in module.exported or ():
                 module.bindings.setdefault(exported, _Binding(tree))
@@ -220,12 +221,23 @@ class Surface:
                 test = ast.unparse(node.test)
                 if "TYPE_CHECKING" in test:
                     self._bind(module, node.body if test.startswith("not ") else node.orelse, stub)
-                else:
+                elif not test.startswith("__name__ == "):
                     self._bind(module, node.body, stub)
                     self._bind(module, node.orelse, stub)
             elif isinstance(node, ast.Try):
-                for part in (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody):
+                self._bind(module, node.body, stub)
+                others = {
+                    name: module.bindings[name]
+                    for item in node.body
+                    if isinstance(item, (ast.Import, ast.ImportFrom))
+                    for name in (alias.asname or alias.name.partition(".")[0] for alias in item.names)
+                    if name in module.bindings
+                    and module.bindings[name].target.partition(".")[0] not in {"torch", "functorch"}
+                }
+                for part in (*(handler.body for handler in node.handlers), node.orelse, node.finalbody):
                     self._bind(module, part, stub)
+                # What only stands in for another library's name is no name of torch's.
+                module.bindings.update(others)
             elif isinstance(node, (ast.With, ast.For, ast.While)):
                 if isinstance(node, ast.For):
                     self._assign(module, node.target, node, stub)
@@ -350,6 +362,16 @@ class Surface:
             if text.isidentifier() and not text.startswith("__"):
                 module.bindings.setdefault(text, _Binding(node))
 
+    def _lookup(self, module: _Module) -> _Lookup:
+        """What names of `module` are assigned, there or in the module that they are imported from."""
+
+        def value(name: str) -> ast.expr | None:
+            found = self.resolve(f"{module.name}.{name}")
+            node = found[2].node if isinstance(found, tuple) else None
+            return node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+
+        return value
+
     # Names
 
     def resolve(self, name: str, seen: frozenset[str] = frozenset()) -> tuple[_Module, str, _Binding] | _Module | None:
@@ -406,7 +428,8 @@ class Surface:
         at = f"{path}:{getattr(node, 'lineno', 1)}"
         if isinstance(node, _Function):
             nodes = binding.overloads or [node]
-            deprecated = _deprecation(nodes[-1], name, path) or self._documented(home, name)
+            says = [_deprecation(item, name, path, self._lookup(module)) for item in nodes]
+            deprecated = (says[-1] if all(says) else "") or self._documented(home, name)
             thing = Thing(
                 "function",
                 home,
@@ -422,19 +445,18 @@ class Surface:
             return thing
         if isinstance(node, ast.ClassDef):
             return self._class(module, node, home, at, path, binding.stub)
-        text = ast.unparse(node.value) if isinstance(node, ast.Assign) else ""
         deprecated = ""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             called = ast.unparse(node.value.func)
             if _DEPRECATED_CALL.search(called):
-                deprecated = f"{at}: {text[:200]}"
+                deprecated = f"{at} is marked: {_words(node.value, self._lookup(module))}"
             if called.endswith("_add_docstr") and _doc_says(_all_strings(node.value), name):
                 deprecated = f"{at} documents: {_doc_says(_all_strings(node.value), name)}"
         return Thing("value", home, at, deprecated=deprecated or self._documented(home, name))
 
     def _class(self, module: _Module, node: ast.ClassDef, home: str, at: str, path: str, stub: bool) -> Thing:
         thing = Thing("class", home, at, stub=stub, body=_digest(node, module.lines))
-        thing.deprecated = _deprecation(node, node.name, path)
+        thing.deprecated = _deprecation(node, node.name, path, self._lookup(module))
         for base in node.bases:
             dotted = _dotted(base if not isinstance(base, ast.Subscript) else base.value)
             inherited = self.thing(f"{module.name}.{dotted}") if dotted else None
@@ -473,7 +495,7 @@ class Surface:
                 f"{path}:{chosen[-1].lineno}",
                 tuple(_signature(item, method=True) for item in chosen),
                 stub,
-                _deprecation(chosen[-1], name, path),
+                _deprecation(chosen[-1], name, path, self._lookup(module)),
                 _raises(chosen[-1]),
             )
             if _unreadable(chosen[-1]):
@@ -558,7 +580,8 @@ def _signature(node: _Function, *, method: bool = False) -> tuple[Parameter, ...
             argument.arg.startswith("__") and not argument.arg.endswith("__")
         )
         found.append(Parameter(argument.arg, "positional" if positional else "normal", _default(default)))
-    if method and found and not any(ast.unparse(d).endswith("staticmethod") for d in node.decorator_list):
+    static = node.name != "__new__" and any(ast.unparse(d).endswith("staticmethod") for d in node.decorator_list)
+    if method and found and not static:
         found = found[1:]
     if arguments.vararg:
         found.append(Parameter(arguments.vararg.arg, "*"))
@@ -646,31 +669,69 @@ def _raises(node: _Function) -> str:
     return ""
 
 
-def _deprecation(node: _Function | ast.ClassDef, name: str, path: str) -> str:
+_Lookup = Callable[[str], ast.expr | None]
+
+
+def _deprecation(node: _Function | ast.ClassDef, name: str, path: str, lookup: _Lookup) -> str:
+    """What marks a definition as deprecated in every use, with file and line; empty where nothing does."""
     for decorator in node.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         if re.search(r"(?:^|[._])deprecated$|^_?deprecate", ast.unparse(called)):
-            return f"{path}:{decorator.lineno} is marked: {_words(decorator)}"
-    for statement in _body_of(node) if isinstance(node, _Function) else ():
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(call, ast.Call):
-            text = ast.unparse(call)
-            warns = ast.unparse(call.func).endswith("warn") and _WARNS.search(text) and _SAYS_SO.search(text)
-            if warns or re.match(r"(?!_?check)[\w.]*deprecat\w*\(", text):
-                return f"{path}:{call.lineno} warns: {_words(call)}"
-            if (
-                ast.unparse(call.func).endswith("warn")
-                and re.search(r"deprecated", text)
-                and not re.search(r"argument|parameter", text)
-            ):
-                return f"{path}:{call.lineno} warns: {_words(call)}"
+            return f"{path}:{decorator.lineno} is marked: {_words(decorator, lookup)}"
+    if isinstance(node, _Function) and not _DEPRECATED_CALL.search(name):
+        call = _warning(_body_of(node), name, _with_locals(node, lookup))
+        if call is not None:
+            return f"{path}:{call.lineno} warns: {_words(call, _with_locals(node, lookup))}"
     for statement in node.body if isinstance(node, ast.ClassDef) else ():
         if isinstance(statement, ast.FunctionDef) and statement.name in {"__init__", "__new__"}:
-            found = _deprecation(statement, name, path)
+            found = _deprecation(statement, name, path, lookup)
             if found:
                 return found
     says = _doc_says(ast.get_docstring(node) or "", name)
     return f"{path}:{node.lineno} documents: {says}" if says else ""
+
+
+def _warning(body: list[ast.stmt], name: str, lookup: _Lookup) -> ast.Call | None:
+    """The call in `body` that tells every caller of `name` that it is deprecated.
+
+    A warning that some callers do not reach speaks of a form of the call, not of the name.
+    """
+    for statement in body:
+        found = None
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            found = statement.value if _calls_deprecated(statement.value, name, lookup) else None
+        elif isinstance(statement, ast.With):
+            found = _warning(statement.body, name, lookup)
+        elif isinstance(statement, ast.If):
+            branches = [_warning(part, name, lookup) for part in (statement.body, statement.orelse)]
+            # Where the Python decides, the other branch says that it does not work at all.
+            if all(branches) or "sys.version_info" in ast.unparse(statement.test):
+                found = next((call for call in reversed(branches) if call is not None), None)
+        if found is not None:
+            return found
+        if _may_return(statement) and "has_torch_function" not in ast.unparse(statement):
+            return None
+    return None
+
+
+def _may_return(statement: ast.stmt) -> bool:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    return isinstance(statement, ast.Return) or any(
+        _may_return(inner) for inner in ast.iter_child_nodes(statement) if isinstance(inner, ast.stmt)
+    )
+
+
+def _calls_deprecated(call: ast.Call, name: str, lookup: _Lookup) -> bool:
+    called, text = ast.unparse(call.func), ast.unparse(call)
+    if not called.endswith("warn"):
+        return bool(re.match(r"(?!_?check)[\w.]*deprecat(?!\w*(?:arg|param))\w*$", called))
+    words = _message(call, lookup)
+    if _OF_AN_ARGUMENT.search(words) and name not in words:
+        return False
+    if _WARNS.search(text):
+        return not words or bool(_SAYS_SO.search(words))
+    return bool(_DEPRECATED_CALL.search(words))
 
 
 def _doc_says(text: str, name: str) -> str:
@@ -678,6 +739,8 @@ def _doc_says(text: str, name: str) -> str:
     if "deprecated" not in text.lower():
         return ""
     flat = " ".join(_SECTIONS.split(text, maxsplit=1)[0].split())
+    if re.match(r"[\W_]*deprecated\b[\W_]*[:.!]", flat, re.IGNORECASE):
+        return flat.partition(". ")[0][:200]
     directive = re.search(r"\.\. deprecated::\s*(.*?)(?:\.(?:\s|$)|$)", flat)
     if directive:
         return f".. deprecated:: {directive[1]}"[:200]
@@ -691,9 +754,58 @@ def _all_strings(node: ast.AST) -> str:
     return "".join(str(item.value) for item in parts)
 
 
-def _words(node: ast.AST) -> str:
-    text = " ".join(_all_strings(node).split())
-    return text[:300] if text.count(" ") > 2 else " ".join(ast.unparse(node).split())[:120]
+def _words(node: ast.AST, lookup: _Lookup) -> str:
+    """The message of a call, or the call where it has none that can be read."""
+    inner = node
+    while isinstance(inner, ast.Call):  # deprecated("...")(function)
+        text = _message(inner, lookup)
+        if text:
+            return text[:300]
+        inner = inner.func
+    return " ".join(ast.unparse(node).split())[:120]
+
+
+def _message(call: ast.Call, lookup: _Lookup) -> str:
+    """The longest text among the arguments of a call that is a sentence rather than a name; empty where there is none."""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg not in {"category", "stacklevel"})]
+    texts = [" ".join(_text(argument, lookup).split()) for argument in given]
+    return max((text for text in texts if text.count(" ") > 1), key=len, default="")
+
+
+def _text(node: ast.expr, lookup: _Lookup, depth: int = 0) -> str:
+    """What an expression of text says, with `...` for what only running it would show; empty for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            _text(part.value if isinstance(part, ast.FormattedValue) else part, lookup, depth) or "..."
+            for part in node.values
+        )
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _text(node.left, lookup, depth) + _text(node.right, lookup, depth)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return re.sub(r"%[sdr]", "...", _text(node.left, lookup, depth))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in {"format", "strip"}:
+            return re.sub(r"\{[^{}]*\}", "...", _text(node.func.value, lookup, depth))
+        if node.func.attr == "dedent" and node.args:
+            return _text(node.args[0], lookup, depth)
+    if isinstance(node, ast.Name) and depth < 3:
+        value = lookup(node.id)
+        return _text(value, lookup, depth + 1) if value is not None else ""
+    return ""
+
+
+def _with_locals(function: _Function, lookup: _Lookup) -> _Lookup:
+    """`lookup` that also knows what the function assigns at the start of its own body."""
+    own = {
+        target.id: statement.value
+        for statement in reversed(_body_of(function))
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    return lambda name: own[name] if name in own else lookup(name)
 
 
 @dataclass

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import gc
+import hashlib
 import json
 import pickle
 import re
@@ -31,12 +33,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from api_changes import INNER, added, arguments, deprecated, gone, gone_members
+import api_surface
+from api_changes import INNER, added, arguments, deprecated, gone, gone_members, missing_successors
 from api_importable import importable
 from api_surface import Names, names_of
 from package_index import PUBLIC_INDEX, configured_index
 from packaging.version import Version
 from wheel_sources import newest_patches, sources
+
+from torchlift.rules.api.successors import ADVICE
 
 DATA = Path(__file__).resolve().parent.parent / "rules" / "api" / "data"
 OLDEST, NEWEST = Version("2.0"), Version("2.15")
@@ -44,7 +49,7 @@ PACKAGES = ("torch", "functorch")
 
 
 def main(options: list[str] | None = None) -> int:
-    """Rewrite the tables; 0 when done, 1 when `--check` found something to change, 2 when the index is unreachable."""
+    """Rewrite the tables; 0 when done, 1 when `--check` found something to change or advice names what is not there, 2 when the index is unreachable."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--index-url", help="simple index to read; default: pip's, else the public PyPI")
     parser.add_argument(
@@ -56,12 +61,16 @@ def main(options: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, say what would change")
     chosen = parser.parse_args(options)
     index = (chosen.index_url or configured_index() or PUBLIC_INDEX).rstrip("/")
+    gc.disable()  # the trees grow to gigabytes of nodes without a cycle: looking for some took four fifths of the time
     try:
         releases, wheels = _releases(index, chosen.cache)
     except OSError as error:
         print(f"The index could not be read: {error}.", file=sys.stderr)
         return 2
     new = tables(releases, wheels, chosen.pythons)
+    advice = {old: (found.text, str(found.since or "")) for old, found in ADVICE.items()}
+    missing = list(missing_successors(releases, json.loads(new["gone.json"])["rows"], advice))
+    print("\n".join(missing))
     changed = [
         name
         for name, text in new.items()
@@ -72,20 +81,28 @@ def main(options: list[str] | None = None) -> int:
         if not chosen.check:
             DATA.mkdir(exist_ok=True)
             (DATA / name).write_text(new[name], encoding="utf-8", newline="\n")
-    return 1 if chosen.check and changed else 0
+    return 1 if missing or (chosen.check and changed) else 0
 
 
 def _releases(index: str, cache: Path) -> tuple[list[Names], dict[str, str]]:
     releases, wheels = [], {}
     for minor, wheel in newest_patches(index, OLDEST, NEWEST).items():
         folder = sources(wheel, cache)
-        kept = folder / "names.pickle"
+        kept = folder / f"names-{_reader()}.pickle"
         if not kept.exists():
+            for older in folder.glob("names*.pickle"):
+                older.unlink()
             kept.write_bytes(pickle.dumps(names_of(minor, folder, PACKAGES, INNER)))
         releases.append(pickle.loads(kept.read_bytes()))
         wheels[minor] = wheel.name
         print(f"{minor}: {len(releases[-1].names)} names in {wheel.name}", flush=True)
     return releases, wheels
+
+
+def _reader() -> str:
+    """Digest of what decides which names are read from a source tree, and how."""
+    code = Path(api_surface.__file__).read_bytes() + INNER.pattern.encode()
+    return hashlib.sha256(code).hexdigest()[:12]
 
 
 def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]) -> dict[str, str]:
@@ -125,7 +142,7 @@ def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]
             "release, module, names that it is the first to have",
             [
                 [version, module, " ".join(names)]
-                for version, modules in added(releases).items()
+                for version, modules in added(releases, {row[0] for row in lost}).items()
                 for module, names in modules.items()
             ],
         ),

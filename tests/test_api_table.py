@@ -124,7 +124,11 @@ def test_parameters_can_be_read_and_hold_what_the_row_speaks_of() -> None:
                     for text in (row.before, row.after)
                 )
                 assert (row.parameter in before) == (row.change != "added-required"), (name, row)
-                assert (row.renamed or row.parameter) in after or row.change == "removed", (name, row)
+                # A parameter that is taken by position only may have another name as well.
+                assert (row.renamed or row.parameter) in after or row.change in {"removed", "positional-only"}, (
+                    name,
+                    row,
+                )
 
 
 def test_names_that_are_gone_by_now_are_not_in_the_installed_torch(
@@ -159,7 +163,24 @@ def test_names_that_were_added_are_there(tmp_path: Path, torch_programs: TorchPr
     ]
     answers = ask(names, tmp_path, torch_programs)
     missing = sorted(name for name, answer in answers.items() if answer == "no")
-    assert len(missing) < 0.01 * len(names), missing
+    # Other builds and installed packages (z3, fsspec, a compiler's backends) decide about these.
+    elsewhere = re.compile(
+        r"\.validator\.|\.benchmark\.utils\.compile\.|\.Fsspec|\.ProcessGroupXCCL$|\.python_native\.|\.gen_pyi\."
+    )
+    assert [name for name in missing if not elsewhere.search(name)] == []
+
+
+def test_what_advice_names_is_there(tmp_path: Path, torch_programs: TorchPrograms) -> None:
+    named = {
+        name: advice.since
+        for advice in ADVICE.values()
+        for name in re.findall(r"`(torch(?:\.[A-Za-z_]\w*)+)", advice.text)
+    }
+    answers = ask(
+        [name for name, since in named.items() if since is None or since <= INSTALLED], tmp_path, torch_programs
+    )
+    assert len(answers) > 20
+    assert [name for name, answer in answers.items() if answer == "no"] == []
 
 
 def test_the_new_places_of_moved_names_are_there(tmp_path: Path, torch_programs: TorchPrograms) -> None:

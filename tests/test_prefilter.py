@@ -45,11 +45,11 @@ def test_it_agrees_with_a_plain_search(parts: list[str]) -> None:
 
 
 def test_groups_are_told_apart_in_one_pass() -> None:
-    groups = GroupedPrefilter({"rules": ["jit", "ger & torch"], "loads": ["load & jitter", "ger"]}, "rules")
-    assert groups.found(b"x = jit.load(jitter)") == {"rules"}
-    assert groups.found(b"ger()") == {"loads"} and groups.found(b"torch.ger()") == {"rules"}
+    groups = GroupedPrefilter({"rules": ["jit", "ger & torch"], "loads": ["load & jitter", "ger"]})
+    assert groups.found(b"x = jit.load(jitter)") == {"rules", "loads"}
+    assert groups.found(b"ger()") == {"loads"} and groups.found(b"torch.ger()") == {"rules", "loads"}
     assert groups.found(b"load(jitter)") == {"loads"} and groups.found(b"load trigger") == set()
-    assert GroupedPrefilter({}, "rules").found(b"jit") == set()
+    assert GroupedPrefilter({}).found(b"jit") == set()
 
 
 @given(st.integers(0, 40), st.sampled_from([b"ger", b" ger ", b"gerger", b"init.uniform", b"x"]), st.integers(1, 30))

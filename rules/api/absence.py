@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+# Parts of a release that a file has taken apart, where the engine's own reading of version tests does not see them.
+_PART_OF_RELEASE = re.compile(r"torch_?(?:major|minor)|(?:major|minor)_?torch", re.IGNORECASE)
 
 
 def copes_without(view: ModuleView, node: ast.AST) -> bool:
     """Whether what surrounds `node` already says what happens on a torch that lacks the name.
 
-    An import inside a `try` whose handler takes any error, and code behind an `if` about the release that leaves the
-    function, the loop or the file.
+    An import inside a `try` whose handler takes any error, code behind an `if` or an `assert` about the release that leaves
+    the function, the loop or the file, and branches on the parts of a release.
     """
     child = node
     for ancestor in view.ancestors(node):
@@ -22,10 +25,29 @@ def copes_without(view: ModuleView, node: ast.AST) -> bool:
             tried = any(child is statement for statement in ancestor.body)
             if tried and any(map(catches_anything, ancestor.handlers)):
                 return True
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test and _names_parts(ancestor.test):
+            return True
         if isinstance(child, ast.stmt) and _left_before(view, child):
             return True
         child = ancestor
     return False
+
+
+def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
+    """Whether `node` runs under a condition that names `word` in a text: code that looks for a parameter before using it."""
+    child = node
+    for ancestor in view.ancestors(node):
+        tested = ancestor.test if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test else None
+        if tested is not None and any(
+            isinstance(part, ast.Constant) and part.value == word for part in ast.walk(tested)
+        ):
+            return True
+        child = ancestor
+    return False
+
+
+def _names_parts(test: ast.expr) -> bool:
+    return any(isinstance(part, ast.Name) and _PART_OF_RELEASE.search(part.id) for part in ast.walk(test))
 
 
 def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
@@ -33,6 +55,8 @@ def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
     for earlier in view.block(statement):
         if earlier is statement:
             return False
+        if isinstance(earlier, ast.Assert) and tests_release(view, earlier.test):
+            return True
         if not isinstance(earlier, ast.If):
             continue
         if isinstance(earlier.body[-1], _LEAVING) and tests_release(view, earlier.test):

@@ -82,6 +82,18 @@ def _cuda_memory() -> Iterator[MovedName]:
         )
 
 
+def _accelerator() -> Iterator[MovedName]:
+    for verb in ("current", "set"):
+        yield MovedName(
+            f"torch.accelerator.{verb}_device_idx",
+            f"torch.accelerator.{verb}_device_index",
+            TorchVersion(2, 6),
+            f"torch/accelerator/__init__.py: `{verb}_device_idx = deprecated(...)({verb}_device_index)`, 2.6 to 2.15",
+            "FORWARDS",
+            deprecated=TorchVersion(2, 6),
+        )
+
+
 MOVED_NAMES: tuple[MovedName, ...] = (
     MovedName(
         "torch.ger",
@@ -116,6 +128,16 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         triggers=("model_zoo",),
     ),
     *_cuda_memory(),
+    *_accelerator(),
+    MovedName(
+        "torch._utils.is_compiling",
+        "torch.compiler.is_compiling",
+        TorchVersion(2, 5),
+        "torch/_utils.py: returns `torch.compiler.is_compiling()` since 2.5 (before, `False` where nothing compiles), warns since 2.6",
+        "f()",
+        deprecated=TorchVersion(2, 6),
+        triggers=("is_compiling & _utils",),
+    ),
     MovedName(
         "torch.onnx.utils.is_in_onnx_export",
         "torch.onnx.is_in_onnx_export",

@@ -57,6 +57,21 @@ _LAYOUTS = Advice(
     TorchVersion(2, 2),
 )
 _PIPELINING = Advice("`torch.distributed.pipelining` is the successor, with another interface.", TorchVersion(2, 4))
+_EAGER_QUANTIZATION = Advice(
+    "torchao replaces it: `torchao.quantization.quantize_(model, config)`. Torch 2.15 still has the old functions."
+)
+_FX_QUANTIZATION = Advice(
+    "torchao replaces it: `prepare_pt2e` and `convert_pt2e` of `torchao.quantization.pt2e.quantize_pt2e`. Torch 2.15 still has "
+    "the old functions."
+)
+_COALESCED = Advice("Call the collective for each tensor, or for one flat tensor that holds them all.")
+_ONNX_PROGRAM = Advice("The public name is `torch.onnx.ONNXProgram`.", TorchVersion(2, 2))
+_FSDP_STATE = Advice(
+    "`get_state_dict(model, optimizers)` and `set_state_dict(...)` of `torch.distributed.checkpoint.state_dict` replace it, for "
+    "every kind of parallelism.",
+    TorchVersion(2, 2),
+)
+_NN_COLLECTIVE = "Torch names `torch.distributed._functional_collectives.{0}` in its place, "
 _SYMBOLIC = Advice("`guard_or_false` and `guard_or_true` of the same module are the successors.", TorchVersion(2, 8))
 
 ADVICE: dict[str, Advice] = {
@@ -77,7 +92,8 @@ ADVICE: dict[str, Advice] = {
         "torch.distributed.tensor.parallel.make_output_shard_1d": _LAYOUTS,
         "torch.distributed.tensor.parallel.make_output_replicate_1d": _LAYOUTS,
         "torch.export.dynamic_dim": Advice(
-            "Describe the dimension with `torch.export.Dim` and pass it as `dynamic_shapes={'x': {0: Dim('batch')}}`."
+            "Describe the dimension with `torch.export.Dim` and pass it as `dynamic_shapes={'x': {0: Dim('batch')}}`.",
+            TorchVersion(2, 2),
         ),
         "torch.export.export_for_training": Advice(
             "`torch.export.export(model, args)` returns the same training IR.", TorchVersion(2, 6)
@@ -86,10 +102,12 @@ ADVICE: dict[str, Advice] = {
             "`torch.export.export(model, args).run_decompositions()` returns the inference IR.", TorchVersion(2, 6)
         ),
         "torch.export.constrain_as_size": Advice(
-            "Write `torch._check_is_size(value)` and `torch._check(low <= value)`."
+            "Write `torch._check_is_size(value)` and `torch._check(low <= value)`.",
+            TorchVersion(2, 2),
         ),
         "torch.export.constrain_as_value": Advice(
-            "Write `torch._check(low <= value)` and `torch._check(value <= high)`."
+            "Write `torch._check(low <= value)` and `torch._check(value <= high)`.",
+            TorchVersion(2, 1),
         ),
         "torch._export.capture_pre_autograd_graph": Advice(
             "Write `torch.export.export(model, args).module()`.", TorchVersion(2, 5)
@@ -110,13 +128,14 @@ ADVICE: dict[str, Advice] = {
             "Export to a file and print it with `onnx.printer.to_text(onnx.load(path))`."
         ),
         "torch.onnx.ExportTypes": Advice("Nothing takes it any more: drop the argument it was passed as."),
-        "torch.onnx._type_utils.JitScalarType": Advice("`torch.onnx.JitScalarType` is the same enumeration."),
         "torch.ao.quantization.quantize_pt2e": _PT2E,
         "torch.ao.quantization.pt2e": _PT2E,
         "torch.ao.quantization.quantizer": _PT2E,
         "torch.utils.bottleneck": Advice("Use `torch.profiler.profile`, or `python -m cProfile` for the Python side."),
         "torch.autograd.function.traceable": Advice("Drop the decorator: it had no effect any more."),
-        "torch.profiler.ExecutionGraphObserver": Advice("`torch.profiler.ExecutionTraceObserver` is its name now."),
+        "torch.profiler.ExecutionGraphObserver": Advice(
+            "`torch.profiler.ExecutionTraceObserver` is its name now.", TorchVersion(2, 1)
+        ),
         "torch.fx.experimental.symbolic_shapes.definitely_true": _SYMBOLIC,
         "torch.fx.experimental.symbolic_shapes.definitely_false": _SYMBOLIC,
         "torch.utils.cpp_extension.MIOPEN_HOME": Advice(
@@ -126,7 +145,57 @@ ADVICE: dict[str, Advice] = {
         "torch.distributed.pipelining.ScheduleFlexibleInterleaved1F1B": Advice(
             "`ScheduleInterleaved1F1B` takes any number of microbatches now.", TorchVersion(2, 6)
         ),
+        "torch.onnx.ExportOutput": _ONNX_PROGRAM,
+        "torch.onnx.ExportOutputSerializer": Advice(
+            "`torch.onnx.ONNXProgram.save` writes the file.", TorchVersion(2, 2)
+        ),
+        "torch.onnx._internal.exporter.ONNXProgram": _ONNX_PROGRAM,
+        "torch.onnx._export": Advice(
+            "Write `torch.onnx.export(model, args, path)`, which does not return the outputs of the model: call it for them."
+        ),
+        "torch.distributed._check_for_nccl_backend": Advice("Write `torch.distributed.get_backend(group) == 'nccl'`."),
         # Deprecated names whose own words do not say enough.
+        **{
+            f"torch.{package}.{name}": _EAGER_QUANTIZATION
+            for package in ("quantization", "ao.quantization", "ao.quantization.quantize")
+            for name in ("prepare", "prepare_qat", "convert", "quantize_dynamic", "quantize_qat")
+        },
+        "torch.ao.quantization.quantize.quantize": _EAGER_QUANTIZATION,
+        "torch.ao.quantization.quantize_fx": _FX_QUANTIZATION,
+        "torch.distributed.all_reduce_coalesced": _COALESCED,
+        "torch.distributed.all_gather_coalesced": _COALESCED,
+        "torch.distributed.fsdp.FullyShardedDataParallel.set_state_dict_type": _FSDP_STATE,
+        "torch.distributed.checkpoint.load_state_dict": Advice(
+            "Write `torch.distributed.checkpoint.load(state_dict, storage_reader=reader)`, with the rest by name too.",
+            TorchVersion(2, 2),
+        ),
+        "torch.distributed.checkpoint.save_state_dict": Advice(
+            "Write `torch.distributed.checkpoint.save(state_dict, storage_writer=writer)`, with the rest by name too.",
+            TorchVersion(2, 2),
+        ),
+        **{
+            f"torch.distributed.nn{module}.{name}": Advice(text, since)
+            for module in ("", ".functional")
+            for name, text, since in (
+                (
+                    "all_gather",
+                    _NN_COLLECTIVE.format("all_gather_single(tensor, 0, group)")
+                    + "which returns one concatenated tensor and no tuple of tensors.",
+                    TorchVersion(2, 13),
+                ),
+                (
+                    "all_reduce",
+                    _NN_COLLECTIVE.format("all_reduce(tensor, 'sum', group)") + "which takes the operation as text.",
+                    TorchVersion(2, 1),
+                ),
+                (
+                    "reduce_scatter",
+                    _NN_COLLECTIVE.format("reduce_scatter_single(tensor, 'sum', 0, group)")
+                    + "which takes one tensor that holds all parts, and no output.",
+                    TorchVersion(2, 13),
+                ),
+            )
+        },
         "torch.utils.data.graph.traverse": Advice("Write `traverse_dps(datapipe)` of the same module."),
         "functorch.combine_state_for_ensemble": Advice(
             "`torch.func.stack_module_state(models)` returns the parameters and buffers alone; call the base model with "

@@ -21,29 +21,37 @@ def is_plain_use(use: Use, context: Context) -> bool:
         return False
     if isinstance(use.node, ast.Name) and use.resolution is not None and use.resolution.binding is not None:
         return False
+    if isinstance(use.node, ast.Constant):  # an annotation in quotes: nothing looks the name up
+        return False
+    statement = context.view.parent(use.node)
+    if isinstance(statement, ast.ImportFrom) and statement.level:  # stubs of torch, or a copy of it
+        return False
     return not copes_without(context.view, use.node)
 
 
 # Packages that have another spelling than the one rules see (`public_name`).
-_RESPELLED = frozenset({"torch", "nn", "distributed", "jit"})
+_RESPELLED = frozenset({"torch", "torch.nn", "torch.distributed", "torch.jit"})
 
 
 def is_common(word: str) -> bool:
     """Whether `word` may well stand in files that have nothing to do with torch."""
-    return word.islower() and "_" not in word and len(word) < 12
+    return len(word) < 16
 
 
 def triggers(names: Iterable[str]) -> tuple[str, ...]:
     """For each name, texts of which one stands in every file using it.
 
-    That is its last part together with the part before; for an everyday word only the ways in which the two are written.
+    For a word that is rare enough, that is the word itself with its package; for others, the ways in which an import and a
+    use of it are written.
     """
     found = set()
     for name in names:
         package, _, last = name.rpartition(".")
-        before = package.rpartition(".")[2]
-        if is_common(last) and before not in _RESPELLED:
-            found |= {f"{before}.{last}", f"{before} import & {last}", f"{before} as & {last}"}
-        else:
+        parent, _, before = package.rpartition(".")
+        if not is_common(last) or package in _RESPELLED or not parent:
             found.add(f"{last} & {before}")
+            continue
+        found |= {f"{before}.{last}", f"{package} import & {last}", f"{package} as & {last}"}
+        if parent != "torch":
+            found.add(f"{parent} import & {last}")
     return tuple(sorted(found))

@@ -9,6 +9,8 @@ from torchlift.rules.api.changes import Gone, gone_names
 from torchlift.rules.api.successors import EARLIER, advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 
@@ -42,14 +44,25 @@ def _advice(row: Gone, settings: Settings) -> str:
             f" It needs torch {known.since}." if known.since is not None and known.since > settings.min_torch else ""
         )
         return known.text + needs
-    if row.relation == "re-exported":
-        return f"It was an import of `{row.successor}`, which is still there: import that."
-    if row.relation in {"moved", "renamed"}:
-        hidden = " That name is private and may move again." if "._" in row.successor else ""
-        return f"Torch {row.since} has the same definition as `{row.successor}`.{hidden}"
+    relation, since, successor = _successor(row, settings)
+    if relation == "re-exported":
+        return f"It was an import of `{successor}`, which is still there: import that."
+    if relation in {"moved", "renamed"}:
+        hidden = " That name is private and may move again." if "._" in successor else ""
+        return f"Torch {since} has the same definition as `{successor}`.{hidden}"
     if "._" in row.name:
         return f"It was never part of torch's interface and has no successor of that name. Torch {row.last} is the last to have it."
     return f"Torch {row.since} has nothing in its place. Torch {row.last} is the last release with it."
+
+
+def _successor(row: Gone, settings: Settings) -> tuple[str, TorchVersion, str]:
+    """How the name is related to what the target has in its place, since when, and its name; that may have moved on."""
+    relation, since, successor = row.relation, row.since, row.successor
+    later = gone_names().get(public_name(successor))
+    while later is not None and later.since <= settings.target:
+        relation, since, successor = later.relation and "moved", later.since, later.successor
+        later = gone_names().get(public_name(successor))
+    return relation, since, successor
 
 
 _TARGETS = tuple(sorted({*gone_names(), *EARLIER}))
@@ -126,6 +139,23 @@ RULE = Rule(
             "def strict():\n    if TORCH_VERSION >= (1, 8):\n        return torch.use_deterministic_algorithms(True)\n"
             "    return torch.set_deterministic(True)\n",
             "the other release has returned before",
+        ),
+        Ok(
+            "import torch\n\nTORCH_MAJOR = int(torch.__version__.split('.')[0])\n"
+            "TORCH_MINOR = int(torch.__version__.split('.')[1])\n\nif TORCH_MAJOR == 1 and TORCH_MINOR < 8:\n"
+            "    from torch._six import container_abcs\nelse:\n    import collections.abc as container_abcs\n",
+            "a branch on the parts of a release",
+        ),
+        Ok(
+            "import torch\n\n\ndef pool(allocator):\n    assert hasattr(torch.cuda, 'MemPoolContext'), 'torch 2.5 to 2.7'\n"
+            "    return torch.cuda.MemPoolContext(allocator)\n",
+            "an assert asks first",
+        ),
+        Ok(
+            "from typing import TYPE_CHECKING\n\nVERSION_2_6 = True\nif TYPE_CHECKING:\n    if VERSION_2_6:\n"
+            "        from torch.onnx import ONNXProgram\n    else:\n"
+            "        from torch.onnx._internal.exporter import ONNXProgram\n\n\ndef export() -> 'ONNXProgram': ...\n",
+            "an annotation in quotes",
         ),
         Ok("import torchy as torch\n\ntorch.utils.bottleneck()\n", "another library"),
         Ok(

@@ -25,7 +25,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     message = f"`{row.name}` was deprecated {when}."
     severity = Severity.INFO if " documents: " in row.evidence else Severity.WARNING
     advice = advice_for(row.name)
-    text = advice.text if advice is not None else _own_words(row)
+    text = _own_words(row)
+    if advice is not None:
+        newer = advice.since is not None and advice.since > settings.min_torch
+        text = f"{advice.text} It needs torch {advice.since}." if newer else advice.text
     yield Finding("TL403", context.view.path, context.view.span(use.node), message, severity, text)
 
 
@@ -36,7 +39,7 @@ def _own_words(row: Deprecated) -> str | None:
     if re.match(r"[\w.]+\(", words):  # a call: the last dotted name in it is what torch wants in its place
         named = [name for name in re.findall(r"'([\w.]+)'", words) if "." in name and name != row.name]
         return f"Torch names `{named[-1]}` in its place." if named else None
-    if words.count(" ") < 3:
+    if words.count(" ") < 2:
         return None
     words = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", words.replace("``", "`")).rstrip(". ")
     return f"Torch says: {words}."

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
-from torchlift.rules.api.changes import ChangedParameter, changed_parameters, parameters
+from torchlift.rules.api.absence import asks_for
+from torchlift.rules.api.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 # Packages whose functions are called everywhere: only files that name the parameter are looked at.
@@ -19,6 +21,26 @@ _WITHOUT_EFFECT = {
     "verbose": "It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted.",
 }
 _SCHEDULERS = "torch.optim.lr_scheduler."
+_LOGS = (
+    "It is part of `logs_specs=` now: `torch.distributed.elastic.multiprocessing.DefaultLogsSpecs(log_dir=..., redirects=..., "
+    "tee=...)`, which exists since torch 2.3."
+)
+_AGENT = "It belongs to the agent now: `LocalElasticAgent(..., logs_specs=DefaultLogsSpecs(redirects=..., tee=...))`, since torch 2.3."
+# What took a parameter's place, read in the wheels of the release that dropped it.
+_INSTEAD = {
+    ("torch.autograd.profiler.profile", "use_cuda"): "Write `use_device='cuda'`, which exists since torch 2.1.",
+    ("torch.distributed.launcher.api.LaunchConfig", "log_dir"): _LOGS,
+    ("torch.distributed.launcher.LaunchConfig", "log_dir"): _LOGS,
+    ("torch.distributed.elastic.multiprocessing.start_processes", "log_dir"): _LOGS,
+    **{
+        (f"torch.distributed.elastic.agent.server.{module}WorkerSpec", name): _AGENT
+        for module in ("", "api.")
+        for name in ("redirects", "tee")
+    },
+    ("torch.distributed.tensor.parallel.parallelize_module", "tp_mesh_dim"): (
+        "Pass the dimension of the mesh itself: `device_mesh['tp']`, by the name that `init_device_mesh` gave it."
+    ),
+}
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -27,12 +49,18 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     call = use.call
     if use.kind != "call" or call is None or use.wrapper is not None or not use.certain:
         return
+    settings = context.settings
+    gone = gone_names().get(use.target)
+    if gone is not None and gone.since <= settings.target:
+        return
     for row in changed_parameters()[use.target]:
-        if row.since > context.settings.target:
+        if row.since > settings.target:
             break
+        if row.change == "order" and row.since <= settings.min_torch:
+            continue  # what runs on the oldest torch of the project was written for the order that it has
         found = _broken(row, call)
         if found is not None:
-            if _callable(use, context):
+            if _callable(use, context) and not asks_for(context.view, call, row.parameter):
                 yield _finding(row, call, use, context, *found)
             return
 
@@ -55,8 +83,13 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
             fix = Fix(f"Drop `{row.parameter}`", safety, (EditCall(view.span(call), drop=(row.parameter,)),))
     elif row.change == "renamed":
         advice = f"Write `{row.renamed}=`."
+    elif (row.name, row.parameter) in _INSTEAD:
+        advice = _INSTEAD[row.name, row.parameter]
     elif row.after:
-        advice = f"Its parameters are now: `{row.after}`."
+        advice = f"Its parameters in torch {row.since}: `{row.after}`."
+    if row.change == "order":  # only the author knows for which order the call was written
+        advice = f"Pass it by name, which means the same in both. {advice}"
+        return Finding("TL404", view.path, view.span(call), message, Severity.WARNING, advice)
     return Finding("TL404", view.path, view.span(call), message, Severity.ERROR, advice, fix)
 
 
@@ -87,8 +120,13 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     if row.change == "order":
         moved = [name for index, name in enumerate(before[:given]) if name in after and after.index(name) != index]
         if moved:
+            place = before.index(moved[0])
+            now = after[place] if place < len(after) else "nothing"
+            if _last_word(call.args[place]) == now:
+                return None
             return (
-                f"Torch {row.since} changed the order of the parameters of `{row.name}`: `{moved[0]}` is passed by position here.",
+                f"Torch {row.since} changed the order of the parameters of `{row.name}`: what is passed by position here was "
+                f"`{moved[0]}` and is `{now}` now.",
                 False,
             )
     if row.change in {"required", "added-required"} and not any(keyword.arg is None for keyword in call.keywords):
@@ -98,13 +136,20 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     return None
 
 
+def _last_word(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def _triggers(names: Iterable[str]) -> tuple[str, ...]:
     found: set[str] = set()
     for name in names:
         package, _, last = name.rpartition(".")
         rows = changed_parameters()[name]
-        found |= {f"{last} & {row.parameter}=" for row in rows if row.change in _NAMED}
-        if package.rpartition(".")[2] not in _COMMON and not is_common(last):
+        imported = (f"import {last}", f", {last}")
+        written = (f"torch.{last}", *imported) if package == "torch" and is_common(last) else (last,)
+        asked = {row.parameter for row in rows if row.change in _NAMED}
+        found |= {f"{text} & {parameter}=" for parameter in asked for text in written}
+        if package.rpartition(".")[2] not in _COMMON:
             found |= set(triggers([name]))
     return tuple(sorted(found))
 
@@ -170,6 +215,24 @@ RULE = Rule(
             "    return parallelize_module(model, mesh, {'first': ColwiseParallel()}, tp_mesh_dim=1)\n",
             safety="manual",
             why="a removed keyword",
+        ),
+        Bad(
+            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
+            "    return FSDP.optim_state_dict(model, optimizer, states)\n",
+            safety="manual",
+            why="an order that changed, in a project that still runs on the release before",
+            min_torch=TorchVersion(2, 0),
+        ),
+        Ok(
+            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
+            "    return FSDP.optim_state_dict(model, optimizer, states)\n",
+            "an order that changed before the oldest torch of the project",
+        ),
+        Ok(
+            "import inspect\nimport torch\n\n\ndef pool(allocator):\n"
+            "    if 'symmetric' in inspect.signature(torch.cuda.MemPool).parameters:\n"
+            "        return torch.cuda.MemPool(allocator, symmetric=True)\n    return torch.cuda.MemPool(allocator)\n",
+            "code that looks for the parameter first",
         ),
         Ok(
             "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, 0.1, -1)\n",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.autocast_cache import CACHE, touches_cache
+from torchlift.rules.api.device_amp import triggers
 from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -85,7 +86,7 @@ RULE = Rule(
     ),
     targets=tuple(_DEVICES),
     check=_check,
-    triggers=("autocast & amp",),
+    triggers=triggers(("autocast",)),
     collectors=(CACHE,),
     deprecated=TorchVersion(2, 4),
     aliases=("TOR101", "TOR103"),

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.rules.api.device_amp import triggers
 from torchlift.rules.api.old_call import Answer, OldName, bind, changed, may_leave_import, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -68,7 +69,7 @@ RULE = Rule(
     fix="Safe: the old functions are the new ones with that argument. Offered for decorators and calls.",
     targets=tuple(_NAMES),
     check=_check,
-    triggers=("custom_fwd & amp", "custom_bwd & amp"),
+    triggers=triggers(("custom_fwd", "custom_bwd")),
     deprecated=TorchVersion(2, 4),
     aliases=("TOR101", "TOR103"),
     sources=(

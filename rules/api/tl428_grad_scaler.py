@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.project import Collector
+from torchlift.rules.api.device_amp import triggers
 from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -18,7 +19,7 @@ _DEVICES = {
     "torch.cpu.amp.GradScaler": "cpu",
     "torch.cpu.amp.grad_scaler.GradScaler": "cpu",
 }
-_TRIGGERS = ("GradScaler & amp",)
+_TRIGGERS = triggers(("GradScaler",))
 
 
 def _old(name: str) -> OldName:

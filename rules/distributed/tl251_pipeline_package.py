@@ -43,7 +43,7 @@ RULE = Rule(
         "training step all change. Imports that catch the ImportError are not reported."
     ),
     targets=(_PACKAGE,),
-    triggers=("pipeline & distributed",),
+    triggers=("distributed.pipeline", "distributed import & pipeline", "pipeline.sync & distributed"),
     check=_check,
     severity=Severity.ERROR,
     removed=_REMOVED,

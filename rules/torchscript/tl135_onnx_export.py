@@ -27,6 +27,7 @@ _EXPORT = "torch.onnx.export"
 _DYNAMO_EXPORT = "torch.onnx.dynamo_export"
 _DOCS = "https://docs.pytorch.org/docs/stable/onnx_export.html"
 _NEW_BY_DEFAULT = TorchVersion(2, 9)
+_PARAMETER_SINCE = TorchVersion(2, 5)
 _FALLBACK_REMOVED = TorchVersion(2, 11)
 _CAPTURES = {
     "torch.jit.trace": "traced",
@@ -105,13 +106,6 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     found = exported_capture(view, use.call)
     if found is not None:
         yield _of_capture(found, use, dynamo, context)
-    elif dynamo is not None and _is(dynamo.value, False):
-        message = (
-            "`dynamo=False` asks for the TorchScript-based ONNX exporter: `DeprecationWarning` since torch 2.8, and the "
-            "one that builds on `torch.export` is the default since 2.9."
-        )
-        advice = f"Not rewritten, because the other exporter makes another graph. {_to_new_exporter(use.call)} {_DOCS}"
-        yield Finding("TL135", view.path, view.span(dynamo), message, Severity.WARNING, advice)
 
 
 def _is(node: ast.expr, value: bool) -> bool:
@@ -140,7 +134,7 @@ def _check_fallback(call: ast.Call, context: Context) -> Iterator[Finding]:
     message = "`torch.onnx.export(fallback=...)` was removed in torch 2.11 and is a `TypeError` now."
     if _is(fallback.value, False):
         review = "Needs review: without `fallback=` releases before 2.11 must not fall back either; that was not run."
-        fix = Fix("Drop `fallback=`", Safety.UNSAFE, (EditCall(view.span(call), drop=("fallback",)),))
+        fix = Fix("Drop `fallback=`", Safety.UNSAFE, (EditCall(view.span(call), drop=("fallback",), add=_aloud(call)),))
         yield Finding("TL135", view.path, view.span(fallback), message, Severity.ERROR, review, fix)
         return
     advice = (
@@ -182,8 +176,18 @@ def _of_capture(found: ExportedCapture, use: Use, dynamo: ast.keyword | None, co
         if len(view.reads_of(found.binding)) == 1 and found.binding.statement is not None:
             rewrites = (*rewrites, DeleteStatement(view.span(found.binding.statement)))
     review = f"Needs review: {'; '.join(_assumptions(found, use.call, view))}."
-    fix = Fix("Export the module itself", Safety.UNSAFE, rewrites)
+    chosen = _aloud(use.call)
+    if chosen:
+        rewrites = (*rewrites, EditCall(view.span(use.call), add=chosen))
+    fix = Fix("Export the module itself", Safety.UNSAFE, rewrites, _PARAMETER_SINCE if chosen else None)
     return Finding("TL135", view.path, span, message, Severity.ERROR, review, fix)
+
+
+def _aloud(call: ast.Call) -> tuple[tuple[str, Template], ...]:
+    """`dynamo=True` for a call that leaves it to the default, which is another one up to torch 2.8 (TL503)."""
+    if any(keyword.arg in {"dynamo", None} for keyword in call.keywords):
+        return ()
+    return (("dynamo", Template("True")),)
 
 
 def _lower_first(text: str) -> str:
@@ -242,8 +246,8 @@ RULE = Rule(
     ),
     fix=(
         "Passing the module itself needs review: the graph comes from another exporter, in the module's own mode. It is "
-        "offered where the captured module stands in the same scope. `dynamo=False` is reported only, because dropping it "
-        "changes the exporter."
+        "offered where the captured module stands in the same scope. With `dynamo=False` such values are reported only, because "
+        "dropping it changes the exporter; TL503 is about the exporter of eager modules."
     ),
     targets=(_EXPORT, _DYNAMO_EXPORT),
     triggers=(
@@ -261,13 +265,13 @@ RULE = Rule(
     examples=(
         Bad(
             _NET + 'traced = torch.jit.trace(net, x)\ntorch.onnx.export(traced, (x,), "net.onnx")\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx")\n',
+            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
             safety="unsafe",
             why="traced for the export only",
         ),
         Bad(
             _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx")\n',
+            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
             safety="unsafe",
             why="scripted in the call",
         ),
@@ -280,7 +284,7 @@ RULE = Rule(
         ),
         Bad(
             _NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=False)\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx")\n',
+            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
             safety="unsafe",
             why="fallback turned off",
         ),
@@ -301,11 +305,6 @@ RULE = Rule(
             why="a loaded module",
         ),
         Bad(
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamic_axes={"x": {0: "n"}}, dynamo=False)\n',
-            safety="manual",
-            why="the old exporter for an eager module",
-        ),
-        Bad(
             _NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n',
             safety="manual",
             why="fallback turned on",
@@ -318,6 +317,7 @@ RULE = Rule(
         ),
         Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx")  # not torch.jit, dynamo\n', "an eager module"),
         Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n', "the new exporter, asked for"),
+        Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=False)\n', "the old exporter for an eager module"),
         Ok("import onnx\n\nonnx.export(1, dynamo=False)\n", "the onnx package"),
         Ok(
             "import torch\n\nif hasattr(torch.onnx, 'dynamo_export'):\n    torch.onnx.dynamo_export(1, 2)\n",

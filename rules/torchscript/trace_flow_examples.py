@@ -156,7 +156,7 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
         _HEAD
         + f"model = {_TRACE}\nmodel(torch.rand(4, 3))\ntorch.onnx.export(model, (torch.rand(4, 3),), 'net.onnx')\n",
         _HEAD
-        + f"model = {_EXPORT}.module()\nmodel(torch.rand(4, 3))\ntorch.onnx.export(net, (torch.rand(4, 3),), 'net.onnx')\n",
+        + f"model = {_EXPORT}.module()\nmodel(torch.rand(4, 3))\ntorch.onnx.export(net, (torch.rand(4, 3),), 'net.onnx', dynamo=True)\n",
         safety="unsafe",
         why="given to the ONNX exporter: TL135 gives it the module first",
     ),

@@ -20,22 +20,18 @@ class GroupedPrefilter:
 
     Args:
         groups: triggers by the name of their group.
-        enough: the group whose first trigger ends the search.
     """
 
-    def __init__(self, groups: Mapping[str, Iterable[str]], enough: str) -> None:
-        self._enough = enough
+    def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
         self._triggers: dict[bytes, list[_Trigger]] = {}
         for name, triggers in groups.items():
             for text in sorted(set(triggers)):
                 trigger = _Trigger(text, name)
                 self._triggers.setdefault(trigger.word, []).append(trigger)
-        for found in self._triggers.values():
-            found.sort(key=lambda trigger: trigger.group != enough)
         self._words = frozenset(self._triggers)
 
     def found(self, data: bytes) -> frozenset[str]:
-        """The groups that have a trigger in `data`; only the one that is enough, if it has."""
+        """The groups that have a trigger in `data`."""
         names: set[str] = set()
         seen: set[bytes] = set()
         if not self._words:
@@ -45,8 +41,6 @@ class GroupedPrefilter:
             for word in hits - seen:
                 for trigger in self._triggers[word]:
                     if trigger.group not in names and trigger.is_in(data):
-                        if trigger.group == self._enough:
-                            return frozenset((trigger.group,))
                         names.add(trigger.group)
             seen |= hits
         return frozenset(names)
@@ -56,7 +50,7 @@ class Prefilter:
     """Finds the triggers of rules in the raw bytes of a file. Triggers are those of `GroupedPrefilter`."""
 
     def __init__(self, triggers: Iterable[str]) -> None:
-        self._grouped = GroupedPrefilter({"any": triggers}, "any")
+        self._grouped = GroupedPrefilter({"any": triggers})
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` holds one of the triggers."""

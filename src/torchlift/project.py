@@ -24,6 +24,7 @@ from torchlift.wrappers import Wrappers
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
 _KEPT_BYTES = 16_000_000
+_LASTING_TEXT = 1_000_000
 _MOST_TEXT = 1_000_000
 _MOST_USERS = 60
 _NEVER_TEXT = tuple(
@@ -94,6 +95,8 @@ class Project:
         self._modules: dict[str, list[str]] | None = None
         self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
         self._kept = 0
+        self._lasting: dict[str, ModuleView] = {}
+        self._lasting_text = 0
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
         self._mentions: dict[str, list[str]] = {}
@@ -115,6 +118,14 @@ class Project:
             return changed.to_bytes()
         return self._bytes.get(path) or (self.root / path).read_bytes()
 
+    def size(self, path: str) -> int:
+        """Bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return len(self.data(path)) if path in self.overlay else (self.root / path).stat().st_size
+
     def source(self, path: str) -> SourceText:
         """Current text of a file.
 
@@ -129,6 +140,9 @@ class Project:
         Raises:
             OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
         """
+        lasting = self._lasting.get(path)
+        if lasting is not None:
+            return lasting
         kept = self._views.get(path)
         if kept is not None:
             self._views.move_to_end(path)
@@ -148,6 +162,22 @@ class Project:
             return self.parse(path)
         except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+    def keep(self, path: str) -> None:
+        """Hold on to the view of a file that was just parsed and will be asked for again, as far as memory allows."""
+        view = self._views.get(path)
+        if view is not None and self._lasting_text + len(view.source.text) <= _LASTING_TEXT:
+            self._lasting[path] = view
+            self._lasting_text += len(view.source.text)
+            self._kept -= len(view.source.text)
+            del self._views[path]
+
+    def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
+        """The same state of the project with records and, perhaps, more files; views that are still right are kept."""
+        project = Project(self.root, files, self.overlay, indexed, self.wrappers)
+        if project._known == self._known:
+            project._lasting, project._lasting_text = self._lasting, self._lasting_text
+        return project
 
     # Modules
 

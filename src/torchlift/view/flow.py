@@ -7,7 +7,7 @@ name later, a handler may run after any statement of its `try`), it answers with
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,6 @@ from torchlift.view.scopes import Binding, Scope
 State = frozenset[Binding] | None
 """Definitions that may hold at a point; None where the point cannot be reached."""
 
-_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
@@ -36,7 +35,8 @@ class ReachingDefinitions:
     """Reads of `name` inside `scope` with the bindings each of them can see.
 
     Attributes:
-        reads: binding sets by the `ast.Name` that reads; reads in nested functions see every binding.
+        reads: binding sets by the `ast.Name` that reads. Reads in nested functions and class bodies are not in it: they
+            see every binding.
     """
 
     scope: Scope
@@ -135,10 +135,6 @@ class ReachingDefinitions:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 for outer in _evaluated_outside(node):
                     state = self._expression(outer, state)
-                if isinstance(node, ast.ClassDef):
-                    self._nested(node, in_class_body=True)
-                else:
-                    self._nested(node)
                 return self._define(node, state)
             case ast.Import() | ast.ImportFrom():
                 for alias in node.names:
@@ -232,44 +228,13 @@ class ReachingDefinitions:
             elif isinstance(node, ast.Lambda):
                 for outer in _evaluated_outside(node):
                     state = self._expression(outer, state)
-                self._nested(node)
-            elif isinstance(node, ast.GeneratorExp):
-                state = self._expression(node.generators[0].iter, state)
-                self._nested(node)
-            elif isinstance(node, _COMPREHENSIONS) and _binds_target(node, self.name):
+            elif isinstance(node, ast.GeneratorExp) or (
+                isinstance(node, _COMPREHENSIONS) and _binds_target(node, self.name)
+            ):
                 state = self._expression(node.generators[0].iter, state)
             else:
                 stack.extend(reversed(list(ast.iter_child_nodes(node))))
         return state
-
-    def _nested(self, node: ast.AST, *, in_class_body: bool = False) -> None:
-        """Record reads inside code that runs at some other time, if it can see this scope's name."""
-        body: Iterable[ast.AST]
-        if isinstance(node, ast.Lambda):
-            body = (node.body,)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            body = node.body
-        else:
-            body = ast.iter_child_nodes(node)
-        if not in_class_body and _binds_name(node, self.name):
-            return
-        for statement in body:
-            for read in _reads_below(statement, self.name):
-                self.reads.setdefault(read, self._everything)
-
-
-def _reads_below(root: ast.AST, name: str) -> Iterator[ast.Name]:
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name):
-            if node.id == name and isinstance(node.ctx, ast.Load):
-                yield node
-            continue
-        if isinstance(node, _NESTED) and not isinstance(node, ast.ClassDef) and _binds_name(node, name):
-            stack.extend(_evaluated_outside(node))
-            continue
-        stack.extend(ast.iter_child_nodes(node))
 
 
 def _evaluated_outside(
@@ -294,36 +259,6 @@ def _binds_target(node: ast.AST, name: str) -> bool:
         for generator in getattr(node, "generators", ())
         for child in ast.walk(generator.target)
     )
-
-
-def _binds_name(node: ast.AST, name: str) -> bool:
-    """Whether a nested function, lambda or comprehension has a local of this name."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        if any(parameter is not None and parameter.arg == name for parameter in every):
-            return True
-    if isinstance(node, ast.Lambda):
-        return False
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        stack: list[ast.AST] = list(node.body)
-        bound = False
-        while stack:
-            child = stack.pop()
-            if isinstance(child, (ast.Global, ast.Nonlocal)) and name in child.names:
-                return False
-            if isinstance(child, _NESTED):
-                bound = bound or getattr(child, "name", None) == name
-                continue
-            if isinstance(child, ast.Name) and child.id == name and not isinstance(child.ctx, ast.Load):
-                bound = True
-            if isinstance(child, ast.alias) and (child.asname or child.name.partition(".")[0]) == name:
-                bound = True
-            if isinstance(child, ast.ExceptHandler) and child.name == name:
-                bound = True
-            stack.extend(ast.iter_child_nodes(child))
-        return bound
-    return _binds_target(node, name)
 
 
 def _swallows(context: ast.expr) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from torchlift.finding import AddImport
 from torchlift.source import SourceText, Span
 from torchlift.torch_names import public_name, unloaded_module
 from torchlift.view.flow import ReachingDefinitions
+from torchlift.view.parents import Parents
 from torchlift.view.scopes import Binding, Chain, Scope, ScopeTree
 from torchlift.wrappers import Wrapper, Wrappers
 
@@ -92,8 +93,6 @@ class Spelling:
 
 _NO_WRAPPERS = Wrappers(())
 _NAMES = re.compile(r"[A-Za-z_][\w.]*")
-# Fields that hold operators, contexts and plain values: nothing that anyone asks the parent of.
-_LEAF_FIELDS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "module", "asname"})
 
 
 def longest_target(name: str, targets: Iterable[str]) -> str | None:
@@ -104,6 +103,17 @@ def longest_target(name: str, targets: Iterable[str]) -> str | None:
             return name
         name = name.rpartition(".")[0]
     return None
+
+
+@lru_cache(maxsize=64)
+def _last_words(targets: frozenset[str]) -> frozenset[str]:
+    return frozenset(target.rpartition(".")[2] for target in targets)
+
+
+@lru_cache(maxsize=64)
+def _attributes(targets: frozenset[str]) -> Mapping[str, str]:
+    """The targets that mean an attribute of any value, by the name of that."""
+    return {target[2:]: target for target in targets if target.startswith("*.")}
 
 
 class ModuleView:
@@ -149,25 +159,9 @@ class ModuleView:
         return self.source.slice(self.span(node))
 
     @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        """The parent of every node but the module."""
-        parents: dict[ast.AST, ast.AST] = {}
-        stack: list[ast.AST] = [self.tree]
-        while stack:
-            node = stack.pop()
-            for field in node._fields:
-                if field in _LEAF_FIELDS:
-                    continue
-                value = getattr(node, field, None)
-                if value.__class__ is list:
-                    for item in value:
-                        if isinstance(item, ast.AST):
-                            parents[item] = node
-                            stack.append(item)
-                elif isinstance(value, ast.AST):
-                    parents[value] = node
-                    stack.append(value)
-        return parents
+    def parents(self) -> Parents:
+        """The parent of every node but the module; iterating gives all nodes."""
+        return Parents(self.tree)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around `node`."""
@@ -373,7 +367,7 @@ class ModuleView:
 
     def _find_uses(self, targets: frozenset[str], project_name: ProjectNames) -> list[Use]:
         found: list[Use] = []
-        words = frozenset(target.rpartition(".")[2] for target in targets)
+        words = _last_words(targets)
 
         def translate(name: str, importer: str) -> str | None:
             # Looking into other modules is dear; without a last word of a target the name cannot become one.
@@ -495,11 +489,19 @@ class ModuleView:
     def _attribute_uses(self, targets: frozenset[str]) -> Iterator[Use]:
         """Reads of the attribute of a `*.name` target on any value: methods of values whose class nobody knows."""
         text = self.source.text
-        names = {target[2:]: target for target in targets if target.startswith("*.") and target[2:] in text}
-        for node in self.parents if names else ():
-            if isinstance(node, ast.Attribute) and node.attr in names:
-                kind, call = self._kind(node)
-                yield Use(names[node.attr], names[node.attr], kind, node, None, self.scope_at(node), call)
+        names = {name: target for name, target in _attributes(targets).items() if name in text}
+        if not names:
+            return
+        read = [
+            (chain.top, chain.scope) for chains in self.scopes.chains.values() for chain in chains if chain.attributes
+        ]
+        for top, scope in (*read, *self.scopes.rootless):
+            node: ast.expr = top
+            while isinstance(node, ast.Attribute):
+                if node.attr in names:
+                    kind, call = self._kind(node)
+                    yield Use(names[node.attr], names[node.attr], kind, node, None, scope, call)
+                node = node.value
 
     def _kind(self, node: ast.expr) -> tuple[UseKind, ast.Call | None]:
         context = getattr(node, "ctx", None)

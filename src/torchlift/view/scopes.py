@@ -168,6 +168,7 @@ class ScopeTree:
     Attributes:
         module: the outermost scope.
         chains: dotted names by their root name.
+        rootless: attributes of values that are no names, the outermost node of each, with the scope they are read in.
         strings: string constants that mention `torch.` or `PYTORCH_`, for patch targets, environment keys and the like.
         quoted: string constants that may be annotations in quotes, with the scope they stand in.
         stars: modules named in `from m import *`, as written.
@@ -177,6 +178,7 @@ class ScopeTree:
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope("module", tree, None)
         self.chains: dict[str, list[Chain]] = {}
+        self.rootless: list[tuple[ast.Attribute, Scope]] = []
         self.strings: list[ast.Constant] = []
         self.quoted: list[tuple[ast.Constant, Scope]] = []
         self.stars: list[str] = []
@@ -255,6 +257,7 @@ class ScopeTree:
             root: ast.Name = base
             self.chains.setdefault(root.id, []).append(Chain(root, node, tuple(reversed(attributes)), scope))
         else:
+            self.rootless.append((node, scope))
             self._stack.append((base, scope))
 
     def _constant(self, node: ast.Constant, scope: Scope) -> None:
