@@ -29,7 +29,7 @@ def test_a_closed_stream_changes_nothing_about_the_verdict(command: str, status:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-@pytest.mark.parametrize("command", ["migrate -", "doctor --facts -"])
+@pytest.mark.parametrize("command", ["migrate - --stdin-filename a.py", "doctor --facts -"])
 def test_an_interrupted_command_ends_with_130_which_no_verdict_has(command: str) -> None:
     started = subprocess.Popen(
         [sys.executable, "-m", "torchlift", *command.split()], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True

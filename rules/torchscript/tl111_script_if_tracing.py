@@ -127,7 +127,7 @@ RULE = Rule(
         ),
         Bad(
             f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
-            "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx')\n",
+            "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
             safety="manual",
             why="the project still traces",
         ),
