@@ -51,7 +51,7 @@ def triggers(names: Iterable[str]) -> tuple[str, ...]:
         if not is_common(last) or package in _RESPELLED or not parent:
             found.add(f"{last} & {before}")
             continue
-        found |= {f"{before}.{last}", f"{package} import & {last}", f"{package} as & {last}"}
+        found |= {f"{before}.{last}", f"{last} & {package} import", f"{last} & {package} as"}
         if parent != "torch":
-            found.add(f"{parent} import & {last}")
+            found.add(f"{last} & {parent} import")
     return tuple(sorted(found))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789"
 _ONLY_WORDS = bytes(byte if byte in _WORD else 0x20 for byte in range(256))
+# Words of nearly every file: to ask all triggers with one of them would cost more than to take the file apart.
+_EVERYWHERE = frozenset((b"torch", b"import", b"from", b"as", b"nn", b"distributed", b"functional", b"utils"))
 _PART = 1 << 20
 """Bytes that are taken apart at a time: the words of a file need several times its size."""
 
@@ -28,21 +30,21 @@ class GroupedPrefilter:
             for text in sorted(set(triggers)):
                 trigger = _Trigger(text, name)
                 self._triggers.setdefault(trigger.word, []).append(trigger)
-        self._words = frozenset(self._triggers)
+        asked = (word for triggers in self._triggers.values() for trigger in triggers for word in trigger.needed)
+        self._words = frozenset((*self._triggers, *asked))
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
         names: set[str] = set()
-        seen: set[bytes] = set()
+        hits: set[bytes] = set()
         if not self._words:
             return frozenset()
         for part in _parts(data):
-            hits = self._words.intersection(part.translate(_ONLY_WORDS).split())
-            for word in hits - seen:
-                for trigger in self._triggers[word]:
-                    if trigger.group not in names and trigger.is_in(data):
-                        names.add(trigger.group)
-            seen |= hits
+            hits |= self._words.intersection(part.translate(_ONLY_WORDS).split())
+        for word in hits:
+            for trigger in self._triggers.get(word, ()):
+                if trigger.group not in names and trigger.needed <= hits and trigger.is_in(data):
+                    names.add(trigger.group)
         return frozenset(names)
 
 
@@ -58,7 +60,7 @@ class Prefilter:
 
 
 class _Trigger:
-    """A trigger: `word` has to be a word of the file before it is asked."""
+    """A trigger: `word` and all that is `needed` have to be words of the file before it is asked."""
 
     def __init__(self, text: str, group: str) -> None:
         self.group = group
@@ -66,8 +68,10 @@ class _Trigger:
         words = re.findall(rb"\w+", first.encode())
         # Without any word in it, it would never be asked.
         assert words, text
-        self.word = max(words, key=len)
+        self.word = max(words, key=lambda word: (word not in _EVERYWHERE, len(word)))
         self._companion = companion.encode()
+        # The first and the last word of a companion may be parts of words of the file.
+        self.needed = frozenset(words) | frozenset(re.findall(rb"\w+", self._companion)[1:-1])
         self._text = None if words == [first.encode()] else first.encode()
 
     def is_in(self, data: bytes) -> bool:

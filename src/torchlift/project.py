@@ -23,8 +23,8 @@ from torchlift.wrappers import Wrappers
 
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
-_KEPT_BYTES = 16_000_000
-_LASTING_TEXT = 1_000_000
+_KEPT_BYTES = 4_000_000
+_LASTING_TEXT = 1_300_000
 _MOST_TEXT = 1_000_000
 _MOST_USERS = 60
 _NEVER_TEXT = tuple(
@@ -63,6 +63,34 @@ class _Exports:
 
 
 _NO_EXPORTS = _Exports({})
+_ITSELF = "."
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """What one file reads of other modules: kept where many questions are asked, since parsing it again is dear.
+
+    Attributes:
+        stars: modules it imports everything from.
+        imported: what its imported names stand for.
+        attributes: the first attributes read of each imported name; `.` where it is passed on as it is.
+    """
+
+    stars: tuple[str, ...]
+    imported: Mapping[str, frozenset[str]]
+    attributes: Mapping[str, frozenset[str]]
+
+    def member(self, module: str, name: str) -> bool:
+        """Whether it may take `name` from a module whose last name is `module`, wherever that module stands."""
+        if any(star.rpartition(".")[2] == module for star in self.stars):
+            return True
+        for root, targets in self.imported.items():
+            if any(f".{target}".endswith(f".{module}.{name}") for target in targets):
+                return True
+            read = self.attributes[root]
+            if (name in read or _ITSELF in read) and any(f".{target}".endswith(f".{module}") for target in targets):
+                return True
+        return False
 
 
 class Project:
@@ -104,6 +132,7 @@ class Project:
         self._bytes: dict[str, bytes] = {}
         self._kept_bytes = 0
         self._translated: dict[tuple[str, str], str | None] = {}
+        self._reads: dict[str, _Reads | None] = {}
 
     # Files
 
@@ -415,10 +444,20 @@ class Project:
             if path != view.path:
                 data = self.data(path)
                 if b"import" in data and (name in data or b"import *" in data):
-                    other = self.view(path)
-                    if other is None or _reads_member(other, module, binding.name):
+                    if re.search(
+                        rb"(?<!\w)" + re.escape(module.encode()) + rb"\s*\.\s*" + re.escape(name) + rb"\b", data
+                    ):
+                        return True
+                    reads = self._reads_in(path)
+                    if reads is None or reads.member(module, binding.name):
                         return True
         return False
+
+    def _reads_in(self, path: str) -> _Reads | None:
+        if path not in self._reads:
+            view = self.view(path)
+            self._reads[path] = _reads_of(view) if view is not None else None
+        return self._reads[path]
 
     # Facts that cross files
 
@@ -456,24 +495,20 @@ class Project:
                     yield path, record
 
 
-def _reads_member(view: ModuleView, module: str, name: str) -> bool:
-    """Whether a file may take `name` from a module whose last name is `module`, wherever that module stands."""
-    member = re.compile(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(name)}\b")
-    if member.search(view.source.text) or any(star.rpartition(".")[2] == module for star in view.scopes.stars):
-        return True
+def _reads_of(view: ModuleView) -> _Reads:
     imported: dict[str, set[str]] = {}
     for scope in view.scopes.scope_of.values():
         for local, bound in scope.bindings.items():
-            imported.setdefault(local, set()).update(binding.imported for binding in bound if binding.imported)
-    whole = f".{module}.{name}"
-    if any(f".{target}".endswith(whole) for targets in imported.values() for target in targets):
-        return True
-    return any(
-        chain.attributes[:1] == (name,) or (not chain.attributes and not _is_called(view, chain.root))
-        for root, targets in imported.items()
-        if any(f".{target}".endswith(f".{module}") for target in targets)
-        for chain in view.scopes.chains.get(root, ())
-    )
+            targets = {binding.imported for binding in bound if binding.imported}
+            if targets:
+                imported.setdefault(local, set()).update(targets)
+    attributes: dict[str, frozenset[str]] = {}
+    for root in imported:
+        chains = view.scopes.chains.get(root, ())
+        first = {chain.attributes[0] for chain in chains if chain.attributes}
+        bare = any(not chain.attributes and not _is_called(view, chain.root) for chain in chains)
+        attributes[root] = frozenset(first | {_ITSELF} if bare else first)
+    return _Reads(tuple(view.scopes.stars), {local: frozenset(names) for local, names in imported.items()}, attributes)
 
 
 def _is_called(view: ModuleView, node: ast.Name) -> bool:
