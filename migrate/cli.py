@@ -218,7 +218,7 @@ def _machine(names: Sequence[str], driver: str | None, facts: Path | None) -> Ma
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
     """Codes of the rules that run, and the codes ignored for a path."""
     from torchlift.migrate.config import ConfigError, check_codes
-    from torchlift.rules.registry import all_rules, names_of, selected_by
+    from torchlift.rules.registry import all_rules, is_asked_for, names_of, selected_by
 
     rules = all_rules().values()
     known = names_of(rules)
@@ -232,7 +232,11 @@ def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[st
     def chosen(names: Collection[str]) -> frozenset[str]:
         return frozenset(rule.code for rule in rules for name in names if selected_by(rule, name))
 
-    wanted = chosen(config.select) if config.select else frozenset(rule.code for rule in rules if rule.default)
+    wanted = frozenset(
+        rule.code
+        for rule in rules
+        if (any(is_asked_for(rule, name) for name in config.select) if config.select else rule.default)
+    )
     active = wanted - chosen(config.ignore)
     return active, lambda path: chosen(config.ignored_in(path))
 

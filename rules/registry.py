@@ -49,6 +49,16 @@ def selected_by(rule: Rule, name: str) -> bool:
     return any(alias == name or name in _prefixes(alias) for alias in rule.aliases)
 
 
+def is_asked_for(rule: Rule, name: str) -> bool:
+    """Whether `name` in `--select` means `rule`.
+
+    The first letters of torchlift's own codes stand for what such a family reports by default: a matter of taste among a
+    thousand findings of substance helps nobody.
+    """
+    by_prefix = name != rule.code and len(name) >= 2 and rule.code.startswith(name)
+    return selected_by(rule, name) and (rule.default or not by_prefix)
+
+
 def _prefixes(alias: str) -> list[str]:
     """What stands for a family of another tool's codes: its letters (`TOR`), alone or with some of the digits (`TOR1`)."""
     letters = len(alias.rstrip("0123456789"))

@@ -141,7 +141,8 @@ class Rule:
         triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
             given. `rare & other` stands for both together. A file without any trigger of any rule is never decoded.
         aliases: codes of other tools that select this rule.
-        default: whether it runs where no rules are selected; otherwise it has to be selected, by whatever name means it.
+        default: whether it runs where no rules are selected; otherwise it has to be selected by its code, its name,
+            `ALL`, or another tool's name for it.
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
             which already handle both releases.
