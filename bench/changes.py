@@ -8,6 +8,7 @@ import difflib
 import io
 import re
 import tokenize
+import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,11 +48,14 @@ def hunks(old: list[bytes], new: list[bytes]) -> list[Hunk]:
     ]
 
 
-def damage(old: bytes, new: bytes) -> list[str]:
+def damage(path: str, old: bytes, new: bytes) -> list[str]:
     """Sentences about what no migration may do to a file; empty when all is well."""
     found = []
     try:
-        parse(new)
+        if path.endswith(".toml"):
+            tomllib.loads(new.decode())
+        elif path.endswith((".py", ".pyi")):
+            parse(new)
     except (SyntaxError, ValueError) as error:
         found.append(f"it no longer parses: {error}")
     if old.startswith(codecs.BOM_UTF8) != new.startswith(codecs.BOM_UTF8):
@@ -85,9 +89,13 @@ def encoding(data: bytes) -> str:
 
 
 def import_lines(data: bytes) -> set[int]:
-    """Lines, counted from 0, that belong to import statements."""
+    """Lines, counted from 0, that belong to import statements; none in a file that is no Python."""
     found: set[int] = set()
-    for node in ast.walk(parse(data)):
+    try:
+        tree = parse(data)
+    except (SyntaxError, ValueError):
+        return found
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             found.update(range(node.lineno - 1, node.end_lineno or node.lineno))
     return found

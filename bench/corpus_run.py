@@ -113,7 +113,7 @@ def run_mode(
             problems.append(f"{mode}: {path} came, went, or changed its permissions")
             continue
         old, new = (original / path).read_bytes(), (repository / path).read_bytes()
-        found = damage(old, new)
+        found = damage(path, old, new)
         problems += [f"{mode}: {path}: {sentence}" for sentence in found]
         for hunk in hunks(lines_of(old), lines_of(new)):
             removed += hunk.end - hunk.start
