@@ -25,6 +25,7 @@ _SUBCLASS_WORDS = ("subclass", "MetaTensor", "tv_tensors", "__torch_", "Tensor)"
 _SYMBOLIC_WORDS = ("symbolic_trace", "create_feature_extractor", "fx.Tracer")
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
 _known: WeakKeyDictionary[Project, list[str]] = WeakKeyDictionary()
+_traced: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
 
 def context_doubts(project: Project, path: str) -> list[str]:
@@ -54,8 +55,10 @@ def context_doubts(project: Project, path: str) -> list[str]:
 
 def symbolic_trace(project: Project) -> str | None:
     """`path:line` of the first place that runs code under torch.fx, for which a scripted function is one step."""
-    found = _first(project, _SYMBOLIC, _SYMBOLIC_WORDS, "")
-    return found.strip() if found else None
+    if project not in _traced:
+        found = _first(project, _SYMBOLIC, _SYMBOLIC_WORDS, "")
+        _traced[project] = found.strip() if found else None
+    return _traced[project]
 
 
 def _first(project: Project, pattern: re.Pattern[bytes], words: tuple[str, ...], what: str) -> str | None:
