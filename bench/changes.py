@@ -8,10 +8,11 @@ import difflib
 import io
 import re
 import tokenize
-import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import tomllib
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
