@@ -108,6 +108,13 @@ class Renaming:
         message = " ".join(part for part in (f"`{old}` {state}.", row.note) if part)
         span = view.span(use.node)
         patched = None if row.stores else self._patched_at(context.project, row.old)
+        if patched is not None and use.kind in {"store", "delete"}:
+            advice = (
+                f"This patches the old name, which calls the new one: patch `{new}` instead where it is the function that "
+                "counts, or leave the old one alone."
+            )
+            yield Finding(self._code, view.path, span, message, severity, advice)
+            return
         if patched is not None and use.kind not in _NO_READ:
             advice = (
                 f"Not rewritten: `{row.old}` is replaced or patched at {patched}, which a renamed use would escape."

@@ -151,7 +151,9 @@ ADVICE: dict[str, Advice] = {
         ),
         "torch.onnx._internal.exporter.ONNXProgram": _ONNX_PROGRAM,
         "torch.onnx._export": Advice(
-            "Write `torch.onnx.export(model, args, path)`, which does not return the outputs of the model: call it for them."
+            "Write `torch.onnx.export(model, args, path, dynamo=False)` for the same exporter (without `dynamo=False` it is another one "
+            "since 2.9, which needs onnxscript). It does not return the outputs of the model: call it for them.",
+            TorchVersion(2, 5),
         ),
         "torch.distributed._check_for_nccl_backend": Advice("Write `torch.distributed.get_backend(group) == 'nccl'`."),
         # Deprecated names whose own words do not say enough.

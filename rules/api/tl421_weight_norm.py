@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
@@ -21,14 +22,15 @@ _OLD = OldName(
     '`remove_weight_norm(m)` comes `torch.nn.utils.parametrize.remove_parametrizations(m, "weight")`.',
     TorchVersion(2, 1),
 )
-_OLD_STATE = ("weight_g", "weight_v", "remove_weight_norm", "bias_g", "bias_v")
+# Not `bias_v`, which is a parameter of attention layers; where there is a normed bias there is a `bias_g`.
+_OLD_STATE = ("weight_g", "weight_v", "remove_weight_norm", "bias_g")
+_IN_CODE = re.compile(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
 
 
 def _collect(view: ModuleView) -> int | None:
     """The first line that speaks of the state of the old form."""
-    text = view.source.text
-    places = [text.index(word) for word in _OLD_STATE if word in text]
-    return view.source.location(min(places))[0] if places else None
+    found = _IN_CODE.search(view.source.text)
+    return view.source.location(found.start(1))[0] if found else None
 
 
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect)
@@ -36,7 +38,8 @@ _STATE = Collector("weight_norm_state", _OLD_STATE, _collect)
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
-    state = sorted(context.project.records(_STATE).items())
+    # A place in the same file tells more than one far away.
+    state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != view.path, item))
 
     def answer(call: ast.Call) -> Answer:
         name = spelled(view, use, _NEW)
@@ -101,6 +104,19 @@ RULE = Rule(
             "import torch\n\n\ndef f(layer):\n    layer = torch.nn.utils.weight_norm(layer)\n    return layer.weight_g\n",
             safety="manual",
             why="the old parameters are read",
+        ),
+        Bad(
+            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.weight_norm(layer)\n",
+            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
+            safety="unsafe",
+            why="an attention with a bias of that name is in the project",
+            files=(
+                (
+                    "attention.py",
+                    "class Attention:\n    def __init__(self):\n        self.bias_k = self.bias_v = None\n",
+                ),
+            ),
+            run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
         ),
         Bad(
             "from torch.nn.utils import weight_norm\n\nnorms = {'weight': weight_norm}\n",

@@ -24,7 +24,7 @@ _OLD = OldName(
     ("torch.nn.attention.sdpa_kernel",),
     "Write `torch.nn.attention.sdpa_kernel([...])` with the wanted ones of `SDPBackend.FLASH_ATTENTION`, `EFFICIENT_ATTENTION`, "
     "`MATH` and `CUDNN_ATTENTION`. Every flag of the old function is True unless given.",
-    TorchVersion(2, 4),
+    TorchVersion(2, 3),
 )
 
 
@@ -46,7 +46,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         first=Template(f"[{backends}]"),
     )
     imports = (*name[1], *(item for item in enum[1] if item not in name[1]))
-    return changed("Use `torch.nn.attention.sdpa_kernel`", (edit, *imports), TorchVersion(2, 5))
+    return changed("Use `torch.nn.attention.sdpa_kernel`", (edit, *imports), TorchVersion(2, 3))
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ RULE = Rule(
     targets=("torch.backends.cuda.sdp_kernel",),
     check=_check,
     triggers=("sdp_kernel",),
-    deprecated=TorchVersion(2, 4),
+    deprecated=TorchVersion(2, 3),
     aliases=("TOR101", "TOR103"),
     sources=(
         "torch/backends/cuda/__init__.py:679-713 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/114689",

@@ -25,8 +25,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         "Gradients are filled with zeros, which takes memory and time; since torch 2.0 the default is to drop them."
     )
     review = (
-        "what reads `.grad` between this call and the next backward pass meets None then, and optimizers skip parameters without a "
-        "gradient, where a zero gradient still moves momentum and weight decay."
+        "what reads `.grad` between this call and the next backward pass meets None then, optimizers skip parameters without a "
+        "gradient, where a zero gradient still moves momentum and weight decay, and gradients that live in a buffer of somebody else "
+        "(CUDA graphs, FSDP, flattened gradients) leave it."
     )
     fix = Fix("Leave `set_to_none` out", Safety.UNSAFE, (EditCall(view.span(call), drop=(key,)),), TorchVersion(2, 0))
     yield Finding("TL445", view.path, view.span(call), message, Severity.INFO, f"Needs review: {review}", fix)

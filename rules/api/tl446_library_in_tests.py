@@ -14,8 +14,8 @@ _TEST = re.compile(r"(^|[/_.-])tests?([/_.-]|$)")
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
-    if call is None or not _TEST.search(view.path):
-        return
+    if call is None or not _TEST.search(view.path) or view.function_of(call) is None:
+        return  # a library of the whole file is there for its operators
     message = "A `Library` that a test makes stays registered until it is collected, and other tests see its operators."
     advice = "Write `with torch.library._scoped_library(...) as lib:`, as PyTorch's own tests do; the name is private."
     yield Finding("TL446", view.path, view.span(call), message, Severity.INFO, advice)
@@ -42,6 +42,12 @@ RULE = Rule(
             path="tests/test_ops.py",
         ),
         Ok('from torch.library import Library\n\nlib = Library("mine", "DEF")\n', "in the package itself"),
+        Ok(
+            'import torch\n\nlib = torch.library.Library("mine", "DEF")\nlib.define("f(Tensor x) -> Tensor")\n\n\ndef test():\n'
+            "    assert torch.ops.mine.f\n",
+            "operators for all tests of a file",
+            "tests/test_ops.py",
+        ),
         Ok("import torch\n\n\nclass Library:\n    pass\n\n\ndef test():\n    return Library()\n", "an own class"),
         Ok(
             'import torch\n\n\ndef test():\n    with torch.library._scoped_library("mine", "DEF") as lib:\n        return lib\n',

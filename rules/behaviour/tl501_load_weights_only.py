@@ -20,6 +20,8 @@ _OF_MODULES = frozenset(
     "eval train state_dict load_state_dict parameters named_parameters modules named_modules children forward "
     "generate predict encode decode".split()
 )
+# How many names in a row a part of the file is followed through.
+_MOST_NAMES = 3
 _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
 
 
@@ -83,10 +85,16 @@ def _fix(view: ModuleView, call: ast.Call, value: str) -> Fix:
 
 def _module_use(view: ModuleView, call: ast.Call) -> str | None:
     """A use of the result, or of a part of it, that only a module can stand; None if there is none in sight."""
-    found = _module_method(view, call)
-    statement = view.parent(call)
-    if found is not None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return found
+    return _module_method(view, call) or _use_of_name(view, call, 0)
+
+
+def _use_of_name(view: ModuleView, value: ast.expr, depth: int) -> str | None:
+    """A use, as a module, of the name that `value` or a part of it is assigned to."""
+    child, statement = value, view.parent(value)
+    while isinstance(statement, (ast.Subscript, ast.Attribute)) and statement.value is child:
+        child, statement = statement, view.parent(statement)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not child:
+        return None
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return None
@@ -96,6 +104,8 @@ def _module_use(view: ModuleView, call: ast.Call) -> str | None:
         if alone and isinstance(parent, ast.Call) and parent.func is read:
             return f"{read.id}(...)"
         method = _module_method(view, read) if alone else None
+        if method is None and alone and depth < _MOST_NAMES:
+            method = _use_of_name(view, read, depth + 1)
         if method is not None:
             return method
     return None
@@ -156,6 +166,13 @@ RULE = Rule(
             "import torch as th\n\n\ndef load(path):\n    return th.load(path, weights_only=False)['model'].float().eval()\n",
             safety="unsafe",
             why="a model in a dict",
+        ),
+        Bad(
+            "import torch\n\n\ndef load(path):\n    model = torch.load(path)['model']\n    net = model\n    net.eval()\n    return net\n",
+            "import torch\n\n\ndef load(path):\n    model = torch.load(path, weights_only=False)['model']\n    net = model\n"
+            "    net.eval()\n    return net\n",
+            safety="unsafe",
+            why="a model in a dict, by two names",
         ),
         Bad(
             "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path))\n    return net\n",

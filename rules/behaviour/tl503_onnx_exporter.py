@@ -63,8 +63,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         message = f"{message} Here {'; '.join(changes)}."
     severity = Severity.WARNING if changes else Severity.INFO
     review = (
-        "Needs review: `dynamo=False` keeps the old exporter, which is deprecated and warns since 2.8; its default opset went "
-        f"from 17 to 18 in 2.8 and to 20 in 2.9. {_to_new(given)} {_DOCS}"
+        "Needs review: `dynamo=False` keeps the old exporter, which is deprecated and warns since 2.8"
+        f"{'' if 'opset_version' in given else '; its default opset went from 17 to 18 in 2.8 and to 20 in 2.9'}. {_to_new(given)} {_DOCS}"
     )
     edit = EditCall(view.span(call), add=(("dynamo", Template("False")),))
     fix = Fix(
@@ -77,7 +77,11 @@ def _changes(given: _Arguments) -> Iterator[str]:
     """What the arguments of this call mean to the new exporter, clauses."""
     if "dynamic_axes" in given and not _is(given["dynamic_axes"], None):
         yield "`dynamic_axes=` is turned into `dynamic_shapes=`, which warns and may fail"
-    ignored = sorted(f"`{name}=`" for name in given if name in _IGNORED)
+    ignored = sorted(
+        f"`{name}=`"
+        for name in given
+        if name in _IGNORED and not (name == "do_constant_folding" and _is(given[name], True))
+    )
     if ignored:
         yield f"{', '.join(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored"
     opset = given.get("opset_version")
@@ -88,7 +92,7 @@ def _changes(given: _Arguments) -> Iterator[str]:
 def _to_new(given: _Arguments) -> str:
     how = "drop `dynamo=False`" if "dynamo" in given else "pass `dynamo=True`"
     steps = [f"For the new one {how}", "install `onnxscript`", "call `.eval()` first, because it keeps the mode"]
-    if "dynamic_axes" in given:
+    if "dynamic_axes" in given and not _is(given["dynamic_axes"], None):
         steps.append("give `dynamic_shapes=` (keys are the arguments of `forward`) in place of `dynamic_axes=`")
     return f"{', '.join(steps)}, and compare the outputs of both files."
 

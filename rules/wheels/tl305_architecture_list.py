@@ -43,8 +43,8 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
     own = toolkit_in(view)
     if view.kind in {"cmake", "shell", "makefile", "yaml"} and own is None and _ASKS_FOR_TOOLKIT.search(view.code):
         return
-    if own is None and names_toolkit(view):
-        return
+    if own is None and (names_toolkit(view) or "torch" not in view.code.lower()):
+        return  # it is compiled by a toolkit that the wheel of torch says nothing about
     for line in view.lines:
         if not _WORDS.search(line.text) or (view.kind == "markdown" and not is_code(view, line)):
             continue
@@ -245,12 +245,18 @@ RULE = Rule(
             path="Dockerfile",
         ),
         Bad(
-            "NVCCFLAGS = -gencode=arch=compute_60,code=sm_60 -gencode=arch=compute_80,code=sm_80\n",
+            'TORCH = $(shell python -c "import torch; print(torch.__path__[0])")\n'
+            "NVCCFLAGS = -I$(TORCH)/include -gencode=arch=compute_60,code=sm_60 -gencode=arch=compute_80,code=sm_80\n",
             safety="manual",
             why="flags of nvcc in a makefile",
             path="Makefile",
         ),
-        Bad("set(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n", safety="manual", why="a list of CMake", path="CMakeLists.txt"),
+        Bad(
+            "find_package(Torch REQUIRED)\nset(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n",
+            safety="manual",
+            why="a list of CMake",
+            path="CMakeLists.txt",
+        ),
         Bad(
             "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\n"
             'setup(ext_modules=[CUDAExtension("a", ["a.cu"], extra_compile_args={"nvcc": ["-O3",\n'
@@ -278,6 +284,11 @@ RULE = Rule(
         ),
         Ok('export TORCH_CUDA_ARCH_LIST="$ARCHS"\nunset TORCH_CUDA_ARCH_LIST\n', "a list from elsewhere", "d.sh"),
         Ok('echo "TORCH_CUDA_ARCH_LIST=6.0"\n# TORCH_CUDA_ARCH_LIST=6.0\n', "a message and a comment", "e.sh"),
+        Ok(
+            "NVCC = /usr/local/cuda/bin/nvcc\nFLAGS = -gencode=arch=compute_60,code=sm_60 -lnvinfer\n",
+            "a plugin of another library, compiled by whatever toolkit is there",
+            "Makefile",
+        ),
         Ok("export MY_TORCH_CUDA_ARCH_LIST=6.0\n", "somebody else's variable", "f.sh"),
         Ok(
             'if(CUDAToolkit_VERSION VERSION_LESS "13.0")\n  set(CMAKE_CUDA_ARCHITECTURES 70 80)\nendif()\n',

@@ -16,6 +16,8 @@ _LAST = (2, 5)
 _PACKAGES = ("pytorch", "torchvision", "torchaudio", "pytorch-cuda")
 _CHANNEL = "pytorch"
 _TOOLKITS = ("pytorch-cuda", "cudatoolkit")
+# Packages that come from the channel nvidia for their own sake.
+_NEED_NVIDIA = ("cuda", "cuda-toolkit", "cuda-nvcc", "cuda-compiler", "cuda-libraries-dev")
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -68,7 +70,13 @@ def _help(item: PinSet, context: TextContext) -> str:
         f"Install torch by pip (`torch=={target}.*` below `- pip:`, with the index for the GPUs), or from conda-forge "
     )
     advice += "(`pytorch-gpu`)."
-    if toolkits:
+    others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
+    if toolkits and others:
+        advice += (
+            f" `{'` and `'.join(toolkits)}` belong to the old channel's packages and go with them; `{'` and `'.join(others)}` "
+            "stays, at the CUDA of the new wheel."
+        )
+    elif toolkits:
         advice += f" `{'` and `'.join(toolkits)}` and the channel nvidia belong to the old channel's packages and go with them."
     return advice
 

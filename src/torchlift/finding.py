@@ -279,8 +279,9 @@ class Finding:
         return self.fix.safety if self.fix else Safety.MANUAL
 
     def without_fix(self, why: str) -> Finding:
-        """The same finding with its fix withheld and the reason in its help."""
-        return replace(self, fix=None, help=f"{self.help} {why}" if self.help else why)
+        """The same finding with its fix withheld, and in its help what the fix would have done and the reason."""
+        parts = (self.help, f"{self.fix.title}." if self.fix is not None else None, why)
+        return replace(self, fix=None, help=" ".join(part for part in parts if part))
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """Order of every report: by file, place, code."""
