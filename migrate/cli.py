@@ -278,7 +278,7 @@ def _analyse(
     from torchlift.rules.rule import Settings
     from torchlift.source import SourceText, UnreadableSource
     from torchlift.versions import LATEST
-    from torchlift.view.text import read_text, text_kind
+    from torchlift.view.text import named_kind, read_text
 
     listing = partial(
         discover,
@@ -293,7 +293,7 @@ def _analyse(
         relative = named[0].resolve().relative_to(root.resolve()).as_posix()
         try:
             data = sys.stdin.buffer.read()
-            is_text = text_kind(relative, data) is not None
+            is_text = named_kind(relative, data) is not None
             overlay[relative] = read_text(data) if is_text else SourceText.from_bytes(data)
         except UnreadableSource as error:
             raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None

@@ -24,7 +24,7 @@ from torchlift.finding import Failure
 from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.gitignore import IgnoreFiles
 from torchlift.migrate.globs import PathPatterns
-from torchlift.view.text import is_shell_script, is_text_name, text_kind
+from torchlift.view.text import is_shell_script, is_text_name, named_kind, text_kind
 
 SUFFIXES = (".py", ".pyi")
 
@@ -43,6 +43,7 @@ _SUBMODULE = b" 160000"
 _HEAD = 128
 # Recordings and exports; what people write by hand is far smaller.
 _MOST_TEXT = 1_000_000
+_INCLUDED = re.compile(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
 _UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
 
@@ -121,6 +122,7 @@ def discover(
     for named, path in zip(paths, real, strict=True):
         listing.add(os.fspath(named), path, force_exclude=force_exclude)
     listing.list_folders()
+    listing.add_included()
     return Discovery(
         Path(top),
         tuple(sorted(listing.files)),
@@ -208,9 +210,29 @@ class _Listing:
         elif stat.S_ISREG(mode):
             self.named.add(relative)
             head = b"" if relative.endswith(SUFFIXES) else _head(real)
-            (self.files if text_kind(relative, head) is None else self.texts).add(relative)
+            (self.files if named_kind(relative, head) is None else self.texts).add(relative)
         else:
             self.fail(self.name_of(named), "It is neither a file nor a folder, so there is nothing to analyse.")
+
+    def add_included(self) -> None:
+        """Add what files of requirements include by `-r` and `-c`, whatever it is called."""
+        # Whoever names one file means that file.
+        pending = [path for path in sorted(self.texts - self.named) if text_kind(path) == "requirements"]
+        while pending:
+            path = pending.pop()
+            try:
+                text = Path(self.top, path).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue  # it is reported where it is analysed
+            for value in _INCLUDED.findall(text):
+                target = os.path.normpath(os.path.join(os.path.dirname(path), value)).replace(os.sep, "/")
+                outside = Path(value).is_absolute() or target.startswith("..") or target.endswith(SUFFIXES)
+                if outside or target in self.texts or self.excludes.below("", target):
+                    continue
+                absolute = Path(self.top, target)
+                if absolute.is_file() and not absolute.is_symlink():
+                    self.texts.add(target)
+                    pending.append(target)
 
     def name_of(self, named: str) -> str:
         """A path as reports show it: relative to the top if it is inside."""

@@ -15,7 +15,7 @@ from torchlift.prefilter import Prefilter
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.source import SourceText, UnreadableSource
-from torchlift.view.text import TextView, read_text, text_kind
+from torchlift.view.text import TextView, named_kind, read_text
 
 _HEAD = 128
 
@@ -76,7 +76,7 @@ def text_view(project: Project, path: str) -> TextView:
         OSError, UnreadableSource: it cannot be read or decoded.
     """
     source = text_source(project, path)
-    return TextView(path, text_kind(path, source.to_bytes()[:_HEAD]) or "shell", source)
+    return TextView(path, named_kind(path, source.to_bytes()[:_HEAD]) or "shell", source)
 
 
 def check_texts(project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings) -> list[CheckedText]:

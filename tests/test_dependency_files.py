@@ -561,3 +561,32 @@ def test_a_companion_is_known_for_every_torch_it_was_made_for() -> None:
     assert companion_of("torchvision", "2.5.1") == "0.20.1"
     assert companion_of("torchaudio", "2.15.0") is None
     assert companion_of("triton", "2.15.0") == "3.9.0"
+
+
+def test_files_that_requirements_include_are_read_whatever_they_are_called(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "numpy\n-r lists/gpu.txt\n-c 'lists/limits.in'\n-r ../outside.txt\n-r missing.txt\n-r requirements.txt\n",
+        "lists/gpu.txt": f"--index-url {CU}cu121\n-r more.txt\n",
+        "lists/more.txt": "torch==2.9.0\ntriton==3.1.0\n",
+        "lists/limits.in": f"--extra-index-url {CU}cu118\n",
+        "lists/data.txt": f"--extra-index-url {CU}cu118\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path.parent / "outside.txt").write_text(f"--extra-index-url {CU}cu118\n")
+    command = ["--check", "--isolated", "--select", "TL3", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path)]).stdout)["findings"]
+    assert {Path(finding["filename"]).name for finding in found} == {"gpu.txt", "more.txt", "limits.in"}
+    alone = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path / "requirements.txt")]).stdout)["findings"]
+    assert alone == []
+    named = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path / "lists/data.txt")]).stdout)["findings"]
+    assert [finding["code"] for finding in named] == ["TL301"]
+
+
+def test_a_build_is_not_moved_away_from_an_index_that_is_named_elsewhere_in_the_file(tmp_path: Path) -> None:
+    text = f"[testenv]\ndeps =\n    torch==2.4.0+cu121\nsetenv =\n    PIP_EXTRA_INDEX_URL = {CU}cu121\n"
+    result = run(tmp_path, {"tox.ini": text}, unsafe=True)
+    (outcome,) = result.outcomes
+    assert outcome.new_text is None
+    assert any("both change together" in (finding.help or "") for finding in outcome.left)

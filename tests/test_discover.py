@@ -353,8 +353,14 @@ def test_a_named_link_out_of_the_project_is_followed(make: Make) -> None:
 
 
 def test_a_named_file_is_taken_whatever_it_is_called(make: Make) -> None:
-    project = make({".gitignore": "i.py\n", "i.py": "", "script": "", "build/x.py": "", "n.txt": ""})
-    assert found(project, "i.py", "script", "build/x.py", "n.txt") == ["build/x.py", "i.py", "n.txt", "script"]
+    project = make({".gitignore": "i.py\n", "i.py": "", "script": "", "build/x.py": "", "n.me": ""})
+    assert found(project, "i.py", "script", "build/x.py", "n.me") == ["build/x.py", "i.py", "n.me", "script"]
+
+
+def test_a_named_text_file_is_taken_for_requirements(make: Make) -> None:
+    project = make({"gpu.txt": "torch\n", "base.in": "torch\n"})
+    listed = discover([project / "gpu.txt", project / "base.in"], project)
+    assert (listed.files, listed.texts) == ((), ("base.in", "gpu.txt"))
 
 
 def test_force_exclude_leaves_out_named_paths(make: Make) -> None:

@@ -178,8 +178,8 @@ def test_large_text_is_data_unless_it_is_named(make: Make) -> None:
 
 
 def test_a_named_file_of_no_known_kind_is_python_as_before(make: Make) -> None:
-    folder = make({"notes.txt": "x = 1\n"})
-    assert found(folder, "notes.txt").files == ("notes.txt",)
+    folder = make({"notes.me": "x = 1\n"})
+    assert found(folder, "notes.me").files == ("notes.me",)
 
 
 # Code and comments

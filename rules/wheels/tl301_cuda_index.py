@@ -44,7 +44,8 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
     sets = sets_of(view)
     for item in sets:
         others = [pin for _, pin in included(view, context.project)] if item.includes and item.indexes else []
-        yield from _in_set(view, item, settings, others)
+        elsewhere = not item.indexes and next(iter(loose_indexes(view, list(sets))), None) is not None
+        yield from _in_set(view, item, settings, others, elsewhere=elsewhere)
     if view.kind in {"requirements", "toml"}:
         return
     for index in loose_indexes(view, [item for item in sets if item.indexes]):
@@ -68,7 +69,10 @@ def _check(use: Use, context: Context) -> Iterable[Finding]:
         yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
 
 
-def _in_set(view: TextView, item: PinSet, settings: Settings, included: list[Pin] | None = None) -> Iterator[Finding]:
+def _in_set(
+    view: TextView, item: PinSet, settings: Settings, included: list[Pin] | None = None, *, elsewhere: bool = False
+) -> Iterator[Finding]:
+    """Findings of requirements that stand together; `elsewhere`: their index stands at another place of the file."""
     torch = item.named("torch")
     asked = torch or [pin for pin in included or () if pin.name == "torch"]
     wanted = asked[0].specifier if len(asked) == 1 and not asked[0].opaque and not asked[0].conditional else None
@@ -87,7 +91,12 @@ def _in_set(view: TextView, item: PinSet, settings: Settings, included: list[Pin
             continue
         moved = move(view, item, settings)
         severity = severity_in(view, problem.severity)
-        yield Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix)
+        finding = Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix)
+        if elsewhere and finding.fix is not None:
+            finding = finding.without_fix(
+                "Not rewritten: the index is named elsewhere in this file, and both change together."
+            )
+        yield finding
 
 
 def _problem(build: str, wanted: str | None, settings: Settings) -> _Problem | None:

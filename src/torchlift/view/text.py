@@ -32,7 +32,7 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
     (
         "requirements",
         r"(?:[^/]*[-_.])?(?:requirements?|constraints?|reqs)(?:[-_.][^/]*)?\.(?:txt|in)"
-        r"|(?:requirements?|constraints?)/[^/]+\.(?:txt|in)",
+        r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)",
     ),
     ("toml", r"(?:pyproject|uv)\.toml|Pipfile"),
     ("ini", r"setup\.cfg|tox\.ini"),
@@ -68,6 +68,11 @@ def text_kind(path: str, head: bytes = b"") -> TextKind | None:
     if match is not None:
         return next(kind for kind, _ in _NAMES if match[kind] is not None)
     return "shell" if not path.endswith((".py", ".pyi")) and is_shell_script(head) else None
+
+
+def named_kind(path: str, head: bytes = b"") -> TextKind | None:
+    """The kind of a file that somebody names as an input: another name for requirements is theirs to choose."""
+    return text_kind(path, head) or ("requirements" if path.endswith((".txt", ".in")) else None)
 
 
 def read_text(data: bytes) -> SourceText:
