@@ -43,6 +43,7 @@ _SUBMODULE = b" 160000"
 _HEAD = 128
 # Recordings and exports; what people write by hand is far smaller.
 _MOST_TEXT = 1_000_000
+_INCLUDABLE = (".txt", ".in")
 _INCLUDED = re.compile(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
 _UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -186,6 +187,7 @@ class _Listing:
     respect_gitignore: bool
     files: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
+    includable: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     excluded: set[str] = field(default_factory=set)
@@ -226,13 +228,13 @@ class _Listing:
                 continue  # it is reported where it is analysed
             for value in _INCLUDED.findall(text):
                 target = os.path.normpath(os.path.join(os.path.dirname(path), value)).replace(os.sep, "/")
-                outside = Path(value).is_absolute() or target.startswith("..") or target.endswith(SUFFIXES)
-                if outside or target in self.texts or self.excludes.below("", target):
-                    continue
-                absolute = Path(self.top, target)
-                if absolute.is_file() and not absolute.is_symlink():
-                    self.texts.add(target)
-                    pending.append(target)
+                # What is ignored, excluded, or outside of the folders that were named is not among those.
+                if target in self.includable:
+                    self.includable.remove(target)
+                    found = Path(self.top, target).lstat()
+                    if stat.S_ISREG(found.st_mode) and found.st_size <= _MOST_TEXT:
+                        self.texts.add(target)
+                        pending.append(target)
 
     def name_of(self, named: str) -> str:
         """A path as reports show it: relative to the top if it is inside."""
@@ -329,6 +331,9 @@ class _Listing:
         One that may be `text` is taken if its first line or its name says so, and if it is not too large.
         """
         absolute = os.path.join(self.top, path)
+        if text and path.endswith(_INCLUDABLE) and not is_text_name(os.fsencode(path)):
+            self.includable.add(path)  # data, unless a file of requirements includes it
+            return
         try:
             found = os.lstat(absolute)
             if stat.S_ISLNK(found.st_mode):
@@ -425,7 +430,8 @@ def _ignored_folders(tree: str, folders: Sequence[str]) -> list[str]:
 
 def _may_be_text(path: bytes) -> bool:
     """Whether a name belongs to a text file, or has no suffix and needs a look inside."""
-    return b"." not in path[path.rfind(b"/") + 1 :] or is_text_name(path)
+    last = path[path.rfind(b"/") + 1 :]
+    return b"." not in last or last.endswith(tuple(map(os.fsencode, _INCLUDABLE))) or is_text_name(path)
 
 
 def _head(path: str) -> bytes:

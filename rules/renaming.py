@@ -110,8 +110,8 @@ class Renaming:
         patched = None if row.stores else self._patched_at(context.project, row.old)
         if patched is not None and use.kind in {"store", "delete"}:
             advice = (
-                f"This patches the old name, which calls the new one: patch `{new}` instead where it is the function that "
-                "counts, or leave the old one alone."
+                f"This patches the old name only: patch `{new}` instead where that is the one that counts, or leave the old one "
+                "alone."
             )
             yield Finding(self._code, view.path, span, message, severity, advice)
             return

@@ -115,7 +115,7 @@ def listing(index: str, package: str) -> Iterator[Wheel]:
         except ValueError:
             continue
         tag = next(iter(tags))
-        platform = _platform(tag.platform)
+        platform = platform_of(tag.platform)
         match = re.fullmatch(r"cp(\d)(\d+)", tag.interpreter)
         if platform and match and not version.is_prerelease:
             python = f"{match[1]}.{match[2]}{'t' if tag.abi.endswith('t') else ''}"
@@ -142,7 +142,8 @@ def configured_index() -> str | None:
     return asked.stdout.strip() or None
 
 
-def _platform(tag: str) -> str | None:
+def platform_of(tag: str) -> str | None:
+    """The system and processor of a platform tag; None for those that torchlift knows nothing of."""
     if tag == "win_amd64":
         return "windows_amd64"
     for pattern, system in ((r"manylinux.*_(x86_64|aarch64)", "linux"), (r"macosx_.*_(x86_64|arm64)", "darwin")):

@@ -26,23 +26,18 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import html.parser
 import io
 import json
 import re
-import ssl
-import subprocess
 import sys
 import tempfile
-import urllib.parse
-import urllib.request
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from package_index import PUBLIC_INDEX, RemoteFile, Wheel, configured_index, listing, opened, platform_of
 from packaging.metadata import parse_email
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -51,75 +46,9 @@ from packaging.version import Version
 
 FACTS = Path(__file__).with_name("wheel_facts.json")
 DATA = Path(__file__).resolve().parent.parent / "src" / "torchlift" / "wheels" / "data"
-PUBLIC_INDEX = "https://pypi.org/simple"
 OLDEST = Version("2.0")
 
 _PINNED = re.compile(r"nvidia-|cuda-|triton$")
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """A file that the index lists."""
-
-    name: str
-    url: str
-    version: Version
-    build_tag: str
-    python: str
-    """"3.14t"."""
-    tag: str
-    """"manylinux_2_28_x86_64"."""
-    platform: str
-    """"linux_x86_64", "linux_aarch64", "windows_amd64", "darwin_arm64" or "darwin_x86_64"."""
-    has_metadata: bool
-
-
-class _Links(html.parser.HTMLParser):
-    """The links of a simple index page, with their attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[dict[str, str | None]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "a":
-            self.found.append(dict(attrs))
-
-
-class _Remote(io.RawIOBase):
-    """A file on a server, read by ranges."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.position = 0
-        with _open(url, {"Range": "bytes=0-0"}) as answer:
-            if answer.status != 206:
-                raise OSError(f"{url} does not answer range requests")
-            self.size = int(answer.headers["Content-Range"].rpartition("/")[2])
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self.position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self.position, io.SEEK_END: self.size}[whence]
-        self.position = max(0, start + offset)
-        return self.position
-
-    def readinto(self, buffer: Any) -> int:
-        last = min(self.position + len(buffer), self.size) - 1
-        if last < self.position:
-            return 0
-        with _open(self.url, {"Range": f"bytes={self.position}-{last}"}) as answer:
-            data = answer.read()
-        buffer[: len(data)] = data
-        self.position += len(data)
-        return len(data)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, say what would change")
     parser.add_argument("--scan", nargs="+", type=Path, default=[], metavar="WHEEL", help="torch wheels to measure")
     options = parser.parse_args(arguments)
-    index = (options.index_url or _configured_index() or PUBLIC_INDEX).rstrip("/")
+    index = (options.index_url or configured_index() or PUBLIC_INDEX).rstrip("/")
     facts = json.loads(FACTS.read_text(encoding="utf-8"))
     try:
         new = _tables(index, facts, options.scan)
@@ -148,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _tables(index: str, facts: dict[str, Any], scanned: list[Path]) -> dict[str, dict[str, Any]]:
     today = datetime.date.today().isoformat()
-    torch = [wheel for wheel in _listing(index, "torch") if wheel.version >= OLDEST]
+    torch = [wheel for wheel in listing(index, "torch") if wheel.version >= OLDEST]
     metadata = _first_metadata(torch)
     releases = _releases(torch, metadata, today)
     defaults = {(row["torch"], row["platform"]): row["build"] for row in releases}
@@ -237,7 +166,7 @@ def _companions(
         rows.append({"torch": str(version), "pins": pins, "torchvision": None, "torchaudio": None})
     for package in ("torchvision", "torchaudio"):
         pinned: set[str] = set()
-        wheels = [wheel for wheel in _listing(index, package) if wheel.version >= Version("0.15")]
+        wheels = [wheel for wheel in listing(index, package) if wheel.version >= Version("0.15")]
         for (version, _), requirements in sorted(_first_metadata(wheels, ("linux_x86_64",)).items()):
             wanted = next((item.specifier for item in requirements if item.name == "torch"), None)
             for row in rows:
@@ -271,7 +200,7 @@ def _scan(path: Path, metadata: dict[tuple[Version, str], list[Requirement]], to
     from torchlift.doctor.native.fatbin import read_device_code
 
     _, version, build_tag, tags = parse_wheel_filename(path.name)
-    platform = next(filter(None, (_platform(tag.platform) for tag in tags)), "")
+    platform = next(filter(None, (platform_of(tag.platform) for tag in tags)), "")
     images: dict[str, dict[str, dict[str, int]]] = {}
     with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
         for name in archive.namelist():
@@ -344,46 +273,6 @@ def _line(version: Version) -> str:
     return f"{version.major}.{version.minor}"
 
 
-def _platform(tag: str) -> str | None:
-    if tag == "win_amd64":
-        return "windows_amd64"
-    for pattern, system in ((r"manylinux.*_(x86_64|aarch64)", "linux"), (r"macosx_.*_(x86_64|arm64)", "darwin")):
-        match = re.fullmatch(pattern, tag)
-        if match:
-            return f"{system}_{match[1]}"
-    return None
-
-
-def _listing(index: str, package: str) -> Iterator[Wheel]:
-    page = f"{index}/{package}/"
-    accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2"
-    with _open(page, {"Accept": accept}) as answer:
-        text = answer.read().decode()
-        is_json = "json" in (answer.headers.get("Content-Type") or "")
-    if is_json:
-        links = [(item["url"], bool(item.get("core-metadata"))) for item in json.loads(text)["files"]]
-    else:
-        parser = _Links()
-        parser.feed(text)
-        keys = ("data-core-metadata", "data-dist-info-metadata")
-        links = [(link["href"] or "", any(key in link for key in keys)) for link in parser.found if link.get("href")]
-    for link, has_metadata in links:
-        url = urllib.parse.urljoin(page, urllib.parse.urldefrag(link).url)
-        name = urllib.parse.unquote(url.rpartition("/")[2])
-        if not name.endswith(".whl"):
-            continue
-        try:
-            _, version, build_tag, tags = parse_wheel_filename(name)
-        except ValueError:
-            continue
-        tag = next(iter(tags))
-        platform = _platform(tag.platform)
-        match = re.fullmatch(r"cp(\d)(\d+)", tag.interpreter)
-        if platform and match and not version.is_prerelease:
-            python = f"{match[1]}.{match[2]}{'t' if tag.abi.endswith('t') else ''}"
-            yield Wheel(name, url, version, "".join(map(str, build_tag)), python, tag.platform, platform, has_metadata)
-
-
 def _first_metadata(
     wheels: list[Wheel], platforms: tuple[str, ...] | None = None
 ) -> dict[tuple[Version, str], list[Requirement]]:
@@ -397,28 +286,14 @@ def _first_metadata(
 
 def _requirements(wheel: Wheel) -> list[Requirement]:
     if wheel.has_metadata:
-        with _open(wheel.url + ".metadata", {}) as answer:
+        with opened(wheel.url + ".metadata", {}) as answer:
             text = answer.read()
     else:
-        with zipfile.ZipFile(io.BufferedReader(_Remote(wheel.url), 1 << 16)) as archive:
+        with zipfile.ZipFile(io.BufferedReader(RemoteFile(wheel.url), 1 << 16)) as archive:
             name = next(name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
             text = archive.read(name)
     raw, _ = parse_email(text)
     return [Requirement(line) for line in raw.get("requires_dist", [])]
-
-
-def _open(url: str, headers: dict[str, str]) -> Any:
-    if not url.startswith(("https://", "http://", "file://")):
-        raise OSError(f"{url} is no address that can be read")
-    request = urllib.request.Request(url, headers={"User-Agent": "torchlift wheel_tables", **headers})
-    return urllib.request.urlopen(request, timeout=120, context=ssl.create_default_context())
-
-
-def _configured_index() -> str | None:
-    asked = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
-    )
-    return asked.stdout.strip() or None
 
 
 def _text(content: dict[str, Any]) -> str:

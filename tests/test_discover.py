@@ -363,6 +363,21 @@ def test_a_named_text_file_is_taken_for_requirements(make: Make) -> None:
     assert (listed.files, listed.texts) == ((), ("base.in", "gpu.txt"))
 
 
+def test_requirements_include_what_is_not_ignored_and_lies_in_the_folders_that_are_named(make: Make) -> None:
+    project = make(
+        {
+            ".gitignore": "own.txt\n",
+            "sub/requirements.txt": "-r own.txt\n-r more.txt\n-c ../base.txt\n",
+            "sub/own.txt": "",
+            "sub/more.txt": "",
+            "sub/data.txt": "",
+            "base.txt": "",
+        }
+    )
+    assert discover([project], project).texts == ("base.txt", "sub/more.txt", "sub/requirements.txt")
+    assert discover([project / "sub"], project).texts == ("sub/more.txt", "sub/requirements.txt")
+
+
 def test_force_exclude_leaves_out_named_paths(make: Make) -> None:
     project = make(["build/x.py", "a.py", "build/in/y.py", "gen.py"])
     named = [project / name for name in ("build/x.py", "a.py", "build/in", "gen.py")]

@@ -103,12 +103,11 @@ class Names(RankState):
             or parent not in statement.targets
         ):
             return unknown
-        if True:
-            if not any(isinstance(item, ast.Starred) for item in parent.elts):
-                values = self._eval(statement.value, owner)
-                index = parent.elts.index(binding.node)
-                if isinstance(values, (tuple, list)) and len(values) == len(parent.elts):
-                    return values[index]
+        if not any(isinstance(item, ast.Starred) for item in parent.elts):
+            values = self._eval(statement.value, owner)
+            index = parent.elts.index(binding.node)
+            if isinstance(values, (tuple, list)) and len(values) == len(parent.elts):
+                return values[index]
         return unknown
 
     @staticmethod
