@@ -11,6 +11,7 @@ from torchlift.finding import Failure, Finding, Fix, ReplaceText
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
+from torchlift.source import UnreadableSource
 from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
@@ -21,11 +22,12 @@ from torchlift.wrappers import Wrapper
 
 @dataclass(frozen=True)
 class Checked:
-    """Findings of one file in source order, before suppressions."""
+    """Findings of one file in source order, before suppressions; `unreadable` says why there are none."""
 
     path: str
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
+    unreadable: str | None = None
 
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
@@ -64,6 +66,19 @@ class Dispatcher:
         self.targets = frozenset(self._by_target)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
         self._all_targets = self.targets.union(*(rule.targets for rule in all_rules().values()))
+
+    def check_file(self, project: Project, path: str, settings: Settings) -> Checked:
+        """Run every rule on a file; that it cannot be read or parsed is part of the result."""
+        try:
+            view = project.parse(path)
+        except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return Checked(path, unreadable=why_unreadable(error))
+        except Exception:
+            return _not_checked(path)
+        try:
+            return self.check(project, view, settings)
+        except Exception:
+            return _not_checked(path)
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""
@@ -122,3 +137,30 @@ def _through(wrapper: Wrapper, finding: Finding) -> Finding:
         f"It is reached through `{wrapper.module}`, which is not rewritten unless the wrappers in the configuration say "
         f'`"{wrapper.module}" = {{ mirrors = "{wrapper.mirrors}", rewrite = true }}`.'
     )
+
+
+def _not_checked(path: str) -> Checked:
+    reason = "The rules could not be run on the file, and nothing is known about it."
+    return Checked(path, failures=(Failure(path, "check", reason, ours=True, detail=traceback.format_exc()),))
+
+
+def why_unreadable(error: Exception) -> str:
+    """Why a file could not be analysed, from what reading or parsing it raised; a sentence without its end."""
+    match error:
+        case OSError():
+            return f"it cannot be read ({error.strerror or error})"
+        case UnreadableSource():
+            return str(error)
+        case SyntaxError():
+            import platform
+
+            version = ".".join(platform.python_version_tuple()[:2])
+            line = f"line {error.lineno}: " if error.lineno else ""
+            return (
+                f"{line}it is not valid Python {version} ({error.msg}); code for a newer Python needs torchlift run by that "
+                "Python"
+            )
+        case ValueError():
+            return f"Python's parser refuses it ({error})"
+        case _:
+            return "it is nested too deeply for Python's parser"

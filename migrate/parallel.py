@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from torchlift.finding import Failure
 from torchlift.migrate.check import Checked, Dispatcher
-from torchlift.migrate.index import FileIndex, index_file, stopped_file
-from torchlift.prefilter import GroupedPrefilter
+from torchlift.migrate.index import FileIndex, index_file, later, unselected
+from torchlift.migrate.selection import RULES, Selection
 from torchlift.project import Project
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
@@ -38,56 +37,28 @@ class Work:
     settings: Settings
 
 
-_RULES = "rules"
-
-
 class _Worker:
     """State of one process."""
 
     def __init__(self, project: Project, work: Work) -> None:
-        rules = [all_rules()[code] for code in work.codes]
         self.project = project
         self.settings = work.settings
+        self.rules = [all_rules()[code] for code in work.codes]
         self.wanted_by: dict[str, frozenset[str]] = {}
-        self.dispatcher = Dispatcher(rules)
-        self.collectors = tuple({c.name: c for rule in rules for c in rule.collectors}.values())
-        words = {_RULES: [word for rule in rules for word in rule.words]}
-        words |= {collector.name: list(collector.triggers) for collector in self.collectors}
-        self.prefilter = GroupedPrefilter({n: project.wrappers.triggers(found) for n, found in words.items()})
+        self.dispatcher = Dispatcher(self.rules)
+        self.collectors = tuple({c.name: c for rule in self.rules for c in rule.collectors}.values())
 
-    def groups(self, path: str) -> frozenset[str]:
-        """The rules and collectors that want to see a file; a file that cannot be read is reported where it is parsed."""
-        try:
-            data = self.project.data(path)
-        except OSError:
-            return frozenset((_RULES,))
-        found = self.prefilter.found(data)
-        return found | {_RULES} if b"torchlift:" in data else found
-
-    def index_and_keep(self, path: str) -> FileIndex:
-        result = self.index(path)
-        if result.hits:
-            self.project.keep(path)
-        return result
+    @cached_property
+    def selection(self) -> Selection:
+        return Selection(self.project, self.rules, self.collectors, self.settings)
 
     def index(self, path: str) -> FileIndex:
-        wanted_by = self.wanted_by.pop(path, None)
-        if wanted_by is None:
-            wanted_by = self.groups(path)
-        collectors = [collector for collector in self.collectors if collector.name in wanted_by]
-        return index_file(self.project, path, self.dispatcher.targets, collectors)
+        """What the collectors say about a file that rules want."""
+        wanted_by = self.wanted_by.pop(path, None) or self.selection.wanted_by(path)
+        return index_file(self.project, path, [c for c in self.collectors if c.name in wanted_by])
 
     def check(self, path: str) -> Checked:
-        view = self.project.view(path)
-        if view is None:
-            failure = Failure(path, "parse", "The file could be read a moment ago and no longer can.")
-            return Checked(path, failures=(failure,))
-        try:
-            return self.dispatcher.check(self.project, view, self.settings)
-        except Exception:
-            reason = "The rules could not be run on the file, and nothing is known about it."
-            detail = traceback.format_exc()
-            return Checked(path, failures=(Failure(path, "check", reason, ours=True, detail=detail),))
+        return self.dispatcher.check_file(self.project, path, self.settings)
 
 
 _worker: _Worker | None = None
@@ -118,24 +89,31 @@ def _check_chunk(paths: Sequence[str]) -> list[Checked]:
 def index_files(
     project: Project, paths: Sequence[str], work: Work, jobs: int = 0, progress: Progress | None = None
 ) -> list[FileIndex]:
-    """Index `paths`. Files that the prefilter stops never leave this process."""
+    """Index `paths`. Files that no rule wants never leave this process.
+
+    In one process nothing is parsed here: a file is parsed where something is asked about it.
+    """
     worker = _Worker(project, work)
     done: dict[str, FileIndex] = {}
-    parse: list[str] = []
+    collected: list[str] = []
     size = 0
     for path in paths:
-        wanted_by = worker.groups(path)
-        if _RULES in wanted_by:
-            worker.wanted_by[path] = wanted_by
-            parse.append(path)
+        try:
+            wanted_by = worker.selection.wanted_by(path)
+        except Exception:
+            done[path] = unselected(path)
+            continue
+        done[path] = later(path, RULES in wanted_by, wanted_by - {RULES})
+        if done[path].wanted:
             with suppress(OSError):
                 size += project.size(path)
-        else:
-            done[path] = stopped_file(path, wanted_by)
-    for result in _spread(
-        "index", worker.index_and_keep, _index_chunk, project, parse, work, _jobs(jobs, size), progress
-    ):
-        done[result.path] = result
+            if done[path].records:
+                worker.wanted_by[path] = wanted_by
+                collected.append(path)
+    jobs = _jobs(jobs, size)
+    if jobs > 1:
+        for result in _spread("index", worker.index, _index_chunk, project, collected, work, jobs, progress):
+            done[result.path] = result
     return [done[path] for path in paths]
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
-from torchlift.migrate.index import FileIndex
 from torchlift.migrate.parallel import Work, check_files, index_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.settle import applicable, settle
@@ -88,27 +87,25 @@ class _Run:
         self.wrappers = Wrappers(options.settings.wrappers)
         self.texts = frozenset(options.texts)
         self.text_hits: list[str] = []
+        self.unreadable: dict[str, str] = {}
 
     def run(self) -> RunResult:
         options = self.options
         start = Project(options.root, options.files, options.overlay, wrappers=self.wrappers)
-        indexes = {i.path: i for i in index_files(start, options.files, self.work, options.jobs, options.progress)}
-        hits = [path for path, index in indexes.items() if index.hits]
-        texts = {index.path: index for index in index_texts(start, options.texts, self.active, options.named)}
-        self.text_hits = [path for path, index in texts.items() if index.hits]
-        known = {path: index.records for path, index in indexes.items()}
-        indexes |= texts
-        unreadable = {path: self._unreadable(index) for path, index in indexes.items() if index.unreadable}
-        self.failures += [index.failure for index in indexes.values() if index.failure is not None]
+        indexes = index_files(start, options.files, self.work, options.jobs, options.progress)
+        hits = [index.path for index in indexes if index.wanted]
+        self.text_hits, self.unreadable = index_texts(start, options.texts, self.active, options.named)
+        self.failures += [index.failure for index in indexes if index.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
         if hits or self.text_hits:
             files = options.project_files() if options.project_files else options.files
+            known = {index.path: index.records for index in indexes}
             project = start.with_records(sorted({*files, *options.files}), known)
             outcomes, suppressed = self._migrate(project, hits)
-        for path, finding in unreadable.items():
-            if finding is not None and finding.code not in options.per_file_ignores(path):
-                outcomes[path] = FileOutcome(path, SourceText(""), left=(finding,))
+        for path, reason in self.unreadable.items():
+            if "TL902" in options.codes and "TL902" not in options.per_file_ignores(path):
+                outcomes[path] = FileOutcome(path, SourceText(""), left=(_unreadable(path, reason),))
         return RunResult(
             mode=options.mode,
             unsafe_fixes=options.unsafe_fixes,
@@ -116,24 +113,10 @@ class _Run:
             min_torch=options.settings.min_torch,
             min_torch_source=options.min_torch_source,
             files_seen=len(options.files) + len(options.texts),
-            files_analysed=sum(index.parsed for index in indexes.values()),
+            files_analysed=len(hits) + len(self.text_hits),
             outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
             failures=tuple(sorted(self.failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
             suppressed=suppressed,
-        )
-
-    def _unreadable(self, index: FileIndex) -> Finding | None:
-        if "TL902" not in self.options.codes:
-            return None
-        line = f"line {index.line}: " if index.line else ""
-        message = f"Not analysed: {line}{index.unreadable}."
-        return Finding(
-            "TL902",
-            index.path,
-            Span(0, 0),
-            message,
-            Severity.WARNING,
-            "Nothing is known about this file; correct it, exclude it, or ignore TL902 for it.",
         )
 
     def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
@@ -142,6 +125,8 @@ class _Run:
         suppressed = 0
         for checked in check_files(project, paths, self.work, self.options.jobs, self.options.progress):
             failures += checked.failures
+            if checked.unreadable is not None:
+                self.unreadable[checked.path] = checked.unreadable
             ignored = self.options.per_file_ignores(checked.path)
             kept = [finding for finding in checked.findings if finding.code not in ignored]
             source = self._source(project, checked.path)
@@ -373,6 +358,17 @@ def _elsewhere(
             for item in finding.fix.elsewhere if finding.fix else ():
                 found.setdefault(item.path, []).append((path, finding, (item.rewrite,)))
     return found
+
+
+def _unreadable(path: str, reason: str) -> Finding:
+    return Finding(
+        "TL902",
+        path,
+        Span(0, 0),
+        f"Not analysed: {reason}.",
+        Severity.WARNING,
+        "Nothing is known about this file; correct it, exclude it, or ignore TL902 for it.",
+    )
 
 
 def _count(findings: Sequence[Finding]) -> dict[str, int]:

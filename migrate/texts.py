@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from torchlift.migrate.check import Checked, check_text
-from torchlift.migrate.index import FileIndex
+from torchlift.migrate.check import Checked, check_text, why_unreadable
 from torchlift.prefilter import Prefilter
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
@@ -35,29 +34,27 @@ class CheckedText:
 
 def index_texts(
     project: Project, paths: Sequence[str], rules: Sequence[Rule], named: Collection[str]
-) -> list[FileIndex]:
-    """Look for words of the rules in text files.
+) -> tuple[list[str], dict[str, str]]:
+    """Text files with words of the rules, and why others could not be read.
 
     A file that cannot be read is no finding unless the user named it: what looks like a script may well be data.
     """
     rules = [rule for rule in rules if rule.text is not None]
     prefilter = Prefilter(word for rule in rules for word in rule.text_triggers)
-    found = []
+    found: list[str] = []
+    unreadable: dict[str, str] = {}
     for path in paths:
         try:
             data = project.data(path)
             if prefilter.matches(data) or b"torchlift:" in data:
                 read_text(data)
-                found.append(FileIndex(path, parsed=True, hits=1))
+                found.append(path)
             elif path in named and b"\0" in data:
                 read_text(data)
-        except OSError as error:
+        except (OSError, UnreadableSource) as error:
             if path in named:
-                found.append(FileIndex(path, unreadable=f"it cannot be read ({error.strerror or error})"))
-        except UnreadableSource as error:
-            if path in named:
-                found.append(FileIndex(path, unreadable=str(error)))
-    return found
+                unreadable[path] = why_unreadable(error)
+    return found, unreadable
 
 
 def text_source(project: Project, path: str) -> SourceText:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torchlift.finding import TextEdit
 from torchlift.source import SourceText, Span
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 def problem_with(view: ModuleView, edits: Sequence[TextEdit], new: SourceText) -> str | None:
@@ -32,7 +33,7 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
     shifts = [0]
     for edit in edits:
         shifts.append(shifts[-1] + len(edit.text) - (edit.span.end - edit.span.start))
-    by_place = {(type(node), new.span(node)): node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    by_place = {(type(node), new.span(node)): node for node in walk(tree) if isinstance(node, ast.stmt)}
     stack: list[ast.AST] = [view.tree]
     while stack:
         node = stack.pop()

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torchlift.finding import EditCall, EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.glance import Sighting
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Context, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
+from torchlift.view.walk import walk
 
 # Ways to read a name that no analysis of names sees.
 _BY_NAME = ("globals(", "locals(", "vars(", "__dict__", "eval(", "exec(")
@@ -84,7 +86,9 @@ class Renaming:
         self._rows = {row.old: row for row in rows}
         self.targets = tuple(self._rows)
         self.triggers = tuple(sorted({word for row in self._rows.values() for word in row.words}))
-        self.patches = Collector(f"patches.{code}", self.triggers, self._collect_patches)
+        self.patches = Collector(
+            f"patches.{code}", self.triggers, self._collect_patches, frozenset(self._rows), _may_replace
+        )
 
     def check(self, use: Use, context: Context) -> Iterator[Finding]:
         """The finding about one use of an old name, unless another place covers it or nothing is to be done yet."""
@@ -143,6 +147,10 @@ class Renaming:
                 if target == name:
                     return f"{path}:{line}"
         return None
+
+
+def _may_replace(seen: Sighting) -> bool:
+    return seen.kind == "other"
 
 
 def _advice(row: MovedName, new: str) -> str:
@@ -264,7 +272,7 @@ def _may_rename(view: ModuleView, binding: Binding, new: str, project: Project) 
         return False
     if any(new in scope.bindings for scope in view.scopes.scope_of.values()):
         return False
-    if any(isinstance(node, (ast.Global, ast.Nonlocal)) and binding.name in node.names for node in ast.walk(view.tree)):
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) and binding.name in node.names for node in walk(view.tree)):
         return False
     if new in view.scopes.chains or len(binding.scope.bindings[binding.name]) != 1:
         return False

@@ -16,6 +16,8 @@ from torchlift.versions import LATEST, TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper
 
 if TYPE_CHECKING:
+    import ast
+
     from torchlift.project import Collector, Project
     from torchlift.view import ModuleView, Use
     from torchlift.view.text import TextKind, TextView
@@ -140,6 +142,8 @@ class Rule:
         removed: release that removed it, if any.
         triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
             given. `rare & other` stands for both together. A file without any trigger of any rule is never decoded.
+        matters: set where the check reports nothing but calls, and of those only some: whether a call of a target may be
+            reported, by its arguments. The call stands in no module, so nothing else is known of it; True if in doubt.
         aliases: codes of other tools that select this rule.
         default: whether it runs where no rules are selected; otherwise it has to be selected by its code, its name,
             `ALL`, or another tool's name for it.
@@ -167,6 +171,7 @@ class Rule:
     deprecated: TorchVersion | None = None
     removed: TorchVersion | None = None
     triggers: tuple[str, ...] = ()
+    matters: Callable[[str, ast.Call, Settings], bool] | None = None
     aliases: tuple[str, ...] = ()
     default: bool = True
     collectors: tuple[Collector, ...] = ()

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from example_project import analyse_files, new_bytes
 
-import torchlift.migrate.index
 import torchlift.migrate.rewrite.build
 from torchlift.migrate.check import Dispatcher
+from torchlift.migrate.selection import Selection
+from torchlift.project import Project
 
 FILES = {"a.py": "import torch\nx = torch.ger(1, 2)\n", "b.py": "import torch\ny = torch.ger(3, 4)\n"}
 
@@ -26,11 +27,12 @@ def broken_for_a(original: object) -> object:
 @pytest.mark.parametrize(
     ("owner", "name", "stage"),
     [
-        (torchlift.migrate.index.Project, "parse", "index"),
+        (Project, "parse", "check"),
+        (Selection, "wanted_by", "select"),
         (Dispatcher, "check", "check"),
         (torchlift.migrate.rewrite.build, "build_edits", "rewrite"),
     ],
-    ids=["index", "check", "rewrite"],
+    ids=["parse", "select", "check", "rewrite"],
 )
 def test_a_crash_in_a_stage_concerns_one_file(
     owner: object, name: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from torchlift.migrate.rewrite.fragments import CannotEdit
 from torchlift.migrate.rewrite.lines import line_end, statement_at
 from torchlift.source import Span
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _BLANK = " \t\f"
 _ELSE = re.compile(r"[ \t\f]*else[ \t\f]*:")
@@ -237,7 +238,7 @@ def drop_operand(view: ModuleView, span: Span) -> TextEdit:
 
 
 def _operation_at(view: ModuleView, span: Span) -> tuple[ast.BoolOp, int]:
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.BoolOp):
             for index, value in enumerate(node.values):
                 if view.span(value) == span:

@@ -8,6 +8,7 @@ from torchlift.finding import TextEdit
 from torchlift.migrate.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText, Span
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _BLANK = " \t\f"
 
@@ -18,7 +19,7 @@ def statement_at(view: ModuleView, span: Span) -> ast.stmt:
     Raises:
         CannotEdit: there is none.
     """
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.stmt) and view.span(node) == span:
             return node
     raise CannotEdit("The statement to change is not where it was expected.")

@@ -7,6 +7,7 @@ import re
 
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
+from torchlift.view.walk import walk
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Parts of a release that a file has taken apart, where the engine's own reading of version tests does not see them.
@@ -38,16 +39,14 @@ def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
     child = node
     for ancestor in view.ancestors(node):
         tested = ancestor.test if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test else None
-        if tested is not None and any(
-            isinstance(part, ast.Constant) and part.value == word for part in ast.walk(tested)
-        ):
+        if tested is not None and any(isinstance(part, ast.Constant) and part.value == word for part in walk(tested)):
             return True
         child = ancestor
     return False
 
 
 def _names_parts(test: ast.expr) -> bool:
-    return any(isinstance(part, ast.Name) and _PART_OF_RELEASE.search(part.id) for part in ast.walk(test))
+    return any(isinstance(part, ast.Name) and _PART_OF_RELEASE.search(part.id) for part in walk(test))
 
 
 def _left_before(view: ModuleView, statement: ast.stmt) -> bool:

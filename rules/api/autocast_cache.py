@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from torchlift.project import Collector, Project
-from torchlift.view import ModuleView
+from torchlift.source import SourceText
 
 _WORDS = ("cache_enabled", "set_autocast_cache_enabled")
 
 
-def _collect(view: ModuleView) -> bool | None:
-    return any(word in view.source.text for word in _WORDS) or None
+def _collect(source: SourceText) -> bool | None:
+    return any(word in source.text for word in _WORDS) or None
 
 
-CACHE = Collector("autocast_cache", tuple(f"{word}" for word in _WORDS), _collect)
+CACHE = Collector("autocast_cache", tuple(f"{word}" for word in _WORDS), _collect, reads_text=True)
 
 
 def touches_cache(project: Project) -> bool:

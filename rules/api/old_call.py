@@ -11,6 +11,7 @@ from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_last_resort_for
+from torchlift.view.walk import walk
 
 _NOT_USED = frozenset({"string", "store", "delete", "annotation"})
 # Stands for "1.4 or earlier".
@@ -163,7 +164,7 @@ def value_of(view: ModuleView, argument: Argument) -> Template:
 def whole(view: ModuleView, node: ast.expr) -> Template:
     """A template that is the code of `node` and nothing else: plain arithmetic as it stands, without further brackets."""
     text = view.text(node)
-    if "\n" not in text and "$" not in text and all(isinstance(part, _PLAIN) for part in ast.walk(node)):
+    if "\n" not in text and "$" not in text and all(isinstance(part, _PLAIN) for part in walk(node)):
         return Template(text)
     return filled("$value", view, value=node)
 

@@ -9,7 +9,7 @@ from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
 from torchlift.rules.api.absence import asks_for
 from torchlift.rules.api.changes import ChangedParameter, changed_parameters, gone_names, parameters
 from torchlift.rules.api.table_rule import is_common, is_plain_use, triggers
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -49,20 +49,31 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     call = use.call
     if use.kind != "call" or call is None or use.wrapper is not None or not use.certain:
         return
-    settings = context.settings
-    gone = gone_names().get(use.target)
+    found = _first_broken(use.target, call, context.settings)
+    if found is not None and _callable(use, context):
+        row, message, named = found
+        if not asks_for(context.view, call, row.parameter):
+            yield _finding(row, call, use, context, message, named)
+
+
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    return _first_broken(target, call, settings) is not None
+
+
+def _first_broken(target: str, call: ast.Call, settings: Settings) -> tuple[ChangedParameter, str, bool] | None:
+    """The first change between the releases that the call does not survive, what it does, and whether it names it."""
+    gone = gone_names().get(target)
     if gone is not None and gone.since <= settings.target:
-        return
-    for row in changed_parameters()[use.target]:
+        return None
+    for row in changed_parameters()[target]:
         if row.since > settings.target:
             break
         if row.change == "order" and row.since <= settings.min_torch:
             continue  # what runs on the oldest torch of the project was written for the order that it has
         found = _broken(row, call)
         if found is not None:
-            if _callable(use, context) and not asks_for(context.view, call, row.parameter):
-                yield _finding(row, call, use, context, *found)
-            return
+            return row, *found
+    return None
 
 
 def _callable(use: Use, context: Context) -> bool:
@@ -170,6 +181,7 @@ RULE = Rule(
     targets=tuple(sorted(changed_parameters())),
     gives_way=_triggers,
     check=_check,
+    matters=_matters,
     severity=Severity.ERROR,
     sources=(
         "rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",

@@ -10,8 +10,9 @@ from torchlift.finding import EditCall, Finding, Template
 from torchlift.project import Collector
 from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 
 _NEW = "torch.nn.utils.parametrizations.weight_norm"
 _OLD = OldName(
@@ -27,13 +28,13 @@ _OLD_STATE = ("weight_g", "weight_v", "remove_weight_norm", "bias_g")
 _IN_CODE = re.compile(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
 
 
-def _collect(view: ModuleView) -> int | None:
+def _collect(source: SourceText) -> int | None:
     """The first line that speaks of the state of the old form."""
-    found = _IN_CODE.search(view.source.text)
-    return view.source.location(found.start(1))[0] if found else None
+    found = _IN_CODE.search(source.text)
+    return source.location(found.start(1))[0] if found else None
 
 
-_STATE = Collector("weight_norm_state", _OLD_STATE, _collect)
+_STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.rules.torchscript.tl138_load_archive import RULE as ARCHIVE
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -25,11 +25,15 @@ _MOST_NAMES = 3
 _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
 
 
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    if any(keyword.arg in {"weights_only", None} for keyword in call.keywords):
+        return False
+    return not any(isinstance(argument, ast.Starred) for argument in call.args)
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or any(keyword.arg in {"weights_only", None} for keyword in call.keywords):
-        return
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
+    if call is None or not _matters(use.target, call, context.settings):
         return
     if "jit" in view.source.text and any(ARCHIVE.check(use, context)):
         return  # TL138 says more about an archive
@@ -142,6 +146,7 @@ RULE = Rule(
     ),
     targets=("torch.load",),
     check=_check,
+    matters=_matters,
     collectors=ARCHIVE.collectors,
     triggers=("torch.load", "load & torch as ", "import load & from torch"),
     severity=Severity.INFO,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -15,14 +16,18 @@ _KNOWN = frozenset(
 )
 
 
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    if any(keyword.arg in {"use_reentrant", None} for keyword in call.keywords):
+        return False
+    return not target.endswith(".checkpoint_sequential") or len(call.args) <= 3
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None:
+    if call is None or not _matters(use.target, call, context.settings):
         return
     short = use.target.rpartition(".")[2]
     given = [keyword.arg for keyword in call.keywords]
-    if "use_reentrant" in given or None in given or (short == "checkpoint_sequential" and len(call.args) > 3):
-        return
     message = f"`{short}` without `use_reentrant`: it warns and takes True; a later release is to raise, and torch recommends False."
     span = view.span(call)
     other = next((name for name in given if name not in _KNOWN), None)
@@ -58,6 +63,7 @@ RULE = Rule(
     ),
     targets=_NAMES,
     check=_check,
+    matters=_matters,
     triggers=("checkpoint & torch.utils.checkpoint", "checkpoint & torch.utils import checkpoint"),
     deprecated=TorchVersion(2, 1),
     aliases=("TOR003",),

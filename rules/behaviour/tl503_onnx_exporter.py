@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.rules.torchscript.tl135_onnx_export import exported_capture
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -28,29 +28,35 @@ _NEW_ONLY: frozenset[str | None] = frozenset(
 _Arguments = dict["str | None", ast.expr]
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
-    view, call = context.view, use.call
-    if call is None or context.settings.target < _FLIPPED or len(call.args) > 3:
-        return  # more than three by position is a TypeError since 2.5, which TL404 reports
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    if settings.target < _FLIPPED or len(call.args) > 3:
+        return False  # more than three by position is a TypeError since 2.5, which TL404 reports
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in given or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return False
+    return _is(given["dynamo"], False) if "dynamo" in given else _NEW_ONLY.isdisjoint(given)
+
+
+def _check(use: Use, context: Context) -> Iterator[Finding]:
+    view, call = context.view, use.call
+    if call is None or not _matters(use.target, call, context.settings):
         return
+    given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if exported_capture(view, call) is not None:
         return  # TL135 says more about a TorchScript value
     if _is_program(view, call):
         return
     chosen = next((keyword for keyword in call.keywords if keyword.arg == "dynamo"), None)
     if chosen is not None:
-        if _is(chosen.value, False):
-            message = (
-                "`dynamo=False` asks for the TorchScript-based ONNX exporter: `DeprecationWarning` since torch 2.8, and the "
-                "one built on `torch.export` is the default since 2.9."
-            )
-            advice = f"Not rewritten, because the other exporter makes another graph. {_to_new(given)} {_DOCS}"
-            yield Finding("TL503", view.path, view.span(chosen), message, Severity.WARNING, advice)
+        message = (
+            "`dynamo=False` asks for the TorchScript-based ONNX exporter: `DeprecationWarning` since torch 2.8, and the "
+            "one built on `torch.export` is the default since 2.9."
+        )
+        advice = f"Not rewritten, because the other exporter makes another graph. {_to_new(given)} {_DOCS}"
+        yield Finding("TL503", view.path, view.span(chosen), message, Severity.WARNING, advice)
         return
     # The old exporter returned None, so a result that is used is that of the new one.
-    if not _NEW_ONLY.isdisjoint(given) or not isinstance(view.parent(call), ast.Expr):
+    if not isinstance(view.parent(call), ast.Expr):
         return
     changes = list(_changes(given))
     low = context.settings.min_torch
@@ -130,6 +136,7 @@ RULE = Rule(
     ),
     targets=("torch.onnx.export",),
     check=_check,
+    matters=_matters,
     triggers=("onnx.export", "export & torch.onnx", "export & import onnx"),
     severity=Severity.WARNING,
     sources=(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -15,14 +15,18 @@ _PARAMETER_SINCE = TorchVersion(2, 2)
 _KNOWN_FORM = 3
 
 
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    # Where every supported release has the new default, the call means one thing.
+    if not settings.min_torch < _FLIPPED <= settings.target:
+        return False
+    if any(keyword.arg in {"strict", None} for keyword in call.keywords):
+        return False
+    return len(call.args) <= _KNOWN_FORM and not any(isinstance(argument, ast.Starred) for argument in call.args)
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, settings = context.view, use.call, context.settings
-    # Where every supported release has the new default, the call means one thing.
-    if call is None or not settings.min_torch < _FLIPPED <= settings.target:
-        return
-    if any(keyword.arg in {"strict", None} for keyword in call.keywords):
-        return
-    if len(call.args) > _KNOWN_FORM or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if call is None or not _matters(use.target, call, settings):
         return
     message = (
         f"`torch.export.export` without `strict` is two captures in this project: torch {settings.min_torch} reads the bytecode "
@@ -56,6 +60,7 @@ RULE = Rule(
     ),
     targets=("torch.export.export",),
     check=_check,
+    matters=_matters,
     triggers=("export.export", "export & torch.export", "import export"),
     severity=Severity.INFO,
     sources=(

@@ -9,6 +9,7 @@ from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
+from torchlift.view.walk import walk
 
 _IGNORED_SINCE = TorchVersion(2, 9)
 
@@ -28,7 +29,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = "Drop it where only torch 2.9 and later are supported; the project reads it from the loader, so look there too."
         yield Finding("TL509", view.path, view.span(given), message, Severity.INFO, advice)
         return
-    acts = any(isinstance(node, (ast.Call, ast.NamedExpr, ast.Await)) for node in ast.walk(given.value))
+    acts = any(isinstance(node, (ast.Call, ast.NamedExpr, ast.Await)) for node in walk(given.value))
     fix = Fix(
         "Drop `pin_memory_device`",
         Safety.UNSAFE if acts else Safety.SAFE,

@@ -6,21 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _SINCE = TorchVersion(2, 13)
 
 
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    names = {keyword.arg for keyword in call.keywords}
+    unclear = None in names or "forward_sync_buffers" in names
+    return settings.target >= _SINCE and "broadcast_buffers" in names and not unclear
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or context.settings.target < _SINCE:
+    if call is None or not _matters(use.target, call, context.settings):
         return
-    given = next((keyword for keyword in call.keywords if keyword.arg == "broadcast_buffers"), None)
-    names = {keyword.arg for keyword in call.keywords}
-    if given is None or None in names or "forward_sync_buffers" in names:
-        return
+    given = next(keyword for keyword in call.keywords if keyword.arg == "broadcast_buffers")
     span = view.span(call)
     message = "`broadcast_buffers` of `DistributedDataParallel` is deprecated since torch 2.13 and warns."
     value = given.value.value if isinstance(given.value, ast.Constant) else given.value
@@ -67,6 +70,7 @@ RULE = Rule(
     ),
     targets=("torch.nn.parallel.DistributedDataParallel",),
     check=_check,
+    matters=_matters,
     triggers=("broadcast_buffers & DistributedDataParallel", "broadcast_buffers & parallel"),
     deprecated=_SINCE,
     sources=(

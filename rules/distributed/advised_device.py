@@ -13,6 +13,7 @@ from torchlift.rules.distributed.local_rank import customary_device, reads_local
 from torchlift.rules.distributed.process_device import ProcessDevice
 from torchlift.rules.distributed.spelled_out import spelled_out
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
 """How names of numbers end; it only decides between two spellings of what somebody reviews anyway."""
@@ -80,7 +81,7 @@ def _means_something(view: ModuleView, text: str, call: ast.Call, same_file: boo
     """Whether an expression from elsewhere surely names the same thing at `call`: `args.local_rank` does, `self.rank` not."""
     if not same_file and not _ANYWHERE.fullmatch(text):
         return False
-    names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
     return "self" not in names and all(name in {"int", "str"} or _has_value(view, name, call) for name in names)
 
 
@@ -105,7 +106,7 @@ def _typed_device(view: ModuleView, call: ast.Call) -> str | None:
     owner = view.parent(function)
     if not isinstance(owner, ast.ClassDef) or not function.args.args or function.args.args[0].arg != "self":
         return None
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, ast.AnnAssign) and _is_device(view, node.annotation):
             match node.target:
                 case ast.Name(id=name) if view.parent(node) is owner:

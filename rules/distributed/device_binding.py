@@ -32,6 +32,7 @@ from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
+from torchlift.view.walk import walk
 
 COLLECTORS = (COLLECTOR, LOCAL_RANKS, LOCAL_RANK_SET, VISIBLE_DEVICES)
 """What a rule that calls `unbound_init` lists among its collectors."""
@@ -106,7 +107,7 @@ def _knows_older_torch(view: ModuleView, call: ast.Call) -> bool:
         elif isinstance(ancestor, ast.ExceptHandler):
             around = view.parent(ancestor)
             tried = around.body if isinstance(around, ast.Try) else []
-            if any(isinstance(n, ast.keyword) and n.arg == "device_id" for item in tried for n in ast.walk(item)):
+            if any(isinstance(n, ast.keyword) and n.arg == "device_id" for item in tried for n in walk(item)):
                 return True
         child = ancestor
     return is_guarded(view, call)

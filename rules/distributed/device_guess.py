@@ -15,6 +15,7 @@ from torchlift.rules.distributed.device_value import assigned_before, constant_i
 from torchlift.rules.distributed.parameter_values import arguments_of, is_spawned_index
 from torchlift.rules.distributed.repeatable import returned_value
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _DEEPEST = 6
 _COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
@@ -234,7 +235,7 @@ class _Guesses:
 
 def _counts(node: ast.expr) -> bool:
     """Whether a list is made with `range`, so that its items may be their own numbers."""
-    return any(isinstance(child, ast.Name) and child.id in {"range", "arange"} for child in ast.walk(node))
+    return any(isinstance(child, ast.Name) and child.id in {"range", "arange"} for child in walk(node))
 
 
 def _constant(number: int) -> Guess:
@@ -245,7 +246,7 @@ def _constant(number: int) -> Guess:
 
 def _stores(view: ModuleView, variable: str) -> bool:
     """Whether a file puts a value into an environment variable, in whatever dict."""
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             if isinstance(node.slice, ast.Constant) and node.slice.value == variable:
                 return True

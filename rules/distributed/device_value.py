@@ -10,6 +10,7 @@ from torchlift.project import Project
 from torchlift.rules.distributed.parameter_values import arguments_of, default_of, is_spawned_index
 from torchlift.rules.distributed.repeatable import returned_value
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 DeviceKind = Literal["integer", "device", "string", "unknown"]
 """`integer` is one that is surely not negative; `string` and `device` name an index."""
@@ -36,7 +37,7 @@ def assigned_before(view: ModuleView, attribute: ast.Attribute, at: ast.AST) -> 
         for earlier in reversed(block[: block.index(statement)]):
             if isinstance(earlier, ast.Assign) and any(ast.unparse(target) == text for target in earlier.targets):
                 return earlier.value
-            if any(isinstance(node, ast.Attribute) and _is_store_of(node, text) for node in ast.walk(earlier)):
+            if any(isinstance(node, ast.Attribute) and _is_store_of(node, text) for node in walk(earlier)):
                 return None
         parent = view.parent(statement)
         if not isinstance(parent, ast.stmt) or parent is function:
@@ -47,7 +48,7 @@ def assigned_before(view: ModuleView, attribute: ast.Attribute, at: ast.AST) -> 
 def stored_values(view: ModuleView, name: str) -> list[ast.expr | None]:
     """Everything a file assigns to an attribute called `name`; None for what is no plain assignment."""
     found: list[ast.expr | None] = []
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load):
             parent = view.parent(node)
             found.append(parent.value if isinstance(parent, ast.Assign) and node in parent.targets else None)
@@ -71,7 +72,7 @@ def constant_items(view: ModuleView, name: ast.Name) -> list[ast.expr] | None:
 def options_called(view: ModuleView, name: str) -> list[ast.Call]:
     """The `add_argument` calls of a file that declare the command-line option behind the attribute `name`."""
     found = []
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             target = next((k.value for k in node.keywords if k.arg == "dest"), None)
             if target is not None:
@@ -104,10 +105,10 @@ def excludes_negative(view: ModuleView, node: ast.expr, at: ast.AST) -> bool:
 
 def _is_bound_in(around: ast.If, node: ast.expr, at: ast.AST) -> bool:
     """Whether something in an `if`, in front of `at`, binds what `node` reads to another value."""
-    names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
-    attributes = {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)}
+    names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
+    attributes = {child.attr for child in walk(node) if isinstance(child, ast.Attribute)}
     end = getattr(at, "lineno", 0), getattr(at, "col_offset", 0)
-    for child in ast.walk(around):
+    for child in walk(around):
         if not isinstance(child, (ast.Name, ast.Attribute)) or isinstance(child.ctx, ast.Load):
             continue
         same = child.id in names if isinstance(child, ast.Name) else child.attr in attributes

@@ -10,6 +10,7 @@ from torchlift.rules.distributed.backends import backend_of
 from torchlift.rules.distributed.group_calls import new_group_arguments
 from torchlift.rules.distributed.p2p.calls import group_key
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _CPU_WORDS = re.compile(r"gloo|cpu|mpi", re.IGNORECASE)
 
@@ -41,7 +42,7 @@ def _value(view: ModuleView, node: ast.expr) -> ast.expr | None:
         owner = next((a for a in view.ancestors(node) if isinstance(a, ast.ClassDef)), None)
         stores = [
             other
-            for other in ast.walk(owner or view.tree)
+            for other in walk(owner or view.tree)
             if isinstance(other, ast.Attribute) and other.attr == node.attr and not isinstance(other.ctx, ast.Load)
         ]
         parent = view.parent(stores[0]) if len(stores) == 1 else None
@@ -55,7 +56,7 @@ def surely_without_nccl(view: ModuleView, node: ast.expr | None) -> bool:
     """Whether a group is made with a constant backend that is not NCCL, or has a name that says so."""
     if node is None:
         return False
-    for part in ast.walk(node):
+    for part in walk(node):
         word = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
         if _CPU_WORDS.search(word):
             return True

@@ -15,6 +15,7 @@ from torchlift.rules.distributed.process_device import argument_of, branch_taken
 from torchlift.rules.distributed.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.distributed.spelled_out import spelled_out
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _LONGEST = 60
 
@@ -35,7 +36,7 @@ def _collect(view: ModuleView) -> LocalRankRecord | None:
     ]
     reads = any(
         environment_variable(view, n) == "LOCAL_RANK"
-        for n in ast.walk(view.tree)
+        for n in walk(view.tree)
         if isinstance(n, (ast.Call, ast.Subscript))
     )
     return LocalRankRecord(tuple(devices), reads) if devices or reads else None
@@ -52,11 +53,11 @@ def _value_in_front(view: ModuleView, name: ast.Name) -> ast.expr | None:
     binding = view.definition(name)
     if binding is None or binding.kind != "assign" or binding.value is None or binding.scope.kind != "function":
         return None
-    for call in (node for node in ast.walk(binding.value) if isinstance(node, ast.Call)):
+    for call in (node for node in walk(binding.value) if isinstance(node, ast.Call)):
         called = view.definition(call.func)
         function = called.node if called is not None else None
         if isinstance(function, ast.FunctionDef) and not call.args and not call.keywords:
-            if any(_asks_distributed(view, node) for node in ast.walk(function)):
+            if any(_asks_distributed(view, node) for node in walk(function)):
                 return None
         elif not _is_integer(call) and not is_repeatable(view, ast.Call(call.func, [], call.keywords)):
             return None  # its arguments are looked at on their own
@@ -211,7 +212,7 @@ def _rebound(view: ModuleView, parameter: ast.arg, at: ast.Call) -> bool:
 def _option_read(view: ModuleView, at: ast.Call) -> str | None:
     """`args.local_rank`, if the same function reads it too and `args` cannot have changed."""
     function = view.function_of(at)
-    for node in ast.walk(function or view.tree):
+    for node in walk(function or view.tree):
         if isinstance(node, ast.Attribute) and node.attr == "local_rank" and isinstance(node.ctx, ast.Load):
             root = node.value
             if view.function_of(node) is not function or not isinstance(root, ast.Name) or root.id == "self":
@@ -224,7 +225,7 @@ def _option_read(view: ModuleView, at: ast.Call) -> str | None:
                 and other.attr == "local_rank"
                 and isinstance(other.ctx, ast.Store)
                 and other.lineno >= at.lineno
-                for other in ast.walk(function or view.tree)
+                for other in walk(function or view.tree)
             ):
                 continue
             return f"{root.id}.local_rank"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 MISSING = {
     "_group_start": "Send and receive in one batch with `dist.batch_isend_irecv([...])`.",
@@ -31,7 +32,7 @@ def missing_behind(view: ModuleView, tested: ast.expr, test: ast.expr) -> list[s
     if not region or not isinstance(tested, ast.Name):
         return None
     found: list[str] = []
-    for node in (child for part in region for child in ast.walk(part)):
+    for node in (child for part in region for child in walk(part)):
         if isinstance(node, ast.Name) and node.id == tested.id:
             parent = view.parent(node)
             if not isinstance(parent, ast.Attribute):

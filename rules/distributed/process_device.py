@@ -16,6 +16,7 @@ from torchlift.rules.distributed.repeatable import (
     stores_item,
 )
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 SETTERS = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 
@@ -129,7 +130,7 @@ def argument_of(call: ast.Call) -> ast.expr:
 
 def set_device_calls(view: ModuleView, root: ast.AST) -> Iterator[ast.Call]:
     """Calls below `root` that set the current device, of which the argument is known."""
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1 and not _spreads(node):
             resolution = view.resolve(node.func)
             if resolution is not None and resolution.certain and resolution.name in SETTERS:
@@ -203,7 +204,7 @@ def _after(view: ModuleView, call: ast.Call) -> _Found | None:
 
 def _leaves(statement: ast.stmt, around: ast.AST | None = None) -> bool:
     """Whether a statement may end the function or a loop before what follows it."""
-    return any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(statement))
+    return any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in walk(statement))
 
 
 # `select_gpu(...)`, `setup_device(...)`: functions of other files that may well set a device.
@@ -220,7 +221,7 @@ def _other_settings(view: ModuleView, init: ast.Call, chosen: ast.Call) -> Itera
             yield from (c for item in ancestor.items if (c := _device_context(view, item, text)) is not None)
         elif isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             break
-    arguments = [node for part in (*init.args, *init.keywords) for node in ast.walk(part)]
+    arguments = [node for part in (*init.args, *init.keywords) for node in walk(part)]
     for node in [*nodes_between(view.function_of(init) or view.tree, chosen, init), *arguments]:
         if isinstance(node, ast.Call) and _sets_inside(view, node, text):
             yield node
@@ -250,7 +251,7 @@ def _sets_inside(view: ModuleView, call: ast.Call, text: str) -> bool:
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
     functions = [
         node
-        for node in ast.walk(view.tree)
+        for node in walk(view.tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
     ]
     if not functions:
@@ -265,7 +266,7 @@ def _handler_that_tells(view: ModuleView, call: ast.Call) -> ast.ExceptHandler |
     if function is not None:
         places += [
             node
-            for node in ast.walk(view.tree)
+            for node in walk(view.tree)
             if isinstance(node, ast.Call)
             and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")) == function.name
         ]
@@ -371,10 +372,10 @@ def _same_test(view: ModuleView, found: _Found, call: ast.Call, before: _Found |
 
 def _bound_inside(view: ModuleView, device: ast.expr, statement: ast.If) -> bool:
     """Whether a name of `device` is bound inside `statement`."""
-    names = {node.id for node in ast.walk(device) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(device) if isinstance(node, ast.Name)}
     return any(
         isinstance(node, ast.Name) and node.id in names and not isinstance(node.ctx, ast.Load)
-        for node in ast.walk(statement)
+        for node in walk(statement)
     )
 
 
@@ -401,9 +402,9 @@ class _Moving:
         if not self._settle(device):
             return False
         values = [device, *(statement.value for statement in self.moved)]
-        if any(isinstance(node, (ast.Subscript, ast.Call)) for value in values for node in ast.walk(value)):
+        if any(isinstance(node, (ast.Subscript, ast.Call)) for value in values for node in walk(value)):
             variables: set[object] = {
-                node.value for value in values for node in ast.walk(value) if isinstance(node, ast.Constant)
+                node.value for value in values for node in walk(value) if isinstance(node, ast.Constant)
             }
             if any(stores_item(self.view, node, variables) for node in self.between):
                 self.obstacle = f"what `{self.view.text(device)}` looks up may be stored between the two"
@@ -422,7 +423,7 @@ class _Moving:
         return any(statement is item for statement in self.moved for item in above)
 
     def _settle(self, device: ast.expr) -> bool:
-        for node in ast.walk(device):
+        for node in walk(device):
             if isinstance(node, ast.Attribute) and self._is_stored(node):
                 self.obstacle = f"`{self.view.text(node)}` is set between the two"
                 return False
@@ -474,7 +475,7 @@ class _Moving:
             return False
         read = any(
             isinstance(node, ast.Name) and node.id == binding.name
-            for node in [*ast.walk(self.front), *nodes_between(self.view.tree, self.front, statement)]
+            for node in [*walk(self.front), *nodes_between(self.view.tree, self.front, statement)]
         )
         bound = binding.scope.bindings[binding.name]
         read = read or (
@@ -502,7 +503,7 @@ class _Moving:
 
 def _is_fixed(view: ModuleView, device: ast.expr) -> bool:
     """Whether no call can change what `device` is: constants and names of the function itself."""
-    for node in ast.walk(device):
+    for node in walk(device):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             owner = view.scope_at(node).lookup(node.id)
             resolution = view.resolve(node)
@@ -521,7 +522,7 @@ def _is_library(view: ModuleView, node: ast.Attribute) -> bool:
 
 
 def _calls_of_distributed(view: ModuleView, node: ast.expr) -> Iterator[ast.Call]:
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Call):
             resolution = view.resolve(child.func)
             name = resolution.name if resolution is not None else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 Kind = Literal["number", "text"]
 """Whether the rank is a number, or still the text of an environment variable."""
@@ -190,7 +191,7 @@ def _attribute_values(view: ModuleView, node: ast.Attribute) -> Iterator[ast.exp
     area: ast.AST = view.tree
     if text.startswith("self."):
         area = next((a for a in view.ancestors(node) if isinstance(a, ast.ClassDef)), view.tree)
-    for store in ast.walk(area):
+    for store in walk(area):
         if not isinstance(store, ast.Attribute) or isinstance(store.ctx, ast.Load) or ast.unparse(store) != text:
             continue
         statement = view.statement(store)

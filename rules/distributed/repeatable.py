@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _KNOWN = frozenset(
     {"os.environ.get", "os.getenv", "torch.cuda.device_count", "torch.cuda.is_available", "torch.device",
@@ -73,15 +74,15 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
     change (attributes, the environment, globals) must not see a call in between that might do so.
     """
     function = view.function_of(end)
-    parts = [child for part in _with_returned(view, node) for child in ast.walk(part)]
+    parts = [child for part in _with_returned(view, node) for child in walk(part)]
     loops = [a for a in view.ancestors(end) if isinstance(a, (ast.For, ast.AsyncFor, ast.While))]
     names = {child.id for child in parts if isinstance(child, ast.Name)}
     attributes = {child.attr for child in parts if isinstance(child, ast.Attribute)}
     between = list(nodes_between(function or view.tree, start, end))
     if isinstance(end, ast.Call):
         # What a fix adds to a call is evaluated behind the arguments it has.
-        between += [child for part in (*end.args, *end.keywords) for child in ast.walk(part)]
-    for child in [*between, *(inner for loop in loops for inner in ast.walk(loop))]:
+        between += [child for part in (*end.args, *end.keywords) for child in walk(part)]
+    for child in [*between, *(inner for loop in loops for inner in walk(loop))]:
         if isinstance(child, ast.Name) and child.id in names and not isinstance(child.ctx, ast.Load):
             return False
         if isinstance(child, ast.Attribute) and child.attr in attributes and not isinstance(child.ctx, ast.Load):
@@ -97,7 +98,7 @@ def is_unchanged(view: ModuleView, node: ast.expr, start: ast.stmt | ast.expr, e
 def _with_returned(view: ModuleView, node: ast.expr, depth: int = 0) -> Iterator[ast.expr]:
     """An expression and, of the small functions it calls, the expressions they return."""
     yield node
-    for child in ast.walk(node) if depth < 4 else ():
+    for child in walk(node) if depth < 4 else ():
         returned = returned_value(view, child) if isinstance(child, ast.Call) else None
         if returned is not None:
             yield from _with_returned(view, returned, depth + 1)
@@ -122,7 +123,7 @@ def _is_bound_between(
 def nodes_between(root: ast.AST, start: ast.stmt | ast.expr, end: ast.stmt | ast.expr) -> Iterable[ast.AST]:
     """Nodes of `root` that begin after `start` has ended and end before `end` begins."""
     first, last = (start.end_lineno or start.lineno, start.end_col_offset or 0), (end.lineno, end.col_offset)
-    for child in ast.walk(root):
+    for child in walk(root):
         if isinstance(child, (ast.expr, ast.stmt, ast.keyword)):
             begin = (child.lineno, child.col_offset)
             if first <= begin and (child.end_lineno or child.lineno, child.end_col_offset or 0) <= last:
@@ -133,7 +134,7 @@ def _is_local(view: ModuleView, node: ast.Name, function: ast.AST | None) -> boo
     owner = view.scope_at(node).lookup(node.id)
     if function is None or owner is None or owner.kind != "function":
         return False
-    return not any(isinstance(child, ast.Nonlocal) and node.id in child.names for child in ast.walk(view.tree))
+    return not any(isinstance(child, ast.Nonlocal) and node.id in child.names for child in walk(view.tree))
 
 
 def _may_change_state(view: ModuleView, node: ast.AST, variables: set[object]) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 def spelled_out(
@@ -13,7 +14,7 @@ def spelled_out(
 ) -> str:
     """Source of `node`, in which a name that `stands_for` has an expression for is replaced by it, `depth` times over."""
     values: dict[str, str] = {}
-    for name in ast.walk(node) if depth else ():
+    for name in walk(node) if depth else ():
         value = stands_for(name) if isinstance(name, ast.Name) else None
         if isinstance(name, ast.Name) and value is not None:
             values[name.id] = spelled_out(view, value, stands_for, depth - 1)

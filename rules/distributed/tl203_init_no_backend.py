@@ -11,6 +11,7 @@ from torchlift.rules.distributed.device_binding import COLLECTORS, device_advice
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _SHOWN = 3
 _DEVICE_TYPES = frozenset({"device_type", "_device_type"})
@@ -50,7 +51,7 @@ def _device_type(view: ModuleView, use: Use) -> str | None:
     parameters = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     if any(parameter.arg == "device_type" for parameter in parameters):
         return "device_type"
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()) if attr in _DEVICE_TYPES:
                 return view.text(node)

@@ -11,6 +11,7 @@ from torchlift.rules.distributed.backends import BACKENDS, project_backends
 from torchlift.rules.distributed.device_guess import environment_variable
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _SPELLINGS = frozenset({"--local_rank", "--local-rank"})
 # These launchers do pass the option, or fill the attribute.
@@ -104,7 +105,7 @@ def _import_of_argparse(view: ModuleView) -> ast.stmt | None:
 
 def _may_read_environment(node: ast.expr) -> bool:
     """Whether an expression may read the environment: anything but constants."""
-    return any(isinstance(child, (ast.Call, ast.Name, ast.Attribute)) for child in ast.walk(node))
+    return any(isinstance(child, (ast.Call, ast.Name, ast.Attribute)) for child in walk(node))
 
 
 def _is_distributed(view: ModuleView, project: Project) -> bool:
@@ -146,7 +147,7 @@ def _imported_files(view: ModuleView, project: Project) -> set[str]:
 def _collect(view: ModuleView) -> frozenset[str] | None:
     """What one file does: `filled` where it reads `LOCAL_RANK` or assigns a `local_rank`, `read` where it uses one."""
     facts = set()
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, (ast.Call, ast.Subscript)) and environment_variable(view, node) == "LOCAL_RANK":
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
@@ -165,7 +166,7 @@ def _copies_option(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) or any(
         (isinstance(child, ast.Attribute) and child.attr == "local_rank")
         or (isinstance(child, ast.Name) and child.id == "local_rank")
-        for child in ast.walk(node)
+        for child in walk(node)
     )
 
 

@@ -10,6 +10,7 @@ from torchlift.rules.distributed.backends import BACKENDS, surely_uses_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 # Position of the tensor in the collectives that take one, and of the group.
@@ -104,7 +105,7 @@ def _devices_in_function(view: ModuleView, call: ast.Call) -> tuple[str, str] | 
     here = _collective_device(view, call)
     if here is None or not _always_runs(view, call):
         return None
-    for node in ast.walk(function or view.tree):
+    for node in walk(function or view.tree):
         if not isinstance(node, ast.Call) or node is call or node.lineno > call.lineno:
             continue
         if view.function_of(node) is function and _always_runs(view, node):

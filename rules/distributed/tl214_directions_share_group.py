@@ -23,6 +23,7 @@ from torchlift.rules.distributed.p2p.calls import (
 from torchlift.rules.distributed.p2p.directions import Neighbour, neighbour
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESSAGE = (
     '`{name}` sends forward in `{forward}` and backward in `{backward}` over {group}: since torch 2.15 a group of `"nccl"` has '
@@ -89,7 +90,7 @@ def _operations(view: ModuleView, owner: ast.ClassDef) -> list[_Operation] | Non
     for method in owner.body:
         if not isinstance(method, ast.FunctionDef):
             continue
-        for node in ast.walk(method):
+        for node in walk(method):
             if not isinstance(node, ast.Call):
                 continue
             read = _read(view, node)

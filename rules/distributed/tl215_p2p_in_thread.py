@@ -11,6 +11,7 @@ from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.p2p.reach import function_named, on_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _THREAD = (
     "`{function}` runs in a thread and reaches `{call}` on the default group (line {line}): operations of one NCCL group have "
@@ -82,7 +83,7 @@ def _is_thread_pool(view: ModuleView, node: ast.expr) -> bool:
         owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), view.tree)
         values = [
             item.value
-            for item in ast.walk(owner)
+            for item in walk(owner)
             if isinstance(item, ast.Assign)
             and any(isinstance(target, ast.Attribute) and target.attr == node.attr for target in item.targets)
         ]

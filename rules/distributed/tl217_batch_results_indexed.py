@@ -13,6 +13,7 @@ from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, named_ar
 from torchlift.rules.distributed.p2p.quiet_code import effects
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESSAGE = (
     "{what}, but on NCCL `batch_isend_irecv` returns one request for the whole batch; only backends without coalescing, "
@@ -80,7 +81,7 @@ def _is_prepared(view: ModuleView, node: ast.AST, requests: Binding | None) -> b
     """Whether a test around `node` asks for the backend or for the number of requests."""
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp, ast.While)):
-            for part in ast.walk(ancestor.test):
+            for part in walk(ancestor.test):
                 word = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
                 text = part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else ""
                 if "backend" in word or "nccl" in f"{word}{text}".lower() or "gloo" in f"{word}{text}".lower():
@@ -163,9 +164,7 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
 
 def _looks_at_names(function: ast.AST) -> bool:
     """Whether a function may see that it has a name more."""
-    return any(
-        isinstance(node, ast.Name) and node.id in {"locals", "vars", "eval", "exec"} for node in ast.walk(function)
-    )
+    return any(isinstance(node, ast.Name) and node.id in {"locals", "vars", "eval", "exec"} for node in walk(function))
 
 
 def _alone(view: ModuleView, statement: ast.stmt) -> bool:
@@ -178,8 +177,8 @@ def _alone(view: ModuleView, statement: ast.stmt) -> bool:
 
 def _loop_name(view: ModuleView, requests: Binding) -> str:
     function = requests.scope.node
-    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    taken |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    taken = {node.id for node in walk(function) if isinstance(node, ast.Name)}
+    taken |= {node.arg for node in walk(function) if isinstance(node, ast.arg)}
     name, number = "req", 2
     while name in taken:
         name, number = f"req_{number}", number + 1

@@ -11,6 +11,7 @@ from torchlift.rules.distributed.p2p.batch_operations import batch_list
 from torchlift.rules.distributed.p2p.calls import BATCH
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESSAGE = (
     "Every operation of `{name}` is added under a condition; where none of them holds (with a single process, for example), "
@@ -37,7 +38,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if place is None:
         return
     between = block[block.index(known.made) + 1 : place]
-    if not all(any(fill in ast.walk(item) for item in between) for fill in known.fills):
+    if not all(any(fill in walk(item) for item in between) for fill in known.fills):
         return  # filled in another place too: in a loop around, or in the statement of the batch itself
     tests = [item.test for item in between if isinstance(item, ast.If) and _holds(item, known.fills)]
     if any(_fills(item, known.fills) for item in between) or _one_of_them_holds(view, tests):
@@ -56,7 +57,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _holds(statement: ast.stmt, fills: Sequence[ast.stmt]) -> bool:
-    return any(node in fills for node in ast.walk(statement))
+    return any(node in fills for node in walk(statement))
 
 
 def _fills(statement: ast.stmt, fills: Sequence[ast.stmt]) -> bool:
@@ -108,7 +109,7 @@ def _words(nodes: Sequence[ast.AST]) -> set[str]:
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for node in nodes
-        for part in ast.walk(node)
+        for part in walk(node)
         if isinstance(part, (ast.Name, ast.Attribute))
     } - {"self", "dist", "torch", "distributed"}
 
@@ -157,7 +158,7 @@ def _settles(statement: ast.stmt, concerns: Callable[[ast.AST], bool]) -> bool:
     """Whether a statement asserts something relevant, or may end the function because of it."""
     if isinstance(statement, ast.Assert):
         return concerns(statement.test)
-    ends = isinstance(statement, ast.If) and any(isinstance(node, _ENDS) for node in ast.walk(statement))
+    ends = isinstance(statement, ast.If) and any(isinstance(node, _ENDS) for node in walk(statement))
     return ends and isinstance(statement, ast.If) and concerns(statement.test)
 
 

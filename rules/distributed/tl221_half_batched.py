@@ -21,6 +21,7 @@ from torchlift.rules.distributed.p2p.calls import (
 )
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESSAGE = (
     "This side of the exchange posts a batch, and the other side of the `if` on line {line} posts `{other}` on its own (line "
@@ -85,7 +86,7 @@ def _side(view: ModuleView, block: Sequence[ast.stmt]) -> _Side | None:
     batched: list[tuple[bool, str, ast.Call]] = []
     single: list[tuple[bool, str, ast.Call]] = []
     for statement in block:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if not isinstance(node, ast.Call):
                 continue
             function = function_of_call(view, node)

@@ -14,6 +14,7 @@ from torchlift.rules.distributed.rank_condition import test_on_own_rank
 from torchlift.rules.distributed.repeatable import returned_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _GROUPS = frozenset(
     f"torch.distributed.{name}"
@@ -132,7 +133,7 @@ def _creates_the_same(view: ModuleView, call: ast.Call, nodes: list[ast.stmt] | 
     """Whether the other way has a call that makes the same group, so that all ranks take part after all."""
     ours = _ranks_text(call)
     for node in nodes:
-        for child in ast.walk(node):
+        for child in walk(node):
             if isinstance(child, ast.Call):
                 resolution = view.resolve(child.func)
                 if resolution is not None and resolution.name in _GROUPS and _ranks_text(child) == ours:
@@ -160,17 +161,15 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Pr
     arguments = new_group_arguments(call)
     if arguments is None or "\n" in view.text(call):
         return None
-    if any(
-        own_rank(view, node) for value in arguments.values() for node in ast.walk(value) if isinstance(node, ast.expr)
-    ):
+    if any(own_rank(view, node) for value in arguments.values() for node in walk(value) if isinstance(node, ast.expr)):
         return (
             "Its arguments depend on the rank too, so it cannot just move. Loop over the rank lists of all groups on every "
             "rank, create each of them there, and keep the one the rank is a member of."
         )
     before = around.body[: around.body.index(statement)]
-    bound = {n.id for s in before for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    bound |= {n.target.id for n in ast.walk(around.test) if isinstance(n, ast.NamedExpr)}
-    names = {n.id for value in arguments.values() for n in ast.walk(value) if isinstance(n, ast.Name)}
+    bound = {n.id for s in before for n in walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {n.target.id for n in walk(around.test) if isinstance(n, ast.NamedExpr)}
+    names = {n.id for value in arguments.values() for n in walk(value) if isinstance(n, ast.Name)}
     if names & bound or not all(_pure(view, value) for value in arguments.values()):
         return None
     proved = (
@@ -190,7 +189,7 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Pr
 
 def _pure(view: ModuleView, node: ast.expr) -> bool:
     """Whether evaluating an argument earlier, on more ranks, does nothing else."""
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Subscript)):
             return False
         if isinstance(child, ast.Call):
@@ -267,7 +266,7 @@ def _is_builtin(view: ModuleView, call: ast.Call, names: frozenset[str]) -> bool
 
 def _only_asks(view: ModuleView, test: ast.expr) -> bool:
     """Whether a test does nothing but compare, so that the group may as well be created in front of it."""
-    for node in ast.walk(test):
+    for node in walk(test):
         if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
             return False
         if isinstance(node, ast.Call):
@@ -282,7 +281,7 @@ def _only_asks(view: ModuleView, test: ast.expr) -> bool:
 
 def _some_ranks_stop(view: ModuleView, statement: ast.stmt) -> bool:
     """Whether the file may end a process before `statement`, or has ranks that are in no default group at all."""
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.Call):
             resolution = view.resolve(node.func)
             name = resolution.name if resolution is not None else view.text(node.func)

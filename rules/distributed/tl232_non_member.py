@@ -12,6 +12,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
+from torchlift.view.walk import walk
 
 _CHANGED = TorchVersion(2, 14)
 _TARGETS = ("torch.distributed.new_group", "torch.distributed.split_group")
@@ -123,7 +124,7 @@ def _reads_of_attribute(view: ModuleView, target: ast.Attribute) -> Iterator[tup
             statement = view.parent(node)
             plain = isinstance(statement, (ast.Assign, ast.AnnAssign))
             values.append(statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None)
-    for child in ast.walk(around):
+    for child in walk(around):
         match child:
             case ast.Attribute(value=ast.Name(id="self"), attr=target.attr, ctx=ast.Load()) as read:
                 yield read, values
@@ -156,7 +157,7 @@ def _knows_the_number(view: ModuleView, whole: ast.expr) -> bool:
         if not isinstance(ancestor, (ast.BoolOp, ast.UnaryOp, ast.Compare)):
             break
         top = ancestor
-    return any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in ast.walk(top))
+    return any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in walk(top))
 
 
 def _is_made_none(view: ModuleView, value: ast.expr) -> bool:
@@ -165,7 +166,7 @@ def _is_made_none(view: ModuleView, value: ast.expr) -> bool:
         return False
     return any(
         isinstance(ancestor, ast.If)
-        and any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in ast.walk(ancestor.test))
+        and any(isinstance(node, ast.Attribute) and node.attr == "NON_GROUP_MEMBER" for node in walk(ancestor.test))
         for ancestor in view.ancestors(value)
     )
 

@@ -11,6 +11,7 @@ from torchlift.rules.distributed.escape_hatches import ESCAPE
 from torchlift.rules.distributed.missing_attributes import MISSING, missing_behind
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _TARGETS = ("torch.distributed.ProcessGroupNCCL", "torch._C._distributed_c10d.ProcessGroupNCCL")
 _MESSAGE = (
@@ -80,7 +81,7 @@ def _test_of_class(view: ModuleView, node: ast.expr) -> ast.expr | None:
     if isinstance(parent, ast.Call):
         function = parent.func
         named = isinstance(function, ast.Name) and function.id in {"isinstance", "issubclass"}
-        asked = len(parent.args) == 2 and any(child is node for child in ast.walk(parent.args[1]))
+        asked = len(parent.args) == 2 and any(child is node for child in walk(parent.args[1]))
         return parent if named and asked else None
     if isinstance(parent, ast.Compare):
         sides = [parent.left, *parent.comparators]

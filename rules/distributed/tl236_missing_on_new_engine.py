@@ -12,6 +12,7 @@ from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, named_backen
 from torchlift.rules.distributed.missing_attributes import MISSING
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _MISSING_LAZY = {
     "register_mem_pool": 'A group of the plain "nccl" backend has it.',
@@ -75,12 +76,12 @@ def _is_asked_first(view: ModuleView, node: ast.Attribute) -> bool:
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp, ast.BoolOp, ast.While)):
             tests = ancestor.values if isinstance(ancestor, ast.BoolOp) else [ancestor.test]
-            for call in (call for test in tests for call in ast.walk(test) if isinstance(call, ast.Call)):
+            for call in (call for test in tests for call in walk(test) if isinstance(call, ast.Call)):
                 asks = isinstance(call.func, ast.Name) and call.func.id in {"hasattr", "getattr", "isinstance"}
                 if asks and call.args and ast.unparse(call.args[0]) == base:
                     return True
         elif isinstance(ancestor, ast.Try) and any(child is item for item in ancestor.body):
-            caught = {n.id for h in ancestor.handlers for n in ast.walk(h.type or h) if isinstance(n, ast.Name)}
+            caught = {n.id for h in ancestor.handlers for n in walk(h.type or h) if isinstance(n, ast.Name)}
             if caught & {"AttributeError", "Exception"}:
                 return True
         child = ancestor

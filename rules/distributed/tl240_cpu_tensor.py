@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, is_nccl_only
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.source import SourceText
 from torchlift.view import ModuleView, Use
 
 # Collectives whose first argument is a tensor.
@@ -33,11 +34,14 @@ _ADVICE = (
 )
 
 
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    grouped = any(keyword.arg in {None, "group"} for keyword in call.keywords)
+    return 1 <= len(call.args) <= 2 and not grouped
+
+
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, project = context.view, use.call, context.project
-    if call is None or use.kind != "call" or not call.args or not is_nccl_only(project):
-        return
-    if any(keyword.arg in {None, "group"} for keyword in call.keywords) or len(call.args) > 2:
+    if call is None or not _matters(use.target, call, context.settings) or not is_nccl_only(project):
         return
     tensor = call.args[0]
     made = tensor
@@ -105,13 +109,15 @@ def _is_device(view: ModuleView, context: ast.expr) -> bool:
     )
 
 
-def _collect(view: ModuleView) -> bool | None:
+_SETTERS = ("set_default_device", "set_default_tensor_type")
+
+
+def _collect(source: SourceText) -> bool | None:
     """Whether a file sets a default device."""
-    text = view.source.text
-    return True if "set_default_device" in text or "set_default_tensor_type" in text else None
+    return any(setter in source.text for setter in _SETTERS) or None
 
 
-_DEVICES = Collector("distributed.default_device", ("set_default_device", "set_default_tensor_type"), _collect)
+_DEVICES = Collector("distributed.default_device", _SETTERS, _collect, reads_text=True)
 
 
 def _sets_default_device(project: Project) -> bool:
@@ -131,6 +137,7 @@ RULE = Rule(
     fix="Manual: the tensor may belong on the GPU, or the group may need gloo for CPU tensors.",
     targets=_COLLECTIVES,
     check=_check,
+    matters=_matters,
     severity=Severity.ERROR,
     triggers=tuple(f"{target.rpartition('.')[2]} & torch.distributed" for target in _COLLECTIVES)
     + tuple(f"{target.rpartition('.')[2]} & from torch import distributed" for target in _COLLECTIVES),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torchlift.finding import DeleteStatement, InsertStatements, ReplaceExpression, Rewrite, Template
 from torchlift.rules.torchscript.whole_statements import assigns_itself
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _TYPE_NODES = (
     ast.Name,
@@ -47,7 +48,7 @@ class Written:
 
 def is_plain_type(node: ast.expr) -> bool:
     """Whether evaluating a type expression has no effect but its result."""
-    return all(isinstance(child, _TYPE_NODES) for child in ast.walk(node))
+    return all(isinstance(child, _TYPE_NODES) for child in walk(node))
 
 
 def without_hint(view: ModuleView, call: ast.Call, kind: ast.expr, value: ast.expr) -> Written:
@@ -111,7 +112,7 @@ def _may_be_annotated(view: ModuleView, target: ast.expr) -> bool:
 
 def _is_quiet(view: ModuleView, value: ast.expr) -> bool:
     """Whether a value surely holds nothing that another rule rewrites in the same run."""
-    for child in ast.walk(value):
+    for child in walk(value):
         if isinstance(child, ast.Call):
             return False
         if isinstance(child, (ast.Name, ast.Attribute)):
@@ -123,7 +124,7 @@ def _is_quiet(view: ModuleView, value: ast.expr) -> bool:
 
 def _is_lasting(view: ModuleView, kind: ast.expr) -> bool:
     """Whether a type is written without names that go with TorchScript."""
-    for child in ast.walk(kind):
+    for child in walk(kind):
         if isinstance(child, (ast.Name, ast.Attribute)):
             resolution = view.resolve(child)
             if resolution is not None and resolution.name.startswith("torch.jit"):

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
+from torchlift.glance import Sighting
 from torchlift.project import Collector, Project
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 _LOADERS = {"torch.jit.load": "load", "torch.load": "other"}
+_MAKERS = ("torch.jit.trace", "torch.jit.script", "torch.jit.freeze")
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
 _DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
 
@@ -92,9 +95,9 @@ def _local_key(view: ModuleView, node: ast.expr) -> str | None:
     """What identifies a path that is made up in the function around it."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
         node = node.args[0]
-    if any(isinstance(child, (ast.Lambda, ast.NamedExpr, ast.Await, ast.comprehension)) for child in ast.walk(node)):
+    if any(isinstance(child, (ast.Lambda, ast.NamedExpr, ast.Await, ast.comprehension)) for child in walk(node)):
         return None
-    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    names = [child for child in walk(node) if isinstance(child, ast.Name)]
     places = []
     for name in names:
         binding = view.definition(name)
@@ -194,7 +197,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
         if use.call is not None and path is not None:
             add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
-    for maker in ("torch.jit.trace", "torch.jit.script", "torch.jit.freeze"):
+    for maker in _MAKERS:
         for use in view.uses(frozenset({maker})):
             if use.call is None or not use.certain:
                 continue
@@ -209,7 +212,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             handled.add(use.call)
             add("save", use.call, path, None)
     loaded = {site.key for site, _ in sites if site.role == "load" and site.key}
-    for node in ast.walk(view.tree) if loaded else ():
+    for node in walk(view.tree) if loaded else ():
         # Whatever is saved where the same function or file loads TorchScript is TorchScript, wherever it came from.
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save":
             path = _path_argument(node, 0)
@@ -226,7 +229,17 @@ def _path_argument(call: ast.Call, position: int) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == "f"), None)
 
 
-COLLECTOR = Collector("torchscript.artifacts", ("jit", "torch.load"), _collect)
+def _matters(seen: Sighting) -> bool:
+    return seen.target not in _LOADERS or (seen.call is not None and _path_argument(seen.call, 0) is not None)
+
+
+COLLECTOR = Collector(
+    "torchscript.artifacts",
+    ("jit", "torch.load"),
+    _collect,
+    frozenset((*_LOADERS, *_MAKERS, "torch.jit.save")),
+    _matters,
+)
 
 
 def sites_of(project: Project, key: str) -> list[tuple[str, Site]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from torchlift.finding import Parts
 from torchlift.source import Span
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _LEAVES = frozenset({"int", "float", "bool", "str", "bytes", "complex"})
 _TORCH_LEAVES = frozenset({"torch.Tensor", "torch.device", "torch.Size", "torch.nn.Module", "torch.nn.Parameter"})
@@ -89,7 +90,7 @@ class _Writer:
         self.scope = view.scope_at(call)
         self.parts: dict[str, Span] = {}
         self.containers = False
-        used = {child.id for child in ast.walk(call) if isinstance(child, ast.Name)}
+        used = {child.id for child in walk(call) if isinstance(child, ast.Name)}
         self.free = [name for name in _NAMES if name not in used]
         for name in ("isinstance", "all", "len"):
             if self.scope.lookup(name) is not None:

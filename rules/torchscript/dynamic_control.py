@@ -10,6 +10,8 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.view.walk import walk
+
 _SIZES = frozenset({"shape", "size", "numel", "nelement", "sym_size"})
 _STATIC_ATTRIBUTES = frozenset(
     {"ndim", "dtype", "device", "layout", "is_cuda", "requires_grad", "training", "is_sparse"}
@@ -56,7 +58,7 @@ def dynamic_parts(function: _FunctionNode) -> list[DynamicPart]:
     """Control flow in a function that is not settled by types, ranks and plain Python values, in source order."""
     static = _scalars(function)
     found: list[DynamicPart] = []
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.For() | ast.AsyncFor():
                 if not _is_fixed(node.iter):
@@ -88,7 +90,7 @@ def _scalars(function: _FunctionNode) -> frozenset[str]:
                 found.add(argument.arg)
         elif isinstance(default, ast.Constant) and default.value is not None:
             found.add(argument.arg)
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    stored = {node.id for node in walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(found - stored)
 
 
@@ -108,7 +110,7 @@ def _asks_size(node: ast.expr) -> bool:
     return any(
         (isinstance(child, ast.Attribute) and child.attr in _SIZES)
         or (isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "len")
-        for child in ast.walk(node)
+        for child in walk(node)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _FOLDERS = frozenset({"test", "tests", "unittests"})
 _WRITERS = frozenset({"save", "_save_for_lite_interpreter", "save_pretrained"})
@@ -40,7 +41,7 @@ def _is_test_name(file: str) -> bool:
 
 def _is_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     saves = False
-    for child in ast.walk(function):
+    for child in walk(function):
         if isinstance(child, ast.Assert):
             return False
         if isinstance(child, ast.Call):

@@ -17,6 +17,7 @@ from torchlift.rules.torchscript.export_arguments import CannotExport
 from torchlift.rules.torchscript.module_class import read_function
 from torchlift.rules.torchscript.module_facts import CapturedModule, Doubt
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 # Methods that loggers, lists, dicts and strings have and modules do not.
 _NOT_OF_MODULES = frozenset(
@@ -184,13 +185,13 @@ def _lambda(view: ModuleView, node: ast.Lambda, at: ast.Call, project: Project) 
             raise CannotExport("it traces a lambda whose names cannot be kept apart in a module; wrap it by hand")
         edits += (
             (view.span(child).start - start, binding.name)
-            for child in ast.walk(body)
+            for child in walk(body)
             if isinstance(child, ast.Name) and child.id == binding.name
         )
     for offset, name in sorted(edits, reverse=True):
         text = f"{text[:offset]}self.{name}{text[offset + len(name) :]}"
     held = sorted({binding.name for binding in modules})
-    if "self" in {child.id for child in ast.walk(body) if isinstance(child, ast.Name)}:
+    if "self" in {child.id for child in walk(body) if isinstance(child, ast.Name)}:
         raise CannotExport("it traces a lambda that uses `self`; wrap what it calls in an `nn.Module` by hand")
     title = view.fresh_name("TracedEntry", at)
     lines = [f"class {title}(torch.nn.Module):"]
@@ -225,7 +226,7 @@ def _check_place(view: ModuleView, at: ast.Call) -> None:
 def _called_variables(view: ModuleView, node: ast.Lambda | ast.FunctionDef, parameters: set[str]) -> list[Binding]:
     """Variables from around a function that it calls, or whose methods it calls: they may be modules."""
     found: dict[str, Binding] = {}
-    for child in ast.walk(node):
+    for child in walk(node):
         if not isinstance(child, ast.Call):
             continue
         root: ast.expr = child.func

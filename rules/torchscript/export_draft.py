@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from torchlift.rules.torchscript.scripted_module import ScriptedModule
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _AUTO = "torch.export.Dim.AUTO"
 _NUMBERS = frozenset({"int", "float", "bool", "str"})
@@ -167,7 +168,7 @@ def _plain_kind(annotation: str) -> str | None:
 
 def _asked_types(forward: ast.FunctionDef, name: str) -> Iterator[str]:
     """The types for which `forward` tests a parameter."""
-    for child in ast.walk(forward):
+    for child in walk(forward):
         if (
             isinstance(child, ast.Call)
             and ast.unparse(child.func).rpartition(".")[2] == "isinstance"

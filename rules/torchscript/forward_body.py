@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlift.rules.torchscript.plain_values import is_false, self_attribute
 from torchlift.rules.torchscript.trusted_operations import PURE_FUNCTIONS, PURE_METHODS
+from torchlift.view.walk import walk
 
 if TYPE_CHECKING:
     from torchlift.rules.torchscript.module_class import ClassReader
@@ -64,8 +65,8 @@ _CALLS = {
 
 def branch_doubt(test: ast.expr) -> str:
     """What to say about a branch that is not on constants of the module."""
-    attributes = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
-    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in walk(test) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in walk(test) if isinstance(node, ast.Name)}
     if "training" in attributes:
         return "`forward` branches on the mode, and export keeps the branch of the mode it is captured in"
     if attributes & {"is_scripting", "is_tracing", "is_in_onnx_export"} or names & {"is_scripting", "is_tracing"}:
@@ -188,7 +189,7 @@ class ForwardBody:
         for source in sources:
             attribute = self_attribute(source)
             if attribute in self.owner.submodules:
-                self.modules |= {name.id for name in ast.walk(target) if isinstance(name, ast.Name)}
+                self.modules |= {name.id for name in walk(target) if isinstance(name, ast.Name)}
             elif isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
                 if not all(self._is_fixed(argument) for argument in source.args):
                     self.owner.doubt(source, "`forward` loops as often as its input says")
@@ -197,7 +198,7 @@ class ForwardBody:
 
     def _is_fixed(self, node: ast.expr) -> bool:
         """Whether a value depends on constants of the module only, and not on train or eval mode."""
-        for child in ast.walk(node):
+        for child in walk(node):
             if isinstance(child, ast.Name) and child.id != "self":
                 if not (isinstance(child.ctx, ast.Load) and child.id == "len"):
                     return False

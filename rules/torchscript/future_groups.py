@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
 FORKS = frozenset({"torch.jit.fork", "torch.jit._fork"})
 WAITS = frozenset({"torch.jit.wait", "torch.jit._wait"})
@@ -138,7 +139,7 @@ class Futures:
         statement = holder.statement
         if not isinstance(statement, ast.AnnAssign):
             return
-        for node in ast.walk(statement.annotation):
+        for node in walk(statement.annotation):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 resolution = self.view.resolve(node)
                 if resolution is not None and resolution.name == FUTURE:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 Flag = Callable[[ast.expr], "bool | None"]
 """The value of an expression in some world; None where it is no flag, or not known."""
@@ -80,7 +81,7 @@ def _last_name(node: ast.expr) -> str:
 
 def asks_export(test: ast.expr) -> bool:
     """Whether a condition already asks whether it is compiled or exported."""
-    return any(isinstance(node, ast.Call) and _last_name(node.func) in _COMPILING for node in ast.walk(test))
+    return any(isinstance(node, ast.Call) and _last_name(node.func) in _COMPILING for node in walk(test))
 
 
 def condition_of(view: ModuleView, node: ast.expr) -> tuple[ast.expr, ast.AST | None]:

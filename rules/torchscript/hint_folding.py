@@ -9,6 +9,7 @@ from torchlift.finding import DeleteStatement, DropOperand, KeepBranch, ReplaceE
 from torchlift.rules.torchscript.annotated_values import takes_any
 from torchlift.rules.torchscript.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 class CannotFold(Exception):
@@ -79,4 +80,4 @@ def _check_dropped(view: ModuleView, statements: list[ast.stmt]) -> None:
 
 def _nodes(statements: list[ast.stmt]) -> Iterator[ast.AST]:
     for statement in statements:
-        yield from ast.walk(statement)
+        yield from walk(statement)

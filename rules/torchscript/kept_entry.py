@@ -6,6 +6,7 @@ import ast
 
 from torchlift.rules.torchscript.one_line import one_line
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 def kept_entry(view: ModuleView, target: ast.Subscript, value: ast.expr) -> str:
@@ -15,7 +16,7 @@ def kept_entry(view: ModuleView, target: ast.Subscript, value: ast.expr) -> str:
     plain = next(
         (
             statement
-            for statement in ast.walk(view.function_of(target) or view.tree)
+            for statement in walk(view.function_of(target) or view.tree)
             if isinstance(statement, ast.Assign)
             and ast.dump(statement.value) == ast.dump(value)
             and any(isinstance(t, ast.Subscript) and ast.dump(t.value) == container for t in statement.targets)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 def never_compiled(view: ModuleView, node: ast.AST) -> bool:
@@ -16,5 +17,5 @@ def never_compiled(view: ModuleView, node: ast.AST) -> bool:
     function = view.function_of(node)
     if function is None or function.args.vararg is not None or function.args.kwarg is not None:
         return True
-    calls = (child for child in ast.walk(function) if isinstance(child, ast.Call))
+    calls = (child for child in walk(function) if isinstance(child, ast.Call))
     return any(keyword.arg is None for call in calls for keyword in call.keywords)

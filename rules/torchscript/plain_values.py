@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.view.walk import walk
+
 
 def self_attribute(node: ast.expr) -> str | None:
     """The name of an attribute read from `self`, if the expression is one."""
@@ -31,5 +33,5 @@ def is_arithmetic(node: ast.expr) -> bool:
     return all(
         isinstance(child, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.operator, ast.unaryop, ast.expr_context))
         or self_attribute(child) is not None  # type: ignore[arg-type]
-        for child in ast.walk(node)
+        for child in walk(node)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.glance import Sighting
 from torchlift.project import Collector, Project
 from torchlift.rules.torchscript.c_bindings import bindings
 from torchlift.rules.torchscript.nearest_place import nearest
@@ -41,10 +42,16 @@ def _may_be_torchscript(call: ast.Call) -> bool:
     return given is not None and not (isinstance(given, ast.Constant) and given.value is True)
 
 
+def _matters(seen: Sighting) -> bool:
+    return seen.target != "torch.load" or (seen.call is not None and _may_be_torchscript(seen.call))
+
+
 COLLECTOR = Collector(
     "torchscript.loading",
     ("jit", "torch.load & weights_only", "hub & torch", "PackageImporter", "_C & load"),
     _collect,
+    _LOADING,
+    _matters,
 )
 
 

@@ -14,6 +14,7 @@ from torchlift.rules.torchscript.uses_everywhere import uses_everywhere
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.rules.torchscript.walks_over_parts import first_walk
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 # What a ScriptModule offers and an `nn.Module` does not.
 SCRIPT_ONLY = frozenset(
@@ -58,14 +59,14 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project) ->
     for item in node.body:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
             _read_method(view, item, project, own, facts)
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Attribute):
             name = self_attribute(child)
             if name in SCRIPT_ONLY:
                 facts.refusals.append(f"line {child.lineno} uses `self.{name}`")
-    if not {"module", "unread"}.isdisjoint(own.values()) and (walk := first_walk(project)) is not None:
+    if not {"module", "unread"}.isdisjoint(own.values()) and (place := first_walk(project)) is not None:
         facts.doubts.append(
-            f"{walk} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "
+            f"{place} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "
             "parts of a ScriptModule are no `torch.nn` classes"
         )
     _read_uses(view, node, project, facts)

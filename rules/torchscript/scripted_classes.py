@@ -45,7 +45,7 @@ def _collect(view: ModuleView) -> ClassSites | None:
     return ClassSites(tuple(lines)) if lines else None
 
 
-CLASSES = Collector("torchscript.classes", ("jit", "_jit_internal"), _collect)
+CLASSES = Collector("torchscript.classes", ("script & jit",), _collect, frozenset({"torch.jit.script"}))
 
 
 def first_compiler(project: Project) -> str | None:

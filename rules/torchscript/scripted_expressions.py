@@ -33,6 +33,7 @@ from torchlift.rules.torchscript.scripted_operations import (
 )
 from torchlift.rules.torchscript.type_comments import comment_types
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -299,8 +300,8 @@ class ExpressionReader:
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether a number is known when the function is compiled."""
-        names = [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
-        calls = any(isinstance(child, ast.Call) for child in ast.walk(node))
+        names = [child.id for child in walk(node) if isinstance(child, ast.Name)]
+        calls = any(isinstance(child, ast.Call) for child in walk(node))
         return not calls and all(name in self.constants or name in {"math", self.me} for name in names)
 
     def _compare(self, node: ast.Compare, op: ast.cmpop, right_node: ast.expr) -> str:
@@ -560,12 +561,12 @@ def _draws(node: ast.expr) -> bool:
     return any(
         (isinstance(child, ast.Attribute) and child.attr in _DRAWS)
         or (isinstance(child, ast.Name) and child.id in _DRAWS)
-        for child in ast.walk(node)
+        for child in walk(node)
     )
 
 
 def _names(node: ast.expr) -> bool:
-    return any(isinstance(child, ast.Name) and child.id != "math" for child in ast.walk(node))
+    return any(isinstance(child, ast.Name) and child.id != "math" for child in walk(node))
 
 
 def shown(kind: str) -> str:

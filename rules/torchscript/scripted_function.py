@@ -22,6 +22,7 @@ from torchlift.rules.torchscript.scripted_expressions import (
 )
 from torchlift.rules.torchscript.type_comments import comment_types
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
@@ -96,16 +97,16 @@ def _read(
 
 def _unused(node: FunctionNode) -> list[str]:
     """Variables that are computed and never read: TorchScript leaves the computation out, with the errors it may raise."""
-    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    names = [child for child in walk(node) if isinstance(child, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     read |= {
         child.target.id
-        for child in ast.walk(node)
+        for child in walk(node)
         if isinstance(child, (ast.AugAssign, ast.For)) and isinstance(child.target, ast.Name)
     }
     unpacked = {
         element.id
-        for child in ast.walk(node)
+        for child in walk(node)
         if isinstance(child, (ast.Tuple, ast.List)) and isinstance(child.ctx, ast.Store)
         for element in child.elts
         if isinstance(element, ast.Name)
@@ -133,7 +134,7 @@ class _Body(ExpressionReader):
 
     def _forget(self, statement: ast.stmt) -> None:
         """What a statement that was not understood binds is taken for a tensor, so that each cause is told once."""
-        for child in ast.walk(statement):
+        for child in walk(statement):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 self.kinds[child.id] = "unknown"
                 self.ranges.pop(child.id, None)
@@ -294,7 +295,7 @@ class _Body(ExpressionReader):
         self, node: ast.stmt, statements: list[ast.stmt], counter: tuple[str, Range | None] | None = None
     ) -> None:
         self.branch(node)
-        for child in ast.walk(node):
+        for child in walk(node):
             # What the loop assigns may be a tensor of integers by the second time round.
             if (
                 isinstance(child, ast.Name)
@@ -335,7 +336,7 @@ def _stored(statements: list[ast.stmt]) -> set[str]:
     return {
         child.id
         for statement in statements
-        for child in ast.walk(statement)
+        for child in walk(statement)
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
     }
 
@@ -345,7 +346,7 @@ def _only_counts(statements: list[ast.stmt], name: str) -> bool:
     stores = 0
     counts = 0
     for statement in statements:
-        for child in ast.walk(statement):
+        for child in walk(statement):
             match child:
                 case ast.AugAssign(target=ast.Name(id=other), op=ast.Add() | ast.Sub(), value=ast.Constant(value=1)):
                     counts += other == name
@@ -359,7 +360,7 @@ def _leaves(statements: list[ast.stmt]) -> bool:
 
 
 def _changes_in_place(node: ast.AST) -> bool:
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.AugAssign):
             return True
         if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):

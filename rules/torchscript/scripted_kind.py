@@ -9,6 +9,7 @@ from typing import Literal
 from torchlift.project import Project
 from torchlift.rules.torchscript.trusted_operations import SELF_RETURNING
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 Kind = Literal["module", "function", "unknown"]
 
@@ -130,10 +131,10 @@ def stored_on_self(view: ModuleView, node: ast.Attribute) -> list[ast.expr]:
     written = ast.unparse(node)
     return [
         statement.value
-        for statement in (ast.walk(owner) if owner is not None else ())
+        for statement in (walk(owner) if owner is not None else ())
         if isinstance(statement, ast.Assign)
         and any(isinstance(target, ast.Attribute) and ast.unparse(target) == written for target in statement.targets)
-        and not any(isinstance(c, ast.Attribute) and ast.unparse(c) == written for c in ast.walk(statement.value))
+        and not any(isinstance(c, ast.Attribute) and ast.unparse(c) == written for c in walk(statement.value))
     ]
 
 

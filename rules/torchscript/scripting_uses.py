@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from torchlift.glance import Sighting
 from torchlift.project import Collector, Project
 from torchlift.rules.torchscript.nearest_place import Place, nearest
 from torchlift.view import ModuleView, Use
@@ -32,6 +33,7 @@ EXPECTING = frozenset(
 )
 _EXPORT = "torch.jit.export"
 _MODULE = "torch.jit"
+_NOT_RUN = frozenset({"string", "store", "delete", "import", "annotation", "isinstance"})
 _MARKING = frozenset({_EXPORT, "torch.jit.ignore", "torch.jit.unused"})
 _MARK_WORDS = (
     "_torchscript_modifier",
@@ -46,6 +48,7 @@ _MARK = re.compile(rf"\b(?:{'|'.join(_MARK_WORDS)})\b")
 _FOREIGN = frozenset(
     "to_torchscript convert_to_torchscript export_torchscript save_torchscript to_torch_script jit_script jittable".split()
 )
+_OTHER_WORDS = tuple(word.encode() for word in sorted((*_FOREIGN, *_MARK_WORDS)))
 _FOREIGN_JIT = re.compile(r"(?:^|\.)jit\.(?:script|compile)\w*$")
 
 
@@ -56,7 +59,6 @@ class ScriptingRecord:
     Attributes:
         scripts: places that compile what they are given.
         traces: places that trace.
-        expects: hints for the compiler and questions about it.
         exports: methods marked with `torch.jit.export`, which a trace of their class compiles.
         conditional: functions that are compiled while something traces.
         watches: places that replace a hint, name it in a string, or read the marks that hints leave.
@@ -64,7 +66,6 @@ class ScriptingRecord:
 
     scripts: tuple[int, ...]
     traces: tuple[int, ...]
-    expects: tuple[int, ...] = ()
     exports: tuple[int, ...] = ()
     conditional: tuple[int, ...] = ()
     watches: tuple[int, ...] = ()
@@ -74,7 +75,6 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
     members = list(_named_members(view))
     scripts = [*_foreign(view), *_by_name(members)]
     traces: list[int] = []
-    expects: list[int] = []
     exports: list[int] = []
     conditional: list[int] = []
     watches = list(_watches(view, members))
@@ -90,13 +90,11 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
         elif use.kind in {"string", "store", "delete"}:
             watches.append(line)
         elif use.kind not in {"import", "annotation", "isinstance"}:
-            if use.target in EXPECTING:
-                expects.append(line)
-            elif use.target in CONDITIONAL:
+            if use.target in CONDITIONAL:
                 conditional.append(line)
             elif use.target == _EXPORT:
                 exports.append(line)
-    lines = (scripts, traces, expects, exports, conditional, watches)
+    lines = (scripts, traces, exports, conditional, watches)
     return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
 
 
@@ -193,11 +191,49 @@ def _named_members(view: ModuleView) -> Iterator[_Member]:
                     yield call, name if isinstance(name, str) else None
 
 
+def _matters(seen: Sighting) -> bool:
+    # A hint that is called is neither replaced nor named in a string.
+    return seen.target not in EXPECTING or seen.kind != "call"
+
+
+# `torch.jit` itself, handed on or given another name, and compilers of other packages.
+_ITSELF = re.compile(
+    rb"jit(?:\s*(?:[,)#]|as\b|\.\s*compile)|\s+import[^\n;]*(?:script|compile|\()|[ \t]*(?:[;\\\r\n]|\Z))"
+)
+
+
+def _may_compile_otherwise(data: bytes) -> bool:
+    if any(word in data for word in _OTHER_WORDS):
+        return True
+    for found in _ITSELF.finditer(data):
+        before = data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+        # At the end of a line it is handed to nobody unless it is assigned.
+        if found[0].strip(b" \t;\\\r\n") != b"jit" or b"=" in before:
+            return True
+    return False
+
+
 COLLECTOR = Collector(
     "torchscript.scripting",
     ("jit", "_jit_internal", "onnx", "add_graph", *sorted(_FOREIGN), *_MARK_WORDS),
     _collect,
+    SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING,
+    _matters,
+    _may_compile_otherwise,
 )
+
+
+def _collect_expectations(view: ModuleView) -> tuple[int, ...] | None:
+    """Lines with hints for the compiler, questions about it, and methods marked for it."""
+    uses = view.uses(EXPECTING | {_EXPORT})
+    return tuple(use.node.lineno for use in uses if use.kind not in _NOT_RUN) or None
+
+
+EXPECTATIONS = Collector(
+    "torchscript.expectations", ("jit", "_jit_internal"), _collect_expectations, EXPECTING | {_EXPORT}
+)
+COLLECTORS = (COLLECTOR, EXPECTATIONS)
+"""What a rule lists that asks whether anybody scripts, traces, or expects to be scripted."""
 
 
 def _records(project: Project) -> Iterator[tuple[str, ScriptingRecord]]:
@@ -232,9 +268,7 @@ def first_compilation(project: Project, near: str) -> str | None:
 
 def first_expectation(project: Project, near: str = "") -> str | None:
     """The place in the project, nearest to the file `near`, that expects to be compiled to TorchScript."""
-    return nearest(
-        ((path, line) for path, record in _records(project) for line in (*record.expects, *record.exports)), near
-    )
+    return nearest(((path, line) for path, lines in project.records(EXPECTATIONS).items() for line in lines), near)
 
 
 def first_watch(project: Project, near: str) -> str | None:

@@ -174,7 +174,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=DEPRECATED,
-    collectors=(scripting_uses.COLLECTOR, CLASSES, artifacts.COLLECTOR),
+    collectors=(*scripting_uses.COLLECTORS, CLASSES, artifacts.COLLECTOR),
     sources=(
         *SOURCES,
         EXPORT_DOCS,

@@ -25,6 +25,7 @@ from torchlift.rules.torchscript.example_inputs import visible_sizes
 from torchlift.rules.torchscript.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESSAGE = f"`torch.jit.load`: {SINCE}. `torch.export.load` reads what `torch.export.save` wrote."
 _NEEDS = TorchVersion(2, 5)
@@ -155,7 +156,7 @@ class _Plan:
         extra = self.given.extra_files
         around = self.view.function_of(self.use.node) or self.view.tree
         decodes = [
-            node for node in ast.walk(around) if isinstance(node, ast.Attribute) and node.attr in {"decode", "tobytes"}
+            node for node in walk(around) if isinstance(node, ast.Attribute) and node.attr in {"decode", "tobytes"}
         ]
         if not isinstance(extra, ast.Name) or decodes:
             line = f" (line {decodes[0].lineno})" if decodes else ""

@@ -126,7 +126,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=DEPRECATED,
-    collectors=(scripting_uses.COLLECTOR,),
+    collectors=scripting_uses.COLLECTORS,
     sources=(
         *SOURCES,
         "torch/jit/_script.py of torch 2.13.0: ScriptMeta compiles the script methods after `__init__`, read 2026-11-21",

@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.decorator_uses import decorator_of, without_dec
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.dynamic_control import dynamic_parts
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.use_places import Place
 from torchlift.versions import TorchVersion
@@ -86,7 +86,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=TorchVersion(2, 11),
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "docstring deprecation since torch 2.11 in torch/jit/_script.py"),
     examples=(
         Bad(

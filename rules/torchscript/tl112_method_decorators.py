@@ -10,10 +10,11 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.use_places import Place
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
 # What a body does to the world, or asks of values, by the last part of the called name.
@@ -87,13 +88,13 @@ def _is_captured(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFuncti
     """Whether `forward` of the same class reaches a method by calls on `self`, or for a function any code of the file."""
     owner = view.parent(definition)
     if not isinstance(owner, ast.ClassDef):
-        calls = (node for node in ast.walk(view.tree) if isinstance(node, ast.Call))
+        calls = (node for node in walk(view.tree) if isinstance(node, ast.Call))
         return any(_called_name(node) == definition.name and view.function_of(node) is not definition for node in calls)
     methods = {item.name: item for item in owner.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}
     pending, seen = ["forward"], {"forward"}
     while pending:
         method = methods.get(pending.pop())
-        for node in ast.walk(method) if method is not None else ():
+        for node in walk(method) if method is not None else ():
             if isinstance(node, ast.Attribute) and node.attr in methods and node.attr not in seen:
                 seen.add(node.attr)
                 pending.append(node.attr)
@@ -124,7 +125,7 @@ def _takes_no_tensor(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFu
 
 
 def _holds_no_tensor(kind: ast.expr) -> bool:
-    for node in ast.walk(kind):
+    for node in walk(kind):
         if isinstance(node, ast.Constant) and node.value not in (None, ...):
             return False  # an annotation in quotes
         if isinstance(node, ast.Name) and node.id not in _WITHOUT_TENSOR | {"typing"}:
@@ -136,7 +137,7 @@ def _holds_no_tensor(kind: ast.expr) -> bool:
 
 def _effect(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> int | None:
     """Line of the first thing in a body that should not happen once, or not on tensors without values."""
-    for node in ast.walk(definition):
+    for node in walk(definition):
         if isinstance(node, (ast.stmt, ast.expr)) and _has_effect(node):
             return node.lineno
     return None
@@ -182,7 +183,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     severity=Severity.INFO,
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "measured on torch 2.13.0 and 2.15.0: harmless in eager, strict and non-strict export, compile"),
     examples=(
         Bad(

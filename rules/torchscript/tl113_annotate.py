@@ -10,7 +10,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -85,7 +85,7 @@ RULE = Rule(
     check=_check,
     severity=Severity.INFO,
     deprecated=TorchVersion(2, 11),
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "torch/jit/__init__.py of torch 2.13.0: `annotate` returns its second argument"),
     examples=(
         Bad(

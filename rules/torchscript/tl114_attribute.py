@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.annotated_values import is_plain_type, without_
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import Removal, removal
 from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.view import ModuleView, Use
 
@@ -191,7 +191,7 @@ RULE = Rule(
     targets=("torch.jit.Attribute",),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "`len(torch.jit.Attribute({}, dict))` is 2 in a plain module: torch 2.13.0 and 2.15.0"),
     examples=(
         Bad(

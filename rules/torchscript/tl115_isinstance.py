@@ -12,7 +12,7 @@ from torchlift.rules.torchscript.container_tests import CannotTest, ContainerTes
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import Removal, removal
 from torchlift.rules.torchscript.never_compiled import never_compiled
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -99,7 +99,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=TorchVersion(2, 11),
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "`_isinstance` and `container_checker` in torch/_jit_internal.py of torch 2.13.0"),
     examples=(
         Bad(

@@ -19,7 +19,7 @@ from torchlift.finding import (
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.whole_statements import assigns_itself, stands_alone
 from torchlift.view import ModuleView, Use
@@ -123,7 +123,7 @@ RULE = Rule(
     targets=("torch.jit._unwrap_optional",),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "`_unwrap_optional` in torch/jit/_script.py of torch 2.13.0"),
     examples=(
         Bad(_BEFORE.format("y = torch.jit._unwrap_optional(x)"), _AFTER, why="assigned", run=_RUN),

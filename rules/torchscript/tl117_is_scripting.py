@@ -13,7 +13,7 @@ from torchlift.rules.torchscript.hint_conditions import absent, asks_export, con
 from torchlift.rules.torchscript.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hint_questions import asking_too
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -112,7 +112,7 @@ RULE = Rule(
     targets=("torch.jit.is_scripting",),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(
         *SOURCES,
         "called in eager mode, under export (strict and not), compile and script: torch 2.13.0 and 2.15.0",

@@ -19,6 +19,7 @@ from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _EXPORTING = "torch.compiler.is_exporting"
 _NEEDS = TorchVersion(2, 7)
@@ -169,7 +170,7 @@ def _converts_sizes(test: ast.expr, owner: ast.AST | None) -> bool:
     side = owner.body if traced else owner.orelse
     nodes: list[ast.AST] = [*side] if isinstance(side, list) else [side]
     for root in nodes:
-        for node in ast.walk(root):
+        for node in walk(root):
             if isinstance(node, ast.Call):
                 function = node.func
                 name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")

@@ -22,7 +22,7 @@ from torchlift.rules.torchscript.annotated_values import takes_any
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.future_groups import FORKS, FUTURE, WAITS, FutureGroup, Futures
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.trusted_operations import PURE_FUNCTIONS
 from torchlift.versions import TorchVersion
@@ -232,7 +232,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=TorchVersion(2, 11),
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(
         *SOURCES,
         "torch/jit/_async.py of torch 2.13.0; order, thread, exceptions and types of results measured on torch 2.13.0",

@@ -10,7 +10,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.decorator_uses import handed_back
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.use_places import Place
 from torchlift.versions import TorchVersion
@@ -97,7 +97,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=TorchVersion(2, 11),
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, f"`interface` in torch/jit/_script.py of torch 2.13.0 sets `{_MARK}` and returns the class"),
     examples=(
         Bad(_CODE.format("@torch.jit.interface\n"), _CODE.format(""), why="a module type", run=_RUN),

@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Fix, ReplaceExpression, Rewrite, Safety, 
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.deprecation import SOURCES
 from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR
+from torchlift.rules.torchscript.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.stray_uses import stray_finding
 from torchlift.rules.torchscript.use_places import Place
 from torchlift.view import ModuleView, Use
@@ -146,7 +146,7 @@ RULE = Rule(
     targets=(*sorted(_OVERLOADS), _DISPATCH, _BLOCK),
     triggers=("jit", "_jit_internal"),
     check=_check,
-    collectors=(COLLECTOR,),
+    collectors=COLLECTORS,
     sources=(*SOURCES, "torch/_jit_internal.py of torch 2.13.0"),
     examples=(
         Bad(

@@ -244,7 +244,7 @@ RULE = Rule(
     triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *_ENVIRONMENT),
     check=_check,
     severity=Severity.WARNING,
-    collectors=(scripting_uses.COLLECTOR, runtime_uses.COLLECTOR),
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
     sources=(
         *SOURCES,
         "torch/jit/_fuser.py, _state.py, _trace.py of the torch 2.13.0 wheel; the strings of its libtorch_cpu.so",

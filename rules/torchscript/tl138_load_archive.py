@@ -7,13 +7,17 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Project
-from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.rules.torchscript.artifacts import COLLECTOR, Artifact, read_artifact
 from torchlift.rules.torchscript.deprecation import EXPORT_DOCS
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _WEIGHTS_ONLY_BY_DEFAULT = TorchVersion(2, 6)
+
+
+def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+    return _path(call) is not None
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -79,6 +83,7 @@ RULE = Rule(
     # parsing all of them.
     triggers=("torch.load & jit",),
     check=_check,
+    matters=_matters,
     severity=Severity.ERROR,
     collectors=(COLLECTOR,),
     sources=(

@@ -17,6 +17,7 @@ from torchlift.rules.torchscript.example_inputs import (
 from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
 from torchlift.rules.torchscript.value_life import ValueLife
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 # Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
 _TRACER_ONLY = frozenset(
@@ -67,7 +68,7 @@ def _plan(capture: Capture) -> None:
         saved=bool(life.saves or life.obstacles),
     )
     for dropped in given.dropped_values:
-        if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in ast.walk(dropped)):
+        if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in walk(dropped)):
             capture.assumptions.append(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated")
     by_keyword = given.module if given.module_key == "func" else None
     write_capture(
@@ -117,7 +118,7 @@ def _inputs(view: ModuleView, given: _Arguments, life: ValueLife) -> ExampleInpu
     calls = [call for call in life.calls if life.home(call) is view]
     module = ast.dump(given.module)
     function = view.function_of(given.module)
-    for node in ast.walk(function or view.tree):
+    for node in walk(function or view.tree):
         if isinstance(node, ast.Call) and ast.dump(node.func) == module:
             calls.append(node)
     return read_example_inputs(view, given.inputs, tuple(calls))

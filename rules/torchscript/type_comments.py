@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping
 
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _COMMENT = re.compile(r"#\s*type:(?!\s*ignore)")
 _TENSORS = frozenset({"Tensor", "torch.Tensor"})
@@ -35,7 +36,7 @@ def comment_types(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef
             tree = ast.parse(f"if 1:\n{indent}{source}" if indent else source, type_comments=True)
     except (SyntaxError, ValueError):
         return None
-    parsed = next((child for child in ast.walk(tree) if isinstance(child, type(node))), None)
+    parsed = next((child for child in walk(tree) if isinstance(child, type(node))), None)
     if parsed is None:
         return None
     parameters = [*parsed.args.posonlyargs, *parsed.args.args]

@@ -14,6 +14,7 @@ from torchlift.rules.torchscript.module_base import is_module_class
 from torchlift.rules.torchscript.value_consumers import advice_for
 from torchlift.rules.torchscript.value_life import Obstacle, Save, ValueLife
 from torchlift.view import Binding, ModuleView, Scope, Use
+from torchlift.view.walk import walk
 
 if TYPE_CHECKING:
     from torchlift.project import Project
@@ -211,7 +212,7 @@ class Follower:
         inside = set(map(id, members))
         strangers = [
             node
-            for node in ast.walk(view.tree)
+            for node in walk(view.tree)
             if isinstance(node, ast.Attribute) and node.attr == target.attr and id(node) not in inside
         ]
         if strangers:
@@ -219,7 +220,7 @@ class Follower:
         for stranger in strangers:
             if isinstance(stranger.ctx, ast.Load):
                 self._flow(view, stranger, alone=False, depth=depth)
-        if any(isinstance(node, ast.Constant) and node.value == target.attr for node in ast.walk(view.tree)):
+        if any(isinstance(node, ast.Constant) and node.value == target.attr for node in walk(view.tree)):
             self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
         if "__dict__" in view.source.text or "vars(" in view.source.text:
             self._obstacle(view, target, "may be reached through `__dict__`")
@@ -238,12 +239,12 @@ class Follower:
         doubtful = (
             isinstance(function, ast.AsyncFunctionDef)
             or function.decorator_list
-            or any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+            or any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk(function))
         )
         if doubtful or depth >= _DEPTH:
             self._obstacle(view, statement, f"is returned by `{name}`, whose callers were not followed")
             return
-        alone = alone and sum(isinstance(node, ast.Return) for node in ast.walk(function)) == 1
+        alone = alone and sum(isinstance(node, ast.Return) for node in walk(function)) == 1
         owner = view.parent(function)
         if isinstance(owner, ast.ClassDef):
             self._method_results(view, statement, owner, name, alone=alone, depth=depth)
@@ -298,7 +299,7 @@ class Follower:
         inside = set(map(id, members))
         others = [
             node
-            for node in ast.walk(view.tree)
+            for node in walk(view.tree)
             if isinstance(node, ast.Attribute) and node.attr == name and id(node) not in inside
         ]
         if others:
@@ -520,7 +521,7 @@ def _missing(attribute: str) -> str:
 def _is_listed(view: ModuleView, name: str) -> bool:
     return any(
         listed.value is None
-        or any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(listed.value))
+        or any(isinstance(node, ast.Constant) and node.value == name for node in walk(listed.value))
         for listed in view.scopes.module.bindings.get("__all__", ())
     )
 
@@ -559,7 +560,7 @@ def _members(view: ModuleView, owner: ast.ClassDef, name: str) -> list[ast.Attri
     """Every `self.name` in the methods of a class, in source order."""
     found = [
         node
-        for node in ast.walk(owner)
+        for node in walk(owner)
         if isinstance(node, ast.Attribute) and node.attr == name and _self_class(view, node) is owner
     ]
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.rules.torchscript.example_inputs import ExampleInputs, read_example_inputs
 from torchlift.rules.torchscript.value_life import ValueLife
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 # Captures that take the module first and its inputs second.
 _CAPTURES = frozenset({"torch.jit.trace", "torch.export.export", "torch.onnx.export"})
@@ -48,9 +49,7 @@ def _calls_of(view: ModuleView, call: ast.Call) -> Iterator[ast.Call]:
             around = next((a for a in view.ancestors(call) if isinstance(a, ast.ClassDef)), around)
         same = ast.dump(node)
         nodes = [
-            child
-            for child in ast.walk(around or view.tree)
-            if isinstance(child, type(node)) and ast.dump(child) == same
+            child for child in walk(around or view.tree) if isinstance(child, type(node)) and ast.dump(child) == same
         ]
     else:
         return
@@ -75,7 +74,7 @@ def _candidates(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> Iter
         yield given.elts[0]
     module = ast.dump(call.args[0])
     around = view.function_of(call) or view.tree
-    for node in [*calls, *(child for child in ast.walk(around) if isinstance(child, ast.Call))]:
+    for node in [*calls, *(child for child in walk(around) if isinstance(child, ast.Call))]:
         if node in calls or ast.dump(node.func) == module:
             if node.args and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
                 yield ast.Tuple(list(node.args), ast.Load())
@@ -88,7 +87,7 @@ def _candidates(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> Iter
 def _known_at(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
     """Whether every name in `node` already has at `call` the meaning it has where `node` stands."""
     scope = view.scope_at(call)
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, (ast.NamedExpr, ast.Await, ast.Yield, ast.Lambda)):
             return False
         if not isinstance(child, ast.Name):

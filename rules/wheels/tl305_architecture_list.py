@@ -18,6 +18,7 @@ from torchlift.rules.wheels.toolkit import Cuda, lowest_capability, names_toolki
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
+from torchlift.view.walk import walk
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import jit_runs_on, runs_on
 
@@ -66,7 +67,7 @@ def _check(use: Use, context: Context) -> Iterable[Finding]:
     if _ASKS_FOR_TOOLKIT.search(view.source.text) or "get_device_capability" in view.source.text:
         return
     items: list[Item] = []
-    for node in ast.walk(view.tree):
+    for node in walk(view.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "arch=compute_" in node.value:
             place = string_place(view, node)
             if place is None:

@@ -22,30 +22,59 @@ class GroupedPrefilter:
 
     Args:
         groups: triggers by the name of their group.
+        words: further words that `words_in` tells about.
     """
 
-    def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
+    def __init__(self, groups: Mapping[str, Iterable[str]], words: Iterable[bytes] = ()) -> None:
         self._triggers: dict[bytes, list[_Trigger]] = {}
         for name, triggers in groups.items():
             for text in sorted(set(triggers)):
                 trigger = _Trigger(text, name)
                 self._triggers.setdefault(trigger.word, []).append(trigger)
         asked = (word for triggers in self._triggers.values() for trigger in triggers for word in trigger.needed)
-        self._words = frozenset((*self._triggers, *asked))
+        self._words = frozenset((*self._triggers, *asked, *words))
+
+    def read(self, data: bytes) -> Words:
+        """What there is to know about the words of `data`, for `found_among` of this and of prefilters that know less."""
+        hits: set[bytes] = set()
+        for part in _parts(data) if self._words else ():
+            hits |= self._words.intersection(part.translate(_ONLY_WORDS).split())
+        return Words(data, frozenset(hits))
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
+        return self.found_among(self.read(data))
+
+    def found_among(self, words: Words) -> frozenset[str]:
+        """The groups that have a trigger in a file."""
         names: set[str] = set()
-        hits: set[bytes] = set()
-        if not self._words:
-            return frozenset()
-        for part in _parts(data):
-            hits |= self._words.intersection(part.translate(_ONLY_WORDS).split())
-        for word in hits:
-            for trigger in self._triggers.get(word, ()):
-                if trigger.group not in names and trigger.needed <= hits and trigger.is_in(data):
+        present = words.present
+        for word in present & self._triggers.keys():
+            for trigger in self._triggers[word]:
+                if trigger.group not in names and trigger.needed <= present and trigger.is_in(words):
                     names.add(trigger.group)
         return frozenset(names)
+
+
+class Words:
+    """The words of a file that somebody asked about.
+
+    Attributes:
+        data: the bytes of the file.
+        present: those words that stand in it.
+    """
+
+    def __init__(self, data: bytes, present: frozenset[bytes]) -> None:
+        self.data = data
+        self.present = present
+        self._held: dict[bytes, bool] = {b"": True}
+
+    def hold(self, text: bytes) -> bool:
+        """Whether `text` stands anywhere in the file: hundreds of triggers ask for the same few texts."""
+        held = self._held.get(text)
+        if held is None:
+            held = self._held[text] = text in self.data
+        return held
 
 
 class Prefilter:
@@ -74,9 +103,9 @@ class _Trigger:
         self.needed = frozenset(words) | frozenset(re.findall(rb"\w+", self._companion)[1:-1])
         self._text = None if words == [first.encode()] else first.encode()
 
-    def is_in(self, data: bytes) -> bool:
-        """Whether the whole trigger stands in `data`, of which `word` is a word."""
-        return self._companion in data and (self._text is None or _stands_in(self._text, data))
+    def is_in(self, words: Words) -> bool:
+        """Whether the whole trigger stands in a file, of which `word` is a word."""
+        return words.hold(self._companion) and (self._text is None or _stands_in(self._text, words.data))
 
 
 def _stands_in(text: bytes, data: bytes) -> bool:

@@ -11,14 +11,17 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from torchlift.glance import Sighting
 from torchlift.prefilter import Prefilter
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 from torchlift.wrappers import Wrappers
 
 _KEPT_VIEWS = 24
@@ -40,12 +43,20 @@ class Collector:
     Attributes:
         name: key of the facts.
         triggers: words of which a file must hold at least one, as `Prefilter` takes them.
-        collect: from one file to a picklable record, or None if there is nothing to record.
+        collect: from one file to a picklable record, or None if there is nothing to record; the text of the file is enough
+            for it where `reads_text` is set.
+        targets: names of which every file with a record uses one, or one of `text`; empty where words alone decide.
+        matters: which uses of them count; all unless given.
+        text: whether the bytes of a file hold something else that may lead to a record.
     """
 
     name: str
     triggers: tuple[str, ...]
-    collect: Callable[[ModuleView], Any]
+    collect: Callable[[Any], Any]
+    targets: frozenset[str] = frozenset()
+    matters: Callable[[Sighting], bool] | None = None
+    text: Callable[[bytes], bool] | None = None
+    reads_text: bool = False
 
 
 class Deferred(Enum):
@@ -122,6 +133,8 @@ class Project:
         self._prefilters: dict[str, Prefilter] = {}
         self._known = frozenset(self.files)
         self._modules: dict[str, list[str]] | None = None
+        self._heads: frozenset[str] | None = None
+        self._folders: frozenset[str] = frozenset()
         self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
         self._kept = 0
         self._lasting: dict[str, ModuleView] = {}
@@ -129,6 +142,7 @@ class Project:
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
         self._mentions: dict[str, list[str]] = {}
+        self._listed: list[str] | None = None
         self._holding: dict[tuple[str, ...], list[str]] = {}
         self._bytes: dict[str, bytes] = {}
         self._kept_bytes = 0
@@ -151,7 +165,11 @@ class Project:
             return kept
         # A Path for each of thousands of files costs more than reading them.
         with open(f"{self._folder}{path}", "rb") as file:  # noqa: PTH123
-            return file.read()
+            data = file.read()
+        if path in self._known and self._kept_bytes + len(data) <= _KEPT_BYTES:
+            self._bytes[path] = data  # the next question about it comes soon
+            self._kept_bytes += len(data)
+        return data
 
     def size(self, path: str) -> int:
         """Bytes of a file.
@@ -159,7 +177,9 @@ class Project:
         Raises:
             OSError: it cannot be read.
         """
-        return len(self.data(path)) if path in self.overlay else (self.root / path).stat().st_size
+        if path in self.overlay or path in self._bytes:
+            return len(self.data(path))
+        return os.stat(f"{self._folder}{path}").st_size  # noqa: PTH116 - a Path costs more than the call
 
     def source(self, path: str) -> SourceText:
         """Current text of a file.
@@ -167,7 +187,7 @@ class Project:
         Raises:
             OSError, UnreadableSource: it cannot be read or decoded.
         """
-        return self.overlay.get(path) or SourceText.read(self.root / path)
+        return self.overlay.get(path) or SourceText.from_bytes(self.data(path))
 
     def parse(self, path: str) -> ModuleView:
         """The view of one file.
@@ -212,6 +232,7 @@ class Project:
         project = Project(self.root, files, self.overlay, indexed, self.wrappers)
         if project._known == self._known:
             project._lasting, project._lasting_text = self._lasting, self._lasting_text
+            project._bytes, project._kept_bytes = self._bytes, self._kept_bytes
         return project
 
     # Modules
@@ -236,6 +257,21 @@ class Project:
             for path in self.files:
                 self._modules.setdefault(self.module_name(path), []).append(path)
         return self._modules
+
+    def may_own(self, head: str, importer: str) -> bool:
+        """Whether `find_module` may find a module whose name begins with `head`."""
+        if self._heads is None:
+            self._heads = frozenset(name.partition(".")[0] for name in self.modules)
+            self._folders = frozenset(
+                path[:end] for path in self.files for end, letter in enumerate(path) if letter == "/"
+            )
+        if head in self._heads:
+            return True
+        folder = importer.rpartition("/")[0]
+        return any(
+            f"{base}{head}.py" in self._known or f"{base}{head}" in self._folders
+            for base in (folder + "/" if folder else "", "", "src/")
+        )
 
     def find_module(self, name: str, importer: str) -> str | None:
         """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""
@@ -363,21 +399,27 @@ class Project:
 
     def _texts(self) -> Iterator[tuple[str, bytes]]:
         """Every text file below the root that is not too large, in order."""
+        if self._listed is None:
+            self._listed = list(self._list_texts())
+        for path in self._listed:
+            try:
+                data = self.data(path)
+            except OSError:
+                continue
+            if b"\0" not in data[:1024]:
+                yield path, data
+
+    def _list_texts(self) -> Iterator[str]:
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
+            inside = f"{folder}{os.sep}"[len(self._folder) :].replace(os.sep, "/")
             for name in sorted(names):
+                path = f"{inside}{name}"
                 if name.endswith(_NEVER_TEXT):
                     continue
-                path = Path(folder, name)
-                relative = path.relative_to(self.root).as_posix()
-                try:
-                    if relative not in self.overlay and path.stat().st_size > _MOST_TEXT:
-                        continue
-                    data = self.data(relative)
-                except OSError:
-                    continue
-                if b"\0" not in data[:1024]:
-                    yield relative, data
+                with suppress(OSError):
+                    if path in self.overlay or self.size(path) <= _MOST_TEXT:
+                        yield path
 
     def files_holding(self, *words: str) -> list[str]:
         """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
@@ -390,9 +432,6 @@ class Project:
                     data = self.data(path)
                 except OSError:
                     continue
-                if path not in self._bytes and self._kept_bytes + len(data) <= _KEPT_BYTES:
-                    self._bytes[path] = data  # the next word is looked for soon
-                    self._kept_bytes += len(data)
                 if any(needle in data for needle in needles):
                     found.append(path)
             self._holding[key] = found
@@ -441,7 +480,7 @@ class Project:
             return False
         for listed in view.scopes.module.bindings.get("__all__", ()):
             if listed.value is None or any(
-                isinstance(node, ast.Constant) and node.value == binding.name for node in ast.walk(listed.value)
+                isinstance(node, ast.Constant) and node.value == binding.name for node in walk(listed.value)
             ):
                 return True
         module = view.module.rpartition(".")[2]
@@ -479,14 +518,25 @@ class Project:
             self._records[collector.name] = dict(self._collect(collector))
         return self._records[collector.name]
 
+    def collected(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None too if the file cannot be read or parsed."""
+        if collector.reads_text:
+            try:
+                return collector.collect(self.source(path))
+            except (OSError, UnreadableSource):
+                return None
+        view = self.view(path)
+        return collector.collect(view) if view is not None else None
+
     def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
         matches = self.prefilter(collector).matches
         for path in self.files:
             if path in self.indexed:
+                if self.indexed[path].get(collector.name) is Deferred.DEFERRED:
+                    record = self.collected(collector, path)
+                    self.indexed[path] = {**self.indexed[path], collector.name: record}
+                    self.keep(path)
                 known = self.indexed[path].get(collector.name)
-                if known is Deferred.DEFERRED:
-                    view = self.view(path)
-                    known = collector.collect(view) if view is not None else None
                 if known is not None:
                     yield path, known
                 continue
@@ -495,8 +545,7 @@ class Project:
             except OSError:
                 continue
             if matches(data):
-                view = self.view(path)
-                record = collector.collect(view) if view is not None else None
+                record = self.collected(collector, path)
                 if record is not None:
                     yield path, record
 

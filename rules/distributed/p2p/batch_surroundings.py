@@ -11,6 +11,7 @@ from torchlift.rules.distributed.p2p.quiet_code import effects
 from torchlift.rules.distributed.p2p.requests import Operation, Refused
 from torchlift.rules.distributed.p2p.shared_memory import part_of
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 
 class Surroundings:
@@ -84,7 +85,7 @@ class Surroundings:
 
     def _depends_on_rank(self, test: ast.expr, depth: int = 4) -> bool:
         view = self.view
-        for node in ast.walk(test):
+        for node in walk(test):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 word = node.id if isinstance(node, ast.Name) else node.attr
                 if re.search(r"(?:^|_)(?:rank|stage|first|last)(?:_|$)", word.lower()):
@@ -113,7 +114,7 @@ class Surroundings:
         appends = [
             node
             for statement in between
-            for node in ast.walk(statement)
+            for node in walk(statement)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append"
             and isinstance(node.func.value, ast.Name)
         ]  # fmt: skip
@@ -125,11 +126,11 @@ class Surroundings:
         for text in dict.fromkeys(found.unknown):
             self.assumptions.append(f"`{text}` must not communicate or change a tensor of the exchange")
         key = self.operations[0].arguments.get("group")
-        names = {node.id for node in ast.walk(key) if isinstance(node, ast.Name)} if key is not None else set()
+        names = {node.id for node in walk(key) if isinstance(node, ast.Name)} if key is not None else set()
         stored = {
             node.id
             for statement in between
-            for node in ast.walk(statement)
+            for node in walk(statement)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         if names & stored:
@@ -158,13 +159,12 @@ class Surroundings:
                     indexes.append(base.slice)
                 base = base.value
             others = [value for name, value in one.arguments.items() if name != "tensor"]
-            read = {node.id for part in (*indexes, *others) for node in ast.walk(part) if isinstance(node, ast.Name)}
+            read = {node.id for part in (*indexes, *others) for node in walk(part) if isinstance(node, ast.Name)}
             if received and (
-                read & received
-                or any(isinstance(node, ast.Call) for node in ast.walk(one.call) if node is not one.call)
+                read & received or any(isinstance(node, ast.Call) for node in walk(one.call) if node is not one.call)
             ):
                 raise Refused("Not rewritten: a blocking `recv` may need what the one before it has received.")
-            received |= {node.id for node in ast.walk(tensor) if isinstance(node, ast.Name)}
+            received |= {node.id for node in walk(tensor) if isinstance(node, ast.Name)}
 
     def check_waiting(self, between: Sequence[ast.stmt], behind: Sequence[ast.stmt], waits: Sequence[ast.stmt]) -> bool:
         """Whether nothing at all happens between the last operation and the first wait.
@@ -175,7 +175,7 @@ class Surroundings:
         if any(
             isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await))
             for statement in (*between, *others)
-            for node in ast.walk(statement)
+            for node in walk(statement)
         ):
             raise Refused("Not rewritten: the function hands over control before all requests are waited for.")
         found = effects(self.view, between)
@@ -183,9 +183,7 @@ class Surroundings:
         for one in (found, after):
             if one.communicates:
                 raise Refused(f"Not rewritten: {one.obstacle} before all requests are waited for (line {one.line}).")
-        may_leave = found.leaves or any(
-            isinstance(node, ast.Try) for statement in between for node in ast.walk(statement)
-        )
+        may_leave = found.leaves or any(isinstance(node, ast.Try) for statement in between for node in walk(statement))
         group = self.operations[0].arguments.get("group")
         if may_leave and group is not None and group_key(self.view, group):
             # Otherwise a rank outside the group would have failed at the wait: its request is None.
@@ -197,7 +195,7 @@ def says_cpu(view: ModuleView, tensor: ast.expr, depth: int = 2) -> bool:
     """Whether an expression, or what its name is bound to, says that the tensor is on the CPU."""
     binding = view.definition(tensor)
     value = binding.value if binding is not None and binding.kind == "assign" else None
-    for node in ast.walk(value if value is not None else tensor):
+    for node in walk(value if value is not None else tensor):
         if isinstance(node, ast.Attribute) and node.attr == "cpu":
             return True
         if isinstance(node, ast.Constant) and node.value == "cpu":

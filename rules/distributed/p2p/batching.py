@@ -27,6 +27,7 @@ from torchlift.rules.distributed.p2p.batch_surroundings import Surroundings
 from torchlift.rules.distributed.p2p.calls import POINT_TO_POINT
 from torchlift.rules.distributed.p2p.requests import Operation, Refused, RequestReader, Waits, statement_of
 from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
 
 _RENAMED = {"dst": "peer", "src": "peer", "group_dst": "group_peer", "group_src": "group_peer"}
 _DIRECTIVES = re.compile(r"#\s*(?:noqa|type:|pylint:|fmt:|pragma|mypy:|pyright:)", re.IGNORECASE)
@@ -242,7 +243,7 @@ class _Exchange:
                     )
 
     def _works(self, annotation: ast.expr) -> Iterator[ast.expr]:
-        for node in ast.walk(annotation):
+        for node in walk(annotation):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 resolution = self.view.resolve(node)
                 if resolution is not None and resolution.name == "torch.distributed.Work":
@@ -252,7 +253,7 @@ class _Exchange:
         """A name that the function does not use for anything yet."""
         function = self.view.function_of(self.calls[0])
         assert function is not None
-        for node in ast.walk(function):
+        for node in walk(function):
             match node:
                 case ast.Name(id="locals" | "vars" | "eval" | "exec" as name):
                     raise Refused(f"Not rewritten: `{name}` may look at the names of the function.")

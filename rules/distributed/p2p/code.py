@@ -10,6 +10,7 @@ from torchlift.project import Project
 from torchlift.rules.distributed.p2p.communication import COMMUNICATION, POINT_TO_POINT
 from torchlift.rules.distributed.p2p.operators import MUTATING
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Body = FunctionNode | ast.Module
@@ -76,13 +77,13 @@ class Code:
         self.rank_texts: set[str] = set()
         self.world_texts: set[str] = set()
         if self._point_to_point:
-            self._bodies = [view.tree, *(n for n in ast.walk(view.tree) if isinstance(n, FunctionNode))]
+            self._bodies = [view.tree, *(n for n in walk(view.tree) if isinstance(n, FunctionNode))]
             self._methods: dict[str, list[FunctionNode]] = {}
             for node in self._bodies:
                 if isinstance(node, FunctionNode) and isinstance(view.parent(node), ast.ClassDef):
                     self._methods.setdefault(node.name, []).append(node)
             self._callees: dict[Body, set[Body]] = {body: set() for body in self._bodies}
-            for call in (n for n in ast.walk(view.tree) if isinstance(n, ast.Call)):
+            for call in (n for n in walk(view.tree) if isinstance(n, ast.Call)):
                 self._callees[self._body_of(call)].update(self._called(call))
             self.started = self._all_started()
             for function, start in self.started.items():
@@ -149,7 +150,7 @@ class Code:
     def below(self, node: ast.ClassDef) -> list[ast.ClassDef]:
         """Classes of the file that have this one among their bases, in source order."""
         if self._classes is None:
-            self._classes = [item for item in ast.walk(self.view.tree) if isinstance(item, ast.ClassDef)]
+            self._classes = [item for item in walk(self.view.tree) if isinstance(item, ast.ClassDef)]
         if node not in self._below:
             self._below[node] = [one for one in self._classes if one is not node and node in self.bases(one)]
         return self._below[node]
@@ -211,7 +212,7 @@ class Code:
         """Every place where an attribute is set or deleted, by its name."""
         if self._stores is None:
             self._stores = {}
-            for node in ast.walk(self.view.tree):
+            for node in walk(self.view.tree):
                 if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
                     self._stores.setdefault(node.attr, []).append(node)
         return self._stores
@@ -220,7 +221,7 @@ class Code:
         """By attribute: functions that change the list or dict in it, on whatever object."""
         if self._filled is None:
             self._filled = {}
-            for node in ast.walk(self.view.tree):
+            for node in walk(self.view.tree):
                 parent = self.view.parent(node) if isinstance(node, ast.Attribute) else None
                 match parent:
                     case ast.Attribute(attr=attribute) if attribute in MUTATING:
@@ -302,7 +303,7 @@ class Code:
 
     def _follow_callers(self, found: dict[FunctionNode, Started]) -> None:
         """What `setup(rank, world)` says of its parameters is true of the parameters it is called with."""
-        calls = [node for node in ast.walk(self.view.tree) if isinstance(node, ast.Call)]
+        calls = [node for node in walk(self.view.tree) if isinstance(node, ast.Call)]
         changed = True
         while changed:
             changed = False

@@ -14,6 +14,7 @@ from torchlift.rules.distributed.p2p.calls import (
     named_arguments,
 )
 from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
 
 
 class Refused(Exception):
@@ -306,15 +307,15 @@ class RequestReader:
         holders = [ancestor for ancestor in view.ancestors(loop) if isinstance(ancestor, ast.stmt)]
         holders = holders[: next((i for i, a in enumerate(holders) if a is view.parent(made)), len(holders))]
         for holder in holders:
-            inside = isinstance(holder, ast.If) and any(node in tests for node in ast.walk(holder.test))
+            inside = isinstance(holder, ast.If) and any(node in tests for node in walk(holder.test))
             if (
                 not inside
                 or not isinstance(holder, ast.If)
-                or not any(loop is item for item in ast.walk(ast.Module(holder.body, [])))
+                or not any(loop is item for item in walk(ast.Module(holder.body, [])))
             ):
                 raise Refused(f"Not rewritten: the loop on line {loop.lineno} may wait more than once or not at all.")
         for test in tests:
-            if not any(isinstance(holder, ast.If) and test in list(ast.walk(holder.test)) for holder in holders):
+            if not any(isinstance(holder, ast.If) and test in list(walk(holder.test)) for holder in holders):
                 raise Refused(f"Not rewritten: `{name}` on line {test.lineno} is used for more than waiting.")
         if any(isinstance(holder, ast.If) and (holder.orelse or len(holder.body) != 1) for holder in holders):
             raise Refused(f"Not rewritten: more than the waiting depends on `{name}`.")

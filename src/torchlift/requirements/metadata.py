@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from torchlift.requirements.demand import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
+from torchlift.view.walk import walk
 
 _REQUIREMENTS = (
     "requirements*.txt",
@@ -366,10 +367,10 @@ class _Literals:
     """Strings in `setup.py` as far as they stand there: literals, names for them, sums and appended items."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        self._calls = [node for node in walk(tree) if isinstance(node, ast.Call)]
         self._assigned: dict[str, list[ast.expr]] = {}
         self._texts: dict[str, str | None] = {}
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Assign):
                 self._assign(node.targets, node.value)
             elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and node.value is not None:

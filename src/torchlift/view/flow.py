@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torchlift.view.scopes import Binding, Scope
+from torchlift.view.walk import walk
 
 State = frozenset[Binding] | None
 """Definitions that may hold at a point; None where the point cannot be reached."""
@@ -96,7 +97,7 @@ class ReachingDefinitions:
                 after = state
                 for case in node.cases:
                     branch = state
-                    for child in ast.walk(case.pattern):
+                    for child in walk(case.pattern):
                         branch = self._define(child, branch)
                         if isinstance(child, ast.MatchValue):
                             branch = self._expression(child.value, branch)
@@ -257,7 +258,7 @@ def _binds_target(node: ast.AST, name: str) -> bool:
     return any(
         isinstance(child, ast.Name) and child.id == name
         for generator in getattr(node, "generators", ())
-        for child in ast.walk(generator.target)
+        for child in walk(generator.target)
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 
 from torchlift.view.module import ModuleView
+from torchlift.view.walk import walk
 
 _VERSION_WORD = re.compile(
     r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
@@ -36,7 +37,7 @@ def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -
     for ancestor in view.ancestors(node):
         parent = view.parent(ancestor)
         if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and catches_anything(ancestor):
-            tried = {id(child) for statement in parent.body for child in ast.walk(statement)}
+            tried = {id(child) for statement in parent.body for child in walk(statement)}
             if any(id(use.node) in tried for use in view.uses(names)):
                 return True
     return False
@@ -50,7 +51,7 @@ def catches_anything(handler: ast.ExceptHandler) -> bool:
 
 def tests_release(view: ModuleView, test: ast.expr) -> bool:
     """Whether a condition asks about a release, or about what a release of torch has."""
-    for node in ast.walk(test):
+    for node in walk(test):
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if _VERSION_WORD.search(word):
             return True

@@ -8,16 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-# Fields that hold operators, contexts and plain values: nothing that anyone asks the parent of.
-_LEAF_FIELDS = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "module", "asname"})
+from torchlift.view.walk import child_fields
+
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_child_fields: dict[type, tuple[str, ...]] = {}
-
-
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    fields = tuple(field for field in kind._fields if field not in _LEAF_FIELDS)
-    _child_fields[kind] = fields
-    return fields
 
 
 class Parents:
@@ -77,9 +70,7 @@ class Parents:
         stack = [root]
         while stack:
             node = stack.pop()
-            kind = node.__class__
-            fields = _child_fields.get(kind)
-            for field in _fields(kind) if fields is None else fields:
+            for field in child_fields(node.__class__):
                 value = getattr(node, field, None)
                 if value.__class__ is list:
                     for item in value:

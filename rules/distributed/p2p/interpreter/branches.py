@@ -21,6 +21,7 @@ from torchlift.rules.distributed.p2p.values import (
     Value,
     join,
 )
+from torchlift.view.walk import walk
 
 
 class Branches(RankState):
@@ -141,7 +142,7 @@ class Branches(RankState):
         if code.matters(nodes):
             return True
         for top in nodes:
-            for node in ast.walk(top):
+            for node in walk(top):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     owner = frame.owner(node.func.id)
                     value = owner.values.get(node.func.id) if owner is not None else None

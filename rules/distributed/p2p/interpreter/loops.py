@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankState
 from torchlift.rules.distributed.p2p.operators import Once
 from torchlift.rules.distributed.p2p.values import Doubt, Frame, Level, Open, Raised, Unknown, Value
+from torchlift.view.walk import walk
 
 _MOST_ROUNDS = 600
 _WORTH_RUNNING = 64
@@ -90,7 +91,7 @@ class Loops(RankState):
     def _forget_stored(self, body: Sequence[ast.stmt], frame: Frame, why: Unknown) -> None:
         """Numbers that a loop of unknown length has changed are not known after it."""
         for statement in body:
-            for inner in ast.walk(statement):
+            for inner in walk(statement):
                 if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                     value = frame.values.get(inner.id)
                     if isinstance(value, (int, float, str)):

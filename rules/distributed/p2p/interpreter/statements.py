@@ -23,6 +23,7 @@ from torchlift.rules.distributed.p2p.values import (
     holds_handle,
     join,
 )
+from torchlift.view.walk import walk
 
 
 class Statements(RankState):
@@ -51,10 +52,10 @@ class Statements(RankState):
         """A kind of statement that is not followed: `match`, and what later versions of Python bring."""
         if self._matters([node], frame):
             raise Open(f"the `{type(node).__name__.lower()}` statement in line {node.lineno} is not followed")
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 self._store_name(inner.id, Unknown(Level.GIVEN, f"{inner.id}@{node.lineno}", f"`{inner.id}`"), frame)
-        if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in ast.walk(node)):
+        if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in walk(node)):
             frame.doubts.append(
                 Doubt(
                     Unknown(Level.GIVEN, "match", f"the statement in line {node.lineno} is not followed"), node.lineno
