@@ -18,19 +18,21 @@ class FileIndex:
     Attributes:
         path: the file.
         wanted: whether rules run on it.
+        wanted_if: codes of rules that it has to be looked at for, too, where they apply to the project.
         records: what the collectors recorded, or will record when somebody asks.
         failure: a defect of torchlift that kept records from being made.
     """
 
     path: str
     wanted: bool = False
+    wanted_if: frozenset[str] = frozenset()
     records: Mapping[str, Any] = field(default_factory=dict)
     failure: Failure | None = None
 
 
-def later(path: str, wanted: bool, collectors: Iterable[str]) -> FileIndex:
+def later(path: str, wanted: bool, wanted_if: frozenset[str], collectors: Iterable[str]) -> FileIndex:
     """What is known about a file that has not been parsed: the named collectors may come back to it."""
-    return FileIndex(path, wanted, dict.fromkeys(collectors, Deferred.DEFERRED))
+    return FileIndex(path, wanted, wanted_if, dict.fromkeys(collectors, Deferred.DEFERRED))
 
 
 def unselected(path: str) -> FileIndex:
@@ -47,4 +49,4 @@ def index_file(project: Project, path: str, collectors: Sequence[Collector]) -> 
         reason = "The file could not be indexed, and what other files say about it may be incomplete."
         failure = Failure(path, "index", reason, ours=True, detail=traceback.format_exc())
         return FileIndex(path, wanted=True, failure=failure)
-    return FileIndex(path, True, {name: record for name, record in records.items() if record is not None})
+    return FileIndex(path, True, records={name: record for name, record in records.items() if record is not None})

@@ -14,7 +14,7 @@ from torchlift.migrate.check import Checked, Dispatcher
 from torchlift.migrate.index import FileIndex, index_file, later, unselected
 from torchlift.migrate.selection import RULES, Selection
 from torchlift.project import Project
-from torchlift.rules.registry import all_rules
+from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Settings
 
 Progress = Callable[[str, int, int], None]
@@ -43,7 +43,8 @@ class _Worker:
     def __init__(self, project: Project, work: Work) -> None:
         self.project = project
         self.settings = work.settings
-        self.rules = [all_rules()[code] for code in work.codes]
+        self.rules = [known_rules()[code] for code in work.codes]
+        self.conditional = frozenset(rule.code for rule in self.rules if rule.applies is not None)
         self.wanted_by: dict[str, frozenset[str]] = {}
         self.dispatcher = Dispatcher(self.rules)
         self.collectors = tuple({c.name: c for rule in self.rules for c in rule.collectors}.values())
@@ -103,7 +104,8 @@ def index_files(
         except Exception:
             done[path] = unselected(path)
             continue
-        done[path] = later(path, RULES in wanted_by, wanted_by - {RULES})
+        codes = wanted_by & worker.conditional
+        done[path] = later(path, RULES in wanted_by, codes, wanted_by - codes - {RULES})
         if done[path].wanted:
             with suppress(OSError):
                 size += project.size(path)

@@ -15,7 +15,7 @@ from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
 from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
 from torchlift.project import Project
-from torchlift.rules.registry import all_rules
+from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.wrappers import Wrappers
@@ -76,7 +76,7 @@ class _Analysis:
 class _Run:
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self.rules = all_rules()
+        self.rules = known_rules()
         self.active = [rule for code, rule in self.rules.items() if code in options.codes]
         self.work = Work(tuple(rule.code for rule in self.active), options.settings)
         self.allowed = {Safety.SAFE, Safety.UNSAFE} if options.unsafe_fixes else {Safety.SAFE}
@@ -94,14 +94,17 @@ class _Run:
         start = Project(options.root, options.files, options.overlay, wrappers=self.wrappers)
         indexes = index_files(start, options.files, self.work, options.jobs, options.progress)
         hits = [index.path for index in indexes if index.wanted]
+        doubtful = [index for index in indexes if index.wanted_if and not index.wanted]
         self.text_hits, self.unreadable = index_texts(start, options.texts, self.active, options.named)
         self.failures += [index.failure for index in indexes if index.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
-        if hits or self.text_hits:
+        if hits or doubtful or self.text_hits:
             files = options.project_files() if options.project_files else options.files
             known = {index.path: index.records for index in indexes}
             project = start.with_records(sorted({*files, *options.files}), known)
+            applying = self._applying(project, frozenset().union(*(index.wanted_if for index in doubtful)))
+            hits = sorted([*hits, *(index.path for index in doubtful if not index.wanted_if.isdisjoint(applying))])
             outcomes, suppressed = self._migrate(project, hits)
         for path, reason in self.unreadable.items():
             if "TL902" in options.codes and "TL902" not in options.per_file_ignores(path):
@@ -118,6 +121,18 @@ class _Run:
             failures=tuple(sorted(self.failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
             suppressed=suppressed,
         )
+
+    def _applying(self, project: Project, codes: frozenset[str]) -> frozenset[str]:
+        """Those rules that apply to the project; one that crashes says so where it runs."""
+        applying = set()
+        for code in codes:
+            applies = self.rules[code].applies
+            try:
+                if applies is None or applies(project):
+                    applying.add(code)
+            except Exception:
+                applying.add(code)
+        return frozenset(applying)
 
     def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
         findings: dict[str, list[Finding]] = {path: [] for path in (*self.options.files, *self.options.texts)}

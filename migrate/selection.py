@@ -11,7 +11,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.rule import Rule, Settings
 
 RULES = "rules"
-"""Stands for all rules among those who want a file."""
+"""Stands for the rules among those who want a file, but for those that do not apply to every project: each has its code."""
 
 
 class Selection:
@@ -32,13 +32,16 @@ class Selection:
         groups: dict[str, tuple[str, ...]] = {}
         for rule in rules:
             test = _test(rule, settings)
-            if rule.gives_way is None:
+            if rule.applies is not None:
+                parties[rule.code] = Party({rule.code: Wanted(rule.targets, test)})
+                groups[rule.code] = triggers(rule.words)
+            elif rule.gives_way is None:
                 wanted[rule.code], groups[rule.code] = Wanted(rule.targets, test), triggers(rule.words)
-                continue
-            # A table of names: what looks like one of them is no reason to look for the others.
-            for target in rule.targets:
-                name = f"{rule.code} {target}"
-                wanted[name], groups[name] = Wanted((target,), test), triggers(rule.gives_way((target,)))
+            else:
+                # A table of names: what looks like one of them is no reason to look for the others.
+                for target in rule.targets:
+                    name = f"{rule.code} {target}"
+                    wanted[name], groups[name] = Wanted((target,), test), triggers(rule.gives_way((target,)))
         parties[RULES] = Party(wanted)
         self._askers = frozenset(wanted)
         self._glance = Glance(parties, project.wrappers)
@@ -46,7 +49,7 @@ class Selection:
         self._prefilter = GroupedPrefilter(groups, self._glance.words)
 
     def wanted_by(self, path: str) -> frozenset[str]:
-        """Names of the collectors that want to see a file, and `RULES`.
+        """Names of the collectors that want to see a file, `RULES`, and codes of rules that do not apply to every project.
 
         A file that cannot be read is reported where it is parsed.
         """

@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from types import ModuleType
 
 import torchlift.rules
 from torchlift.rules.rule import Rule
@@ -16,20 +17,34 @@ from torchlift.view.module import longest_target
 @cache
 def all_rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order of the codes."""
-    rules: dict[str, Rule] = {}
+    return {code: rule for code, (rule, _) in loaded_rules().items()}
+
+
+@cache
+def loaded_rules() -> Mapping[str, tuple[Rule, str]]:
+    """Every rule by its code, in the order of the codes, with the module that defines it.
+
+    Raises:
+        ValueError: a code is defined twice.
+    """
+    rules: dict[str, tuple[Rule, str]] = {}
     for module in pkgutil.walk_packages(torchlift.rules.__path__, "torchlift.rules."):
         if module.name.rpartition(".")[2].startswith("tl"):
-            loaded = importlib.import_module(module.name)
-            for rule in getattr(loaded, "RULES", None) or (loaded.RULE,):
+            for rule in rules_in(importlib.import_module(module.name)):
                 if rule.code in rules:
                     raise ValueError(f"{rule.code} is defined twice")
-                rules[rule.code] = rule
-    first = frozenset(target for rule in rules.values() if rule.gives_way is None for target in rule.targets)
-    for code, rule in rules.items():
+                rules[rule.code] = rule, module.name
+    first = frozenset(target for rule, _ in rules.values() if rule.gives_way is None for target in rule.targets)
+    for code, (rule, name) in rules.items():
         if rule.gives_way is not None:
             left = tuple(target for target in rule.targets if longest_target(target, first) is None)
-            rules[code] = replace(rule, targets=left, triggers=rule.gives_way(left))
+            rules[code] = replace(rule, targets=left, triggers=rule.gives_way(left)), name
     return dict(sorted(rules.items()))
+
+
+def rules_in(module: ModuleType) -> tuple[Rule, ...]:
+    """The rules that a module defines."""
+    return tuple(getattr(module, "RULES", None) or (module.RULE,))
 
 
 def names_of(rules: Iterable[Rule]) -> list[str]:

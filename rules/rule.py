@@ -144,6 +144,7 @@ class Rule:
             given. `rare & other` stands for both together. A file without any trigger of any rule is never decoded.
         matters: set where the check reports nothing but calls, and of those only some: whether a call of a target may be
             reported, by its arguments. The call stands in no module, so nothing else is known of it; True if in doubt.
+        applies: what has to hold of the project for the check to report anything; asked once, before files are parsed for it.
         aliases: codes of other tools that select this rule.
         default: whether it runs where no rules are selected; otherwise it has to be selected by its code, its name,
             `ALL`, or another tool's name for it.
@@ -172,6 +173,7 @@ class Rule:
     removed: TorchVersion | None = None
     triggers: tuple[str, ...] = ()
     matters: Callable[[str, ast.Call, Settings], bool] | None = None
+    applies: Callable[[Project], bool] | None = None
     aliases: tuple[str, ...] = ()
     default: bool = True
     collectors: tuple[Collector, ...] = ()

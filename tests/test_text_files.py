@@ -367,12 +367,12 @@ def test_a_file_without_a_word_of_a_rule_is_never_decoded(tmp_path: Path, monkey
 def test_a_rule_that_fails_on_a_text_file_takes_nothing_else_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from torchlift.rules.registry import all_rules
+    from torchlift.rules.known import known_rules
 
     def fail(*arguments: object) -> list[Finding]:
         raise ValueError("broken")
 
-    rule = all_rules()["TL206"]
+    rule = known_rules()["TL206"]
     monkeypatch.setitem(rule.__dict__, "text", fail)
     put(tmp_path, {"a.sh": f"{LAUNCH}export TORCH_NCCL_NAN_CHECK=1\n"})
     done = run(tmp_path, "--check", "--output-format", "json")

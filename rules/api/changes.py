@@ -9,7 +9,7 @@ import ast
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any
 
 from torchlift.torch_names import public_name
@@ -149,6 +149,7 @@ def added_names() -> dict[str, TorchVersion]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = (files("torchlift.rules.api") / "data" / f"{name}.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
+    data = get_data("torchlift.rules.api", f"data/{name}.json")  # importlib.resources takes longer than the reading
+    assert data is not None
+    content: dict[str, Any] = json.loads(data)
     return content

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.p2p.findings import OVERLAPPING, lines_that_may_hang
+from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
 from torchlift.rules.distributed.rank_condition import test_on_own_rank
 from torchlift.view import ModuleView
 
@@ -70,6 +70,8 @@ def sensitive_place(project: Project) -> str | None:
 
 
 def _first_place(project: Project) -> str | None:
+    from torchlift.rules.distributed.p2p.findings import lines_that_may_hang  # forty modules that few projects need
+
     for path, record in sorted(project.records(COLLECTOR).items()):
         assert isinstance(record, GroupRecord)
         lines = list(record.lines)

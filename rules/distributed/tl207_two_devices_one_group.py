@@ -192,6 +192,7 @@ RULE = Rule(
     fix="None: one process per GPU is another program.",
     targets=(_DDP, *_COLLECTIVES),
     check=_check,
+    applies=surely_uses_nccl,
     triggers=("DistributedDataParallel", "cuda:1 & distributed"),
     collectors=(BACKENDS,),
     sources=(

@@ -164,6 +164,7 @@ RULE = Rule(
     targets=(*sorted(POINT_TO_POINT), OP),
     triggers=("isend & distributed", "irecv & distributed", "P2POp", "recv & torch.distributed"),
     check=_check,
+    applies=may_use_nccl,
     severity=Severity.INFO,
     collectors=(BACKENDS,),
     sources=(

@@ -126,6 +126,7 @@ RULE = Rule(
     targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
     triggers=("Thread & torch.distributed", "submit & torch.distributed", "stream & isend", "stream & irecv"),
     check=_check,
+    applies=may_use_nccl,
     collectors=(BACKENDS,),
     sources=(
         "torch/distributed/distributed_c10d.py, docstring of `new_group`, torch 2.10-2.15, read 2026-11-21",

@@ -54,6 +54,7 @@ RULE = Rule(
     targets=("torch.distributed.recv", "torch.distributed.irecv"),
     triggers=("recv & distributed", "irecv & distributed"),
     check=_check,
+    applies=is_nccl_only,
     severity=Severity.ERROR,
     collectors=(DEFAULT_GROUPS,),
     sources=(

@@ -224,6 +224,7 @@ RULE = Rule(
     targets=(BATCH,),
     triggers=("batch_isend_irecv",),
     check=_check,
+    applies=may_use_nccl,
     severity=Severity.ERROR,
     collectors=(BACKENDS,),
     sources=(

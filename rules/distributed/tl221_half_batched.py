@@ -133,6 +133,7 @@ RULE = Rule(
     targets=(OP,),
     triggers=("P2POp",),
     check=_check,
+    applies=may_use_nccl,
     collectors=(BACKENDS,),
     sources=(
         "torch/distributed/distributed_c10d.py, `batch_isend_irecv`, torch 2.13.0 and 2.15.0, read 2026-11-21",

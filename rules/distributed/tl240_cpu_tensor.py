@@ -137,6 +137,7 @@ RULE = Rule(
     fix="Manual: the tensor may belong on the GPU, or the group may need gloo for CPU tensors.",
     targets=_COLLECTIVES,
     check=_check,
+    applies=is_nccl_only,
     matters=_matters,
     severity=Severity.ERROR,
     triggers=tuple(f"{target.rpartition('.')[2]} & torch.distributed" for target in _COLLECTIVES)

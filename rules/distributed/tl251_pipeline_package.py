@@ -43,7 +43,7 @@ RULE = Rule(
         "training step all change. Imports that catch the ImportError are not reported."
     ),
     targets=(_PACKAGE,),
-    triggers=("distributed.pipeline", "distributed import & pipeline", "pipeline.sync & distributed"),
+    triggers=("distributed.pipeline", "pipeline & distributed import", "pipeline.sync & distributed"),
     check=_check,
     severity=Severity.ERROR,
     removed=_REMOVED,

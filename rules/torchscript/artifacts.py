@@ -23,6 +23,7 @@ from torchlift.view.walk import walk
 
 _LOADERS = {"torch.jit.load": "load", "torch.load": "other"}
 _MAKERS = ("torch.jit.trace", "torch.jit.script", "torch.jit.freeze")
+_TARGETS = frozenset((*_LOADERS, *_MAKERS, "torch.jit.save"))
 _SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
 _DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
 
@@ -193,21 +194,22 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved, extra, scripted)
             sites.append((site, deferred))
 
-    for use in view.uses(frozenset(_LOADERS)):
+    uses = view.uses(_TARGETS)
+    for use in (use for use in uses if use.target in _LOADERS):
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
         if use.call is not None and path is not None:
             add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
     for maker in _MAKERS:
-        for use in view.uses(frozenset({maker})):
-            if use.call is None or not use.certain:
+        for use in uses:
+            if use.target != maker or use.call is None or not use.certain:
                 continue
             for save in follow(view, use.call).saves:
                 if save.call not in handled:
                     handled.add(save.call)
                     traced = use.call if maker == "torch.jit.trace" else None
                     add("save", save.call, save.path, traced, scripted=maker == "torch.jit.script")
-    for use in view.uses(frozenset({"torch.jit.save"})):
-        path = _path_argument(use.call, 1) if use.call is not None else None
+    for use in uses:
+        path = _path_argument(use.call, 1) if use.call is not None and use.target == "torch.jit.save" else None
         if use.call is not None and use.call not in handled and path is not None:
             handled.add(use.call)
             add("save", use.call, path, None)
@@ -237,7 +239,7 @@ COLLECTOR = Collector(
     "torchscript.artifacts",
     ("jit", "torch.load"),
     _collect,
-    frozenset((*_LOADERS, *_MAKERS, "torch.jit.save")),
+    _TARGETS,
     _matters,
 )
 

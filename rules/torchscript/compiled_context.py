@@ -8,6 +8,7 @@ plain `torch.Tensor` where a plain one keeps the subclass it was called with.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
@@ -16,14 +17,15 @@ from torchlift.rules.torchscript.installable import packaging_of
 _AUTOCAST = re.compile(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
 _SUBCLASS = re.compile(
     rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
-    rb"|\bclass\s+\w+\([^)\n]*\bTensor\b"
+    rb"|\bclass +\w+\([^)\n]*\bTensor\b"
 )
 _SYMBOLIC = re.compile(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
-# Of each pattern, words of which one stands wherever it matches: a quick look before the pattern itself.
+# Of each pattern, words of which one stands in every line where it matches: a quick look before the pattern itself.
 _AUTOCAST_WORDS = ("autocast", "custom_fwd", "GradScaler", "mixed_precision", "precision")
-_SUBCLASS_WORDS = ("subclass", "MetaTensor", "tv_tensors", "__torch_", "Tensor)", "Tensor,", "Tensor ")
+_SUBCLASS_WORDS = ("subclass", "MetaTensor", "tv_tensors", "__torch_", "class ")
 _SYMBOLIC_WORDS = ("symbolic_trace", "create_feature_extractor", "fx.Tracer")
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
+_NEWLINE = b"\n"
 _known: WeakKeyDictionary[Project, list[str]] = WeakKeyDictionary()
 _traced: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
@@ -64,8 +66,17 @@ def symbolic_trace(project: Project) -> str | None:
 def _first(project: Project, pattern: re.Pattern[bytes], words: tuple[str, ...], what: str) -> str | None:
     for path in project.files_holding(*words):
         data = project.data(path)
-        for found in pattern.finditer(data):
-            if b"#" not in data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
-                line = data.count(b"\n", 0, found.end()) + 1
-                return f"{path}:{line} {what}"
+        starts = {data.rfind(b"\n", 0, at) + 1 for word in words for at in _places(word.encode(), data)}
+        for start in sorted(starts):
+            end = data.find(b"\n", start)
+            line = data[start : end if end >= 0 else len(data)]
+            if any(b"#" not in line[: found.start()] for found in pattern.finditer(line)):
+                return f"{path}:{data.count(_NEWLINE, 0, start) + 1} {what}"
     return None
+
+
+def _places(word: bytes, data: bytes) -> Iterator[int]:
+    at = data.find(word)
+    while at >= 0:
+        yield at
+        at = data.find(word, at + len(word))

@@ -91,8 +91,8 @@ RULE = Rule(
     targets=_TARGETS,
     triggers=(
         "jit",
-        "torch.utils & mobile_optimizer",
-        "torch.utils & bundled_inputs",
+        "mobile_optimizer & torch.utils",
+        "bundled_inputs & torch.utils",
         "_nnapi & torch",
         "_coreml & torch",
         *(name[2:] for name in _SAVERS),

@@ -210,17 +210,13 @@ class Follower:
             elif isinstance(node.ctx, ast.Del):
                 self._obstacle(view, node, "is deleted")
         inside = set(map(id, members))
-        strangers = [
-            node
-            for node in walk(view.tree)
-            if isinstance(node, ast.Attribute) and node.attr == target.attr and id(node) not in inside
-        ]
+        strangers = [node for node in view.attributes_named(target.attr) if id(node) not in inside]
         if strangers:
             self._obstacle(view, strangers[0], f"may be what `.{target.attr}` means there")
         for stranger in strangers:
             if isinstance(stranger.ctx, ast.Load):
                 self._flow(view, stranger, alone=False, depth=depth)
-        if any(isinstance(node, ast.Constant) and node.value == target.attr for node in walk(view.tree)):
+        if _is_quoted(view, target.attr):
             self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
         if "__dict__" in view.source.text or "vars(" in view.source.text:
             self._obstacle(view, target, "may be reached through `__dict__`")
@@ -297,11 +293,7 @@ class Follower:
         for member in members:
             self._result(view, member, name, alone=alone, depth=depth)
         inside = set(map(id, members))
-        others = [
-            node
-            for node in walk(view.tree)
-            if isinstance(node, ast.Attribute) and node.attr == name and id(node) not in inside
-        ]
+        others = [node for node in view.attributes_named(name) if id(node) not in inside]
         if others:
             self._obstacle(view, others[0], f"may be what `.{name}()` gives there")
         elif self.project is None or self.project.files_with_attribute(name, (view.path,)) or not name.startswith("_"):
@@ -558,12 +550,14 @@ def _read_in_functions_only(view: ModuleView, owner: Scope, name: str) -> bool:
 
 def _members(view: ModuleView, owner: ast.ClassDef, name: str) -> list[ast.Attribute]:
     """Every `self.name` in the methods of a class, in source order."""
-    found = [
-        node
-        for node in walk(owner)
-        if isinstance(node, ast.Attribute) and node.attr == name and _self_class(view, node) is owner
-    ]
-    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    return [node for node in view.attributes_named(name) if _self_class(view, node) is owner]
+
+
+def _is_quoted(view: ModuleView, name: str) -> bool:
+    """Whether a string of the file is `name`."""
+    if not any(f"{quote}{name}{quote}" in view.source.text for quote in "\"'"):
+        return False
+    return any(isinstance(node, ast.Constant) and node.value == name for node in walk(view.tree))
 
 
 def _placeholder(view: ModuleView, node: ast.Attribute) -> bool:

@@ -16,7 +16,8 @@ _PART = 1 << 20
 class GroupedPrefilter:
     """Finds which of several groups of triggers a file has one of.
 
-    A trigger is a word, or text between word boundaries. `upsample & functional` matches where both stand.
+    A trigger is a word, or text between word boundaries. `upsample & functional` matches where both stand. What follows the
+    `&` may begin or end within a word where it is one word, and end within one where it is several.
 
     Taking a file apart into words costs the same for ten triggers and ten thousand; a pattern of all of them does not.
 
@@ -73,7 +74,7 @@ class Words:
         """Whether `text` stands anywhere in the file: hundreds of triggers ask for the same few texts."""
         held = self._held.get(text)
         if held is None:
-            held = self._held[text] = text in self.data
+            held = self._held[text] = text in self.present or text in self.data
         return held
 
 
@@ -99,13 +100,19 @@ class _Trigger:
         assert words, text
         self.word = max(words, key=lambda word: (word not in _EVERYWHERE, len(word)))
         self._companion = companion.encode()
-        # The first and the last word of a companion may be parts of words of the file.
-        self.needed = frozenset(words) | frozenset(re.findall(rb"\w+", self._companion)[1:-1])
+        self.needed = frozenset(words) | _whole_words(self._companion)
         self._text = None if words == [first.encode()] else first.encode()
 
     def is_in(self, words: Words) -> bool:
         """Whether the whole trigger stands in a file, of which `word` is a word."""
         return words.hold(self._companion) and (self._text is None or _stands_in(self._text, words.data))
+
+
+def _whole_words(companion: bytes) -> frozenset[bytes]:
+    """Words of a companion that are words of the file. One alone may be part of a word, and so may the last, at its end."""
+    words: list[bytes] = re.findall(rb"\w+", companion)
+    whole = words if companion[-1:] not in _WORD else words[:-1]
+    return frozenset(whole)
 
 
 def _stands_in(text: bytes, data: bytes) -> bool:

@@ -75,6 +75,7 @@ class _Exports:
 
 _NO_EXPORTS = _Exports({})
 _ITSELF = "."
+_QUOTES = frozenset((b'"', b"'"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,14 +426,16 @@ class Project:
         """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
         key = tuple(sorted(words))
         if key not in self._holding:
-            needles = [word.encode() for word in key]
+            first, *others = [word.encode() for word in key]
             found = []
             for path in self.files:
-                try:
-                    data = self.data(path)
-                except OSError:
-                    continue
-                if any(needle in data for needle in needles):
+                data = self._bytes.get(path)
+                if data is None or path in self.overlay:
+                    try:
+                        data = self.data(path)
+                    except OSError:
+                        continue
+                if first in data or (others and any(needle in data for needle in others)):
                     found.append(path)
             self._holding[key] = found
         return self._holding[key]
@@ -463,10 +466,11 @@ class Project:
 
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
         """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
-        word = re.escape(name.encode())
-        pattern = re.compile(rb"\.\s*" + word + rb"\b|[\"']" + word + rb"[\"']")
         skipped = frozenset(skip)
-        return [path for path in self.files_holding(name) if path not in skipped and pattern.search(self.data(path))]
+        word = name.encode()
+        return [
+            path for path in self.files_holding(name) if path not in skipped and _holds_attribute(word, self.data(path))
+        ]
 
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
         """Whether other code may read a module-level name of `view`.
@@ -548,6 +552,19 @@ class Project:
                 record = self.collected(collector, path)
                 if record is not None:
                     yield path, record
+
+
+def _holds_attribute(word: bytes, data: bytes) -> bool:
+    at = data.find(word)
+    while at >= 0:
+        end = at + len(word)
+        behind = data[end : end + 1]
+        if data[at - 1 : at] in _QUOTES and behind in _QUOTES:
+            return True
+        if not (behind.isalnum() or behind == b"_") and data[max(0, at - 200) : at].rstrip().endswith(b"."):
+            return True
+        at = data.find(word, end)
+    return False
 
 
 def _reads_of(view: ModuleView) -> _Reads:

@@ -14,6 +14,7 @@ import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 # The newlines of Python's own tokenizer. `str.splitlines` would also break at form feeds and Unicode separators.
@@ -105,6 +106,8 @@ class SourceText:
     @cached_property
     def line_starts(self) -> list[int]:
         """Offset of the first character of each line; a final newline opens a last, empty line."""
+        if "\r" not in self.text:
+            return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))[:-1]
         return [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     @cached_property

@@ -19,6 +19,7 @@ from torchlift.rules.distributed.p2p.calls import (
     named_arguments,
 )
 from torchlift.rules.distributed.p2p.explanation import rank_by_rank
+from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.distributed.p2p.reading import Reading, exchanges
 from torchlift.rules.distributed.p2p.verdict import Judgement, Verdict, judge
@@ -28,9 +29,6 @@ from torchlift.view import ModuleView, Use
 TARGETS = ("torch.distributed.isend", "torch.distributed.irecv", "torch.distributed.batch_isend_irecv")
 """Calls that may stand first in an exchange that overlaps anything; blocking calls alone run in the same order on every
 engine."""
-
-OVERLAPPING = frozenset({"torch.distributed.isend", "torch.distributed.irecv"})
-"""Functions that leave an operation open."""
 
 _LARGEST = 8
 _ORDER = (

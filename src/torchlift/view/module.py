@@ -280,6 +280,18 @@ class ModuleView:
                 found.append((chain.root, all(other is binding or _is_placeholder(other) for other in bindings)))
         return sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset))
 
+    def attributes_named(self, name: str) -> list[ast.Attribute]:
+        """Every place that reads, writes or deletes the attribute `name` of any value, in source order."""
+        tops = [c.top for chains in self.scopes.chains.values() for c in chains if name in c.attributes]
+        found = []
+        for top in (*tops, *(top for top, _ in self.scopes.rootless)):
+            node: ast.expr = top
+            while isinstance(node, ast.Attribute):
+                if node.attr == name:
+                    found.append(node)
+                node = node.value
+        return sorted(found, key=lambda node: (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset))
+
     def _binding_name(self, binding: Binding) -> str | None:
         if binding.imported is not None:
             return self.absolute(binding.imported)
@@ -399,6 +411,21 @@ class ModuleView:
         ]
 
     @cached_property
+    def _attribute_names(self) -> set[str]:
+        """Every name that is read from some value."""
+        names: set[str] = set()
+        for chains in self.scopes.chains.values():
+            for chain in chains:
+                if chain.attributes:
+                    names.update(chain.attributes)
+        for top, _ in self.scopes.rootless:
+            node: ast.expr = top
+            while isinstance(node, ast.Attribute):
+                names.add(node.attr)
+                node = node.value
+        return names
+
+    @cached_property
     def _aliases(self) -> dict[str, list[str]]:
         """Names assigned from a dotted name, by the root of that name."""
         aliases: dict[str, list[str]] = {}
@@ -488,8 +515,8 @@ class ModuleView:
 
     def _attribute_uses(self, targets: frozenset[str]) -> Iterator[Use]:
         """Reads of the attribute of a `*.name` target on any value: methods of values whose class nobody knows."""
-        text = self.source.text
-        names = {name: target for name, target in _attributes(targets).items() if name in text}
+        wanted = _attributes(targets)
+        names = {name: wanted[name] for name in wanted.keys() & self._attribute_names} if wanted else {}
         if not names:
             return
         read = [

@@ -189,23 +189,58 @@ class ScopeTree:
 
     def _walk(self) -> None:
         stack = self._stack
+        push, pop = stack.append, stack.pop
         handlers = _HANDLERS
         child_fields = _child_fields
-        name_kind, load_kind, constant_kind = ast.Name, ast.Load, ast.Constant
+        name_kind, load_kind, constant_kind, attribute_kind = ast.Name, ast.Load, ast.Constant, ast.Attribute
+        call_kind, expression_kind, subscript_kind = ast.Call, ast.Expr, ast.Subscript
         chains = self.chains
+        node: Any
         while stack:
-            node, scope = stack.pop()
+            node, scope = pop()
             kind = node.__class__
-            # Two nodes in three are reads of names and constants; a call for each of them would double the walk.
-            if kind is name_kind and node.ctx.__class__ is load_kind:  # type: ignore[attr-defined]
-                chain = Chain(node, node, (), scope)  # type: ignore[arg-type]
-                found = chains.get(node.id)  # type: ignore[attr-defined]
+            # Most nodes are of a few kinds; a call or a look at the fields for each of them would double the walk.
+            if kind is name_kind and node.ctx.__class__ is load_kind:
+                chain = Chain(node, node, (), scope)
+                found = chains.get(node.id)
                 if found is None:
-                    chains[node.id] = [chain]  # type: ignore[attr-defined]
+                    chains[node.id] = [chain]
                 else:
                     found.append(chain)
                 continue
-            if kind is constant_kind and node.value.__class__ is not str:  # type: ignore[attr-defined]
+            if kind is attribute_kind:
+                attributes = [node.attr]
+                base = node.value
+                while base.__class__ is attribute_kind:
+                    attributes.append(base.attr)
+                    base = base.value
+                if base.__class__ is name_kind:
+                    attributes.reverse()
+                    chain = Chain(base, node, tuple(attributes), scope)
+                    found = chains.get(base.id)
+                    if found is None:
+                        chains[base.id] = [chain]
+                    else:
+                        found.append(chain)
+                else:
+                    self.rootless.append((node, scope))
+                    push((base, scope))
+                continue
+            if kind is call_kind:
+                push((node.func, scope))
+                for argument in node.args:
+                    push((argument, scope))
+                for keyword in node.keywords:
+                    push((keyword.value, scope))
+                continue
+            if kind is constant_kind and node.value.__class__ is not str:
+                continue
+            if kind is expression_kind:
+                push((node.value, scope))
+                continue
+            if kind is subscript_kind:
+                push((node.value, scope))
+                push((node.slice, scope))
                 continue
             handler = handlers.get(kind)
             if handler is not None:
@@ -217,9 +252,9 @@ class ScopeTree:
                 if value.__class__ is list:
                     for item in value:
                         if isinstance(item, ast.AST):
-                            stack.append((item, scope))
+                            push((item, scope))
                 elif isinstance(value, ast.AST):
-                    stack.append((value, scope))
+                    push((value, scope))
 
     def _settle_globals(self) -> None:
         for scope in list(self.scope_of.values()):
@@ -246,19 +281,6 @@ class ScopeTree:
         else:
             kind: BindingKind = "target" if node.ctx.__class__ is ast.Store else "delete"
             scope.bind(Binding(node.id, kind, node, scope))
-
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
-        attributes = [node.attr]
-        base: ast.expr = node.value
-        while base.__class__ is ast.Attribute:
-            attributes.append(base.attr)
-            base = base.value
-        if base.__class__ is ast.Name:
-            root: ast.Name = base
-            self.chains.setdefault(root.id, []).append(Chain(root, node, tuple(reversed(attributes)), scope))
-        else:
-            self.rootless.append((node, scope))
-            self._stack.append((base, scope))
 
     def _constant(self, node: ast.Constant, scope: Scope) -> None:
         value = node.value
@@ -392,7 +414,6 @@ class ScopeTree:
 
 _HANDLERS: dict[type, Callable[[ScopeTree, Any, Scope], None]] = {
     ast.Name: ScopeTree._name,
-    ast.Attribute: ScopeTree._attribute,
     ast.Constant: ScopeTree._constant,
     ast.Assign: ScopeTree._assign,
     ast.AnnAssign: ScopeTree._annotated,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any
 
 
 def text(name: str) -> str:
     """The content of a data file, such as "gpus.tsv"."""
-    return (files("torchlift.wheels") / "data" / name).read_text(encoding="utf-8")
+    data = get_data("torchlift.wheels", f"data/{name}")  # importlib.resources takes longer than the reading
+    assert data is not None
+    return data.decode()
 
 
 @cache
