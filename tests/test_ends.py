@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import subprocess
@@ -38,3 +39,27 @@ def test_an_interrupted_command_ends_with_130_which_no_verdict_has(command: str)
     started.send_signal(signal.SIGINT)
     _, errors = started.communicate(timeout=60)
     assert (started.returncode, errors) == (130, "Interrupted.\n")
+
+
+def test_all_of_a_long_report_reaches_a_slow_reader(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * 5000)
+    command = [sys.executable, "-m", "torchlift", "migrate", "--check", "--isolated", "--output-format", "json", "."]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        time.sleep(1)
+        report = json.loads(started.stdout.read())
+    assert started.returncode == 1 and len(report["findings"]) == 5000
+
+
+def test_a_reader_that_stops_early_gets_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * 5000)
+    line = f"{shlex.quote(sys.executable)} -m torchlift migrate --check --isolated . | head -1"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and "Traceback" not in done.stderr and "a.py" in done.stdout
+
+
+def test_a_profiler_is_called_at_the_end(tmp_path: Path) -> None:
+    kept = tmp_path / "profile"
+    command = [sys.executable, "-m", "cProfile", "-o", str(kept), "-m", "torchlift", "rules"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and kept.stat().st_size > 1000

@@ -67,6 +67,7 @@ def seen(
         "import torch\rtorch.jit.script(f)\r",
         "import torch\n\fx = torch.jit.script\n",
         "import torch\nx = '#', torch.jit.script\n",
+        'import torch\nx = f"""\n# {torch.jit.script}"""\n',
         "import torch\nx = '''\n# ''', torch.jit.script\n",
         "patch('torch.jit.script')\n",
         'patch("torch.jit.script")\n',
@@ -184,19 +185,23 @@ def test_wrappers_stand_for_what_they_mirror() -> None:
     assert not seen("from yourlib import dist\ndist.send(t, 1)\n", targets, own=(), wrappers=wrappers)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import torch\nx = torch.load" + " " * 3000 + "# a " * 300 + "\n# b" * 3000,
-        "import (" + "# a ) \n" * 3000,
-        "import torch\n" + "torch.load = " * 20_000 + "x\n",
-        "import torch; " * 20_000,
-        "import torch\n" + "\n# c" * 5000 + "\nload\n" * 500,
-        "a = b.c\n" * 20_000 + "import torch\nb = torch\nload\n",
-        "import torch\ntorch = torch.x\n" * 1000 + "load\n",
-        "from " + "a." * 20_000 + "b import load\n",
-    ],
-)
+STRANGE = {
+    "blanks and comments": "import torch\nx = torch.load" + " " * 3000 + "# a " * 300 + "\n# b" * 3000,
+    "a list of imports that does not end": "import (" + "# a ) \n" * 3000,
+    "names given on and on": "import torch\n" + "torch.load = " * 20_000 + "x\n",
+    "imports on one line": "import torch; " * 20_000,
+    "lines of comments": "import torch\n" + "\n# c" * 5000 + "\nload\n" * 500,
+    "many assignments": "a = b.c\n" * 20_000 + "import torch\nb = torch\nload\n",
+    "assigned from itself": "import torch\ntorch = torch.x\n" * 1000 + "load\n",
+    "a long module": "from " + "a." * 20_000 + "b import load\n",
+    "a long name": "import torch\n" + "load." * 20_000 + "load\n",
+    "a long name over lines": "import torch\n" + "load.\n" * 20_000 + "load\n",
+    "calls in calls": "import torch\n" + "torch.load(" * 20_000 + "\n",
+    "many references": "import torch\n" + "torch.load\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("code", STRANGE.values(), ids=list(STRANGE))
 def test_strange_files_are_looked_at_in_no_time(code: str) -> None:
     seen(code)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -77,6 +78,8 @@ def run_command(command: click.Command, name: str | None) -> None:
     signal.signal(signal.SIGINT, _interrupted)
     try:
         command(prog_name=name)
+    except SystemExit as leaving:
+        _leave(leaving)
     except Exception as error:
         import traceback
 
@@ -90,6 +93,28 @@ def run_command(command: click.Command, name: str | None) -> None:
         if sys.flags.dev_mode:
             traceback.print_exc()
         sys.exit(2)
+
+
+def _leave(leaving: SystemExit) -> NoReturn:
+    """Exit without freeing every syntax tree node by node, which takes as long as reading hundreds of files.
+
+    Whoever measures or traces the run wants to be called at its end: Python's own way out is theirs.
+    """
+    if not _is_watched() and (leaving.code is None or isinstance(leaving.code, int)):
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            raise leaving from None
+        os._exit(leaving.code or 0)
+    raise leaving
+
+
+def _is_watched() -> bool:
+    if sys.flags.dev_mode or sys.getprofile() is not None or sys.gettrace() is not None:
+        return True
+    monitoring = getattr(sys, "monitoring", None)  # Python 3.12
+    return monitoring is not None and any(monitoring.get_tool(number) for number in range(6))
 
 
 def _mend_streams() -> None:

@@ -32,8 +32,10 @@ _FURTHER = re.compile(rb"(?:[\s\\]*\.[\s\\]*[A-Za-z_]\w*)*")
 _CALL = re.compile(rb"((?:[\s\\)]|#[^\r\n]*[\r\n])*)\(")
 _DOT_AT_END = re.compile(rb"(?<!\.)\.\s*(?:#|\Z)")
 _NUMBER = re.compile(rb"(?<!\w)\d[\d_]*\.\Z")
+_MAYBE_CODE = frozenset(b"'\"{")
 _MOST_ARGUMENTS = 4000
 _LONGEST_LINE = 2000
+_LONGEST_CHAIN = 50
 _MOST_MEANINGS = 200
 _MOST_PARTS = 12
 _TOKEN = re.compile(
@@ -269,6 +271,8 @@ class _File:
             if meanings:
                 further = _FURTHER.match(self._data, end)
                 assert further is not None
+                if further.end() - end > _LONGEST_LINE:
+                    raise _Unclear
                 rest = b"".join(b"." + part for part in chain[1:]) + _AROUND_DOT.sub(b".", further[0])
                 for meaning in meanings:
                     self._see(meaning + rest, further.end())
@@ -302,9 +306,12 @@ class _File:
         return any(wanted.test(sighting) for wanted in asked if wanted.test is not None)
 
     def _is_in_comment(self, at: int) -> bool:
-        """Whether a place is in a comment, or in a string that is no name: behind a `#` that no quote comes before."""
+        """Whether a place is in a comment, or in a string that is no name: behind a `#`.
+
+        A quote may have closed a string with a `#` in it, and a brace may have opened code in a formatted one.
+        """
         before = self._data[_line_start(self._data, at) : at]
-        return b"#" in before and b"'" not in before and b'"' not in before
+        return b"#" in before and _MAYBE_CODE.isdisjoint(before)
 
     def _chain(self, start: int, word: bytes) -> list[bytes]:
         """The dotted name that ends with the `word` at `start`; empty where it hangs on something that is no name."""
@@ -322,6 +329,8 @@ class _File:
                 at -= 1
             start = at + 1
             parts.insert(0, data[start:end])
+            if len(parts) > _LONGEST_CHAIN:
+                raise _Unclear
 
     def _before(self, at: int, *, only_a_dot: bool) -> int:
         """The place of the last character of code before `at`; -1 where that is on a line that does not go on here.
