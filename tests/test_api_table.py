@@ -20,7 +20,7 @@ from torchlift.torch_names import public_name
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.view.module import longest_target
 
-DATA = Path(str(changes.files("torchlift.rules.api") / "data"))
+DATA = Path(changes.__file__).parent / "data"
 FILES = ("gone", "deprecated", "arguments", "added")
 TABLE_RULES = ("TL402", "TL403", "TL404")
 INSTALLED = TorchVersion(2, 13)
