@@ -88,11 +88,15 @@ class Dispatcher:
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
-            guarded = is_guarded(view, use.node)
+            guarded: bool | None = None
             for rule in self._by_target[use.target]:
-                if guarded and not rule.sees_guarded:
-                    continue
                 try:
+                    if not _may_report(rule, use, settings):
+                        continue
+                    if not rule.sees_guarded:
+                        guarded = is_guarded(view, use.node) if guarded is None else guarded
+                        if guarded:
+                            continue
                     for finding in rule.check(use, context):
                         settled = _complete(finding, use, view, settings)
                         findings.setdefault(settled.sort_key(), settled)
@@ -104,6 +108,10 @@ class Dispatcher:
                     failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
         ordered = tuple(findings[key] for key in sorted(findings))
         return Checked(view.path, ordered, tuple(failures))
+
+
+def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:
+    return rule.matters is None or (use.call is not None and rule.matters(use.target, use.call, settings))
 
 
 def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:

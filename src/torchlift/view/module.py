@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from torchlift.finding import AddImport
 from torchlift.source import SourceText, Span
@@ -81,6 +81,15 @@ class Use:
     def certain(self) -> bool:
         """Whether the name can mean nothing else here."""
         return self.resolution is not None and self.resolution.certain
+
+
+class _Meant(NamedTuple):
+    """What a chain stands for, as the fields of the same name of `Use`."""
+
+    target: str
+    name: str
+    resolution: Resolution
+    wrapper: Wrapper | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,10 +394,18 @@ class ModuleView:
             # Looking into other modules is dear; without a last word of a target the name cannot become one.
             return project_name(name, importer) if not words.isdisjoint(name.split(".")) else None
 
+        known: dict[tuple[Scope, str, tuple[str, ...]], _Meant | None] = {}
         for chain in self._candidates(words):
-            use = self._chain_use(chain, targets, translate)
-            if use is not None:
-                found.append(use)
+            owner = self._importing_scope(chain)
+            key = (owner, chain.root.id, chain.attributes) if owner is not None else None
+            if key is None or key not in known:
+                meant = self._meant(chain, targets, translate)
+                if key is not None:
+                    known[key] = meant
+            else:
+                meant = known[key]
+            if meant is not None:
+                found.append(self._chain_use(chain, meant))
         found.extend(self._import_uses(targets, translate))
         found.extend(self._attribute_uses(targets))
         found.extend(self._quoted_uses(targets, words))
@@ -463,21 +480,32 @@ class ModuleView:
             else:
                 yield from (chain for chain in chains if not words.isdisjoint(chain.attributes))
 
-    def _chain_use(self, chain: Chain, targets: frozenset[str], translate: ProjectNames) -> Use | None:
+    def _importing_scope(self, chain: Chain) -> Scope | None:
+        """The scope in which nothing but one import binds the root of `chain`, whatever is read where."""
+        owner = chain.scope.lookup(chain.root.id)
+        if owner is None or owner.kind == "class":
+            return None
+        bindings = owner.bindings[chain.root.id]
+        imported = bindings[0].imported
+        return owner if imported is not None and all(b.imported == imported for b in bindings) else None
+
+    def _meant(self, chain: Chain, targets: frozenset[str], translate: ProjectNames) -> _Meant | None:
+        """The target that a chain means, if it does."""
         resolution = self._resolve(chain.root, chain.scope, chain.attributes)
         if resolution is None:
             return None
         plain = resolution.plain_name
         name, wrapper = self._public(translate(plain, self.path) or plain, resolution.binding)
         target = longest_target(name, targets)
-        if target is None:
-            return None
+        return _Meant(target, name, resolution, wrapper) if target is not None else None
+
+    def _chain_use(self, chain: Chain, meant: _Meant) -> Use:
         node: ast.expr = chain.top
-        for _ in range(min(name.count(".") - target.count("."), len(chain.attributes))):
+        for _ in range(min(meant.name.count(".") - meant.target.count("."), len(chain.attributes))):
             assert isinstance(node, ast.Attribute)
             node = node.value
         kind, call = self._kind(node)
-        return Use(target, name, kind, node, resolution, chain.scope, call, wrapper)
+        return Use(meant.target, meant.name, kind, node, meant.resolution, chain.scope, call, meant.wrapper)
 
     def _import_uses(self, targets: frozenset[str], translate: ProjectNames) -> Iterator[Use]:
         for binding in self._imports:
@@ -536,10 +564,11 @@ class ModuleView:
             return "store", None
         if isinstance(context, ast.Del):
             return "delete", None
+        call = self.scopes.calls.get(node)
+        if call is not None:
+            return "call", call
         parent = self.parents[node]
         if isinstance(parent, ast.Call):
-            if parent.func is node:
-                return "call", parent
             function = parent.func
             if isinstance(function, ast.Name) and function.id in {"isinstance", "issubclass"}:
                 return "isinstance", None

@@ -168,6 +168,7 @@ class ScopeTree:
     Attributes:
         module: the outermost scope.
         chains: dotted names by their root name.
+        calls: the call of each attribute or name that is called.
         rootless: attributes of values that are no names, the outermost node of each, with the scope they are read in.
         strings: string constants that mention `torch.` or `PYTORCH_`, for patch targets, environment keys and the like.
         quoted: string constants that may be annotations in quotes, with the scope they stand in.
@@ -178,6 +179,7 @@ class ScopeTree:
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope("module", tree, None)
         self.chains: dict[str, list[Chain]] = {}
+        self.calls: dict[ast.expr, ast.Call] = {}
         self.rootless: list[tuple[ast.Attribute, Scope]] = []
         self.strings: list[ast.Constant] = []
         self.quoted: list[tuple[ast.Constant, Scope]] = []
@@ -194,7 +196,7 @@ class ScopeTree:
         child_fields = _child_fields
         name_kind, load_kind, constant_kind, attribute_kind = ast.Name, ast.Load, ast.Constant, ast.Attribute
         call_kind, expression_kind, subscript_kind = ast.Call, ast.Expr, ast.Subscript
-        chains = self.chains
+        chains, calls = self.chains, self.calls
         node: Any
         while stack:
             node, scope = pop()
@@ -227,6 +229,7 @@ class ScopeTree:
                     push((base, scope))
                 continue
             if kind is call_kind:
+                calls[node.func] = node
                 push((node.func, scope))
                 for argument in node.args:
                     push((argument, scope))
