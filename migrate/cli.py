@@ -375,7 +375,7 @@ class _Progress:
         if now >= self._next:
             self._next = now + 0.1
             self._shown = True
-            verb = "Reading" if stage == "index" else "Checking"
+            verb = "Reading" if stage == "select" else "Checking"
             click.echo(f"\r\033[K{verb} {done} of {total} files", nl=False, err=True)
 
     def clear(self) -> None:

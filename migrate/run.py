@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
-from torchlift.migrate.parallel import Work, check_files, index_files
+from torchlift.migrate.parallel import Work, check_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.selection import select_files
 from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
 from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
-from torchlift.project import Project
+from torchlift.project import Deferred, Project
 from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText, Span, UnreadableSource
@@ -92,19 +93,19 @@ class _Run:
     def run(self) -> RunResult:
         options = self.options
         start = Project(options.root, options.files, options.overlay, wrappers=self.wrappers)
-        indexes = index_files(start, options.files, self.work, options.jobs, options.progress)
-        hits = [index.path for index in indexes if index.wanted]
-        doubtful = [index for index in indexes if index.wanted_if and not index.wanted]
+        selected = select_files(start, options.files, self.active, options.settings, options.progress)
+        hits = [file.path for file in selected if file.wanted]
+        doubtful = [file for file in selected if file.wanted_if and not file.wanted]
         self.text_hits, self.unreadable = index_texts(start, options.texts, self.active, options.named)
-        self.failures += [index.failure for index in indexes if index.failure is not None]
+        self.failures += [file.failure for file in selected if file.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
         if hits or doubtful or self.text_hits:
             files = options.project_files() if options.project_files else options.files
-            known = {index.path: index.records for index in indexes}
+            known = {file.path: dict.fromkeys(file.collectors, Deferred.DEFERRED) for file in selected}
             project = start.with_records(sorted({*files, *options.files}), known)
-            applying = self._applying(project, frozenset().union(*(index.wanted_if for index in doubtful)))
-            hits = sorted([*hits, *(index.path for index in doubtful if not index.wanted_if.isdisjoint(applying))])
+            applying = self._applying(project, frozenset().union(*(file.wanted_if for file in doubtful)))
+            hits = sorted([*hits, *(file.path for file in doubtful if not file.wanted_if.isdisjoint(applying))])
             outcomes, suppressed = self._migrate(project, hits)
         for path, reason in self.unreadable.items():
             if "TL902" in options.codes and "TL902" not in options.per_file_ignores(path):

@@ -1,17 +1,64 @@
-"""Who wants to see a file, decided on its bytes."""
+"""Who wants to see a file, decided on its bytes: nothing is parsed here."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
+from torchlift.finding import Failure
 from torchlift.glance import Glance, Party, Sighting, Wanted
 from torchlift.prefilter import GroupedPrefilter
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Rule, Settings
 
+Progress = Callable[[str, int, int], None]
+
 RULES = "rules"
 """Stands for the rules among those who want a file, but for those that do not apply to every project: each has its code."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Who wants to see one file.
+
+    Attributes:
+        path: the file.
+        wanted: whether rules run on it.
+        wanted_if: codes of rules that it has to be looked at for, too, where they apply to the project.
+        collectors: names of those that may have a record of it.
+        failure: a defect of torchlift that kept all this from being known.
+    """
+
+    path: str
+    wanted: bool = False
+    wanted_if: frozenset[str] = frozenset()
+    collectors: frozenset[str] = frozenset()
+    failure: Failure | None = None
+
+
+def select_files(
+    project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings, progress: Progress | None = None
+) -> list[Selected]:
+    """Who wants to see each of `paths`, in their order."""
+    collectors = tuple({collector.name: collector for rule in rules for collector in rule.collectors}.values())
+    selection = Selection(project, rules, collectors, settings)
+    conditional = frozenset(rule.code for rule in rules if rule.applies is not None)
+    found = []
+    for number, path in enumerate(paths, 1):
+        try:
+            wanted_by = selection.wanted_by(path)
+        except Exception:
+            reason = "It could not be told whether rules want the file, and nothing is known about it."
+            failure = Failure(path, "select", reason, ours=True, detail=traceback.format_exc())
+            found.append(Selected(path, failure=failure))
+            continue
+        codes = wanted_by & conditional
+        found.append(Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}))
+        if progress:
+            progress("select", number, len(paths))
+    return found
 
 
 class Selection:
