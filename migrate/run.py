@@ -11,7 +11,7 @@ from pathlib import Path
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
 from torchlift.migrate.parallel import Work, check_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
-from torchlift.migrate.selection import select_files
+from torchlift.migrate.selection import Selected, select_files
 from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
 from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
@@ -87,6 +87,9 @@ class _Run:
         self.asked: set[str] = set()
         self.wrappers = Wrappers(options.settings.wrappers)
         self.texts = frozenset(options.texts)
+        self.hits: tuple[str, ...] = ()
+        self.doubtful: tuple[Selected, ...] = ()
+        self.checked: set[str] = set()
         self.text_hits: list[str] = []
         self.unreadable: dict[str, str] = {}
 
@@ -94,19 +97,17 @@ class _Run:
         options = self.options
         start = Project(options.root, options.files, options.overlay, wrappers=self.wrappers)
         selected = select_files(start, options.files, self.active, options.settings, options.progress)
-        hits = [file.path for file in selected if file.wanted]
-        doubtful = [file for file in selected if file.wanted_if and not file.wanted]
+        self.hits = tuple(file.path for file in selected if file.wanted)
+        self.doubtful = tuple(file for file in selected if file.wanted_if and not file.wanted)
         self.text_hits, self.unreadable = index_texts(start, options.texts, self.active, options.named)
         self.failures += [file.failure for file in selected if file.failure is not None]
         outcomes: dict[str, FileOutcome] = {}
         suppressed = 0
-        if hits or doubtful or self.text_hits:
+        if self.hits or self.doubtful or self.text_hits:
             files = options.project_files() if options.project_files else options.files
             known = {file.path: dict.fromkeys(file.collectors, Deferred.DEFERRED) for file in selected}
             project = start.with_records(sorted({*files, *options.files}), known)
-            applying = self._applying(project, frozenset().union(*(file.wanted_if for file in doubtful)))
-            hits = sorted([*hits, *(file.path for file in doubtful if not file.wanted_if.isdisjoint(applying))])
-            outcomes, suppressed = self._migrate(project, hits)
+            outcomes, suppressed = self._migrate(project)
         for path, reason in self.unreadable.items():
             if "TL902" in options.codes and "TL902" not in options.per_file_ignores(path):
                 outcomes[path] = FileOutcome(path, SourceText(""), left=(_unreadable(path, reason),))
@@ -117,28 +118,34 @@ class _Run:
             min_torch=options.settings.min_torch,
             min_torch_source=options.min_torch_source,
             files_seen=len(options.files) + len(options.texts),
-            files_analysed=len(hits) + len(self.text_hits),
+            files_analysed=len(self.checked) + len(self.text_hits),
             outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
             failures=tuple(sorted(self.failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
             suppressed=suppressed,
         )
 
-    def _applying(self, project: Project, codes: frozenset[str]) -> frozenset[str]:
-        """Those rules that apply to the project; one that crashes says so where it runs."""
-        applying = set()
-        for code in codes:
-            applies = self.rules[code].applies
-            try:
-                if applies is None or applies(project):
-                    applying.add(code)
-            except Exception:
-                applying.add(code)
-        return frozenset(applying)
+    def _to_check(self, project: Project) -> list[str]:
+        """Files that rules want in this state of the project: a fix may have changed what applies to it."""
+        applying = {
+            code
+            for code in frozenset().union(*(file.wanted_if for file in self.doubtful))
+            if self._applies(code, project)
+        }
+        return sorted([*self.hits, *(file.path for file in self.doubtful if not file.wanted_if.isdisjoint(applying))])
 
-    def _analyse(self, project: Project, paths: Sequence[str]) -> _Analysis:
+    def _applies(self, code: str, project: Project) -> bool:
+        applies = self.rules[code].applies
+        try:
+            return applies is None or applies(project)
+        except Exception:
+            return True  # it says so where it runs
+
+    def _analyse(self, project: Project) -> _Analysis:
         findings: dict[str, list[Finding]] = {path: [] for path in (*self.options.files, *self.options.texts)}
         failures: list[Failure] = []
         suppressed = 0
+        paths = self._to_check(project)
+        self.checked.update(paths)
         for checked in check_files(project, paths, self.work, self.options.jobs, self.options.progress):
             failures += checked.failures
             if checked.unreadable is not None:
@@ -167,13 +174,13 @@ class _Run:
         except (OSError, UnreadableSource):
             return None
 
-    def _migrate(self, project: Project, hits: Sequence[str]) -> tuple[dict[str, FileOutcome], int]:
-        first = self._analyse(project, hits)
+    def _migrate(self, project: Project) -> tuple[dict[str, FileOutcome], int]:
+        first = self._analyse(project)
         self.failures += first.failures
         settled = settle(first.findings, self.blocked, self.held)
         if self.options.mode is Mode.CHECK:
             return self._outcomes(project, first, settled, {}, {}), first.suppressed
-        now, fixed, texts = self._apply_until_stable(project, first, hits)
+        now, fixed, texts = self._apply_until_stable(project, first)
         settled = settle(now.findings, self.blocked, self.held)
         return self._outcomes(project, now, settled, fixed, texts), now.suppressed
 
@@ -188,7 +195,7 @@ class _Run:
         return bool(refused)
 
     def _apply_until_stable(
-        self, project: Project, first: _Analysis, hits: Sequence[str]
+        self, project: Project, first: _Analysis
     ) -> tuple[_Analysis, dict[str, list[Finding]], dict[str, SourceText]]:
         """Apply fixes until none is left. A file that fails a check is blocked and everything starts over."""
         while True:
@@ -207,7 +214,7 @@ class _Run:
                 texts.update(changed)
                 for path, findings in chosen.items():
                     fixed.setdefault(path, []).extend(findings)
-                after = self._analyse(self._next(project, texts), hits)
+                after = self._analyse(self._next(project, texts))
                 if not self._kept_promises(now, after, chosen):
                     break
                 now = after
