@@ -17,13 +17,13 @@ class GroupedPrefilter:
     """Finds which of several groups of triggers a file has one of.
 
     A trigger is a word, or text between word boundaries. `upsample & functional` matches where both stand. What follows the
-    `&` may begin or end within a word where it is one word, and end within one where it is several.
+    `&` may stand within a word where it is nothing but a word; otherwise only its last word may go on.
 
     Taking a file apart into words costs the same for ten triggers and ten thousand; a pattern of all of them does not.
 
     Args:
         groups: triggers by the name of their group.
-        words: further words that `words_in` tells about.
+        words: further words that `read` tells about.
     """
 
     def __init__(self, groups: Mapping[str, Iterable[str]], words: Iterable[bytes] = ()) -> None:
