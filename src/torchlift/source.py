@@ -15,7 +15,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 
 # The newlines of Python's own tokenizer. `str.splitlines` would also break at form feeds and Unicode separators.
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -79,16 +78,6 @@ class SourceText:
         if source.to_bytes() != data:
             raise UnreadableSource(f"decoding it as {encoding} and encoding it again changes its bytes")
         return source
-
-    @classmethod
-    def read(cls, path: Path) -> SourceText:
-        """Read and decode the file at `path`.
-
-        Raises:
-            UnreadableSource: as `from_bytes`.
-            OSError: the file cannot be read.
-        """
-        return cls.from_bytes(path.read_bytes())
 
     def to_bytes(self) -> bytes:
         """The file's bytes; for an unchanged text exactly what was read.
