@@ -102,7 +102,7 @@ def _spread(
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    bare = Project(project.root, project.files, project.overlay, project.indexed, project.wrappers)
+    bare = project.with_texts({})  # no view of a file goes with it
     chunk = max(1, min(32, len(paths) // (jobs * 4)))
     chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
     finished = 0

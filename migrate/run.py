@@ -214,17 +214,13 @@ class _Run:
                 texts.update(changed)
                 for path, findings in chosen.items():
                     fixed.setdefault(path, []).extend(findings)
-                after = self._analyse(self._next(project, texts))
+                after = self._analyse(project.with_texts(texts))
                 if not self._kept_promises(now, after, chosen):
                     break
                 now = after
             else:
                 for path in sorted(chosen):
                     self._block(path, "verify", "its fixes do not come to an end")
-
-    def _next(self, project: Project, texts: Mapping[str, SourceText]) -> Project:
-        known = {path: records for path, records in project.indexed.items() if path not in texts}
-        return Project(project.root, project.files, {**self.options.overlay, **texts}, known, project.wrappers)
 
     def _rewrite(self, project: Project, chosen: Mapping[str, Sequence[Finding]]) -> dict[str, SourceText] | None:
         """New texts of all files with chosen fixes; None if a fix or file had to be held back."""

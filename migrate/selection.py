@@ -105,6 +105,7 @@ class Selection:
         except OSError:
             return frozenset((RULES,))
         words = self._prefilter.read(data)
+        self._project.remember_words(path, words.vocabulary)
         found = self._prefilter.found_among(words)
         askers, collectors = found & self._askers, found - self._askers
         asking = {name: frozenset((name,)) for name in collectors & self._glance.parties.keys()}
@@ -114,9 +115,11 @@ class Selection:
         found = collectors | asking.keys()
         if asking and self._project.module_name(path).partition(".")[0].encode() not in self._glance.heads:
             # In a part of torch itself, what is defined are torch's names.
-            own = partial(self._project.may_own, importer=path)
-            found -= asking.keys() - self._glance.served(data, words.present, asking, own)
+            found -= asking.keys() - self._glance.served(data, words.present, asking, partial(self._may_be_own, path))
         return found | {RULES} if b"torchlift:" in data else found
+
+    def _may_be_own(self, path: str, name: str) -> bool:
+        return self._project.may_own(name.partition(".")[0], path)
 
 
 def _test(rule: Rule, settings: Settings) -> Callable[[Sighting], bool] | None:

@@ -57,5 +57,5 @@ def test_a_word_across_the_edge_of_a_piece_is_found_as_in_one_piece(before: int,
     data = b"_" * (before // 7) + b" " * before + text + b" tail"
     whole = Prefilter(["ger", "init.uniform"]).matches(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("torchlift.prefilter._PART", size)
+        patch.setattr("torchlift.vocabulary._PART", size)
         assert Prefilter(["ger", "init.uniform"]).matches(data) == whole

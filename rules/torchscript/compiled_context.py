@@ -8,7 +8,7 @@ plain `torch.Tensor` where a plain one keeps the subclass it was called with.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
@@ -20,10 +20,11 @@ _SUBCLASS = re.compile(
     rb"|\bclass +\w+\([^)\n]*\bTensor\b"
 )
 _SYMBOLIC = re.compile(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
-# Of each pattern, words of which one stands in every line where it matches: a quick look before the pattern itself.
-_AUTOCAST_WORDS = ("autocast", "custom_fwd", "GradScaler", "mixed_precision", "precision")
-_SUBCLASS_WORDS = ("subclass", "MetaTensor", "tv_tensors", "__torch_", "class ")
-_SYMBOLIC_WORDS = ("symbolic_trace", "create_feature_extractor", "fx.Tracer")
+# Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
+# before the pattern itself.
+_AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
+_SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
+_SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
 _NEWLINE = b"\n"
 _known: WeakKeyDictionary[Project, list[str]] = WeakKeyDictionary()
@@ -63,20 +64,29 @@ def symbolic_trace(project: Project) -> str | None:
     return _traced[project]
 
 
-def _first(project: Project, pattern: re.Pattern[bytes], words: tuple[str, ...], what: str) -> str | None:
-    for path in project.files_holding(*words):
+def _first(project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str], what: str) -> str | None:
+    signs: dict[str, list[tuple[bytes, bytes]]] = {}
+    for word, besides in words.items():
+        both = frozenset(project.files_holding(besides)) if besides else None
+        for path in project.files_holding(word):
+            if both is None or path in both:
+                signs.setdefault(path, []).append((word.encode(), besides.encode()))
+    for path in sorted(signs):
         data = project.data(path)
-        starts = {data.rfind(b"\n", 0, at) + 1 for word in words for at in _places(word.encode(), data)}
-        for start in sorted(starts):
-            end = data.find(b"\n", start)
-            line = data[start : end if end >= 0 else len(data)]
+        for start, end in sorted({line for word, besides in signs[path] for line in _lines(word, besides, data)}):
+            line = data[start:end]
             if any(b"#" not in line[: found.start()] for found in pattern.finditer(line)):
                 return f"{path}:{data.count(_NEWLINE, 0, start) + 1} {what}"
     return None
 
 
-def _places(word: bytes, data: bytes) -> Iterator[int]:
+def _lines(word: bytes, besides: bytes, data: bytes) -> Iterator[tuple[int, int]]:
+    """Lines with two texts: where they begin and end."""
     at = data.find(word)
     while at >= 0:
-        yield at
-        at = data.find(word, at + len(word))
+        end = data.find(_NEWLINE, at)
+        end = end if end >= 0 else len(data)
+        start = data.rfind(_NEWLINE, 0, at) + 1
+        if data.find(besides, start, end) >= 0:
+            yield start, end
+        at = data.find(word, end)

@@ -129,7 +129,7 @@ class Glance:
             data: its bytes.
             present: those of `words` that are words of the file.
             asking: names of those who ask, by their party.
-            is_own: whether a name that begins with this word may be one of the project's.
+            is_own: whether a qualified name may be one that the project gives to a target.
         """
         left = {
             name: frozenset(askers)
@@ -282,9 +282,10 @@ class _File:
     def _see(self, name: bytes, end: int | None) -> None:
         """Take out the parties to which a qualified name that ends at `end` (None for an import) matters."""
         text = name.decode("utf-8", "replace")
-        if text.startswith(".") or self._is_own(text.partition(".")[0]):
-            parts = name.split(b".")
-            for party in [party for party in self._left if not self._words[party].isdisjoint(parts)]:
+        parts = name.split(b".")
+        served = [party for party in self._left if not self._words[party].isdisjoint(parts)]
+        if served and (text.startswith(".") or self._is_own(text)):
+            for party in served:
                 del self._left[party]
             return
         self._see_name(self._glance.public(text), end)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Set
 
-_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789"
-_ONLY_WORDS = bytes(byte if byte in _WORD else 0x20 for byte in range(256))
+from torchlift.vocabulary import WORD, Needle, stands_in, vocabulary, words_in
+
 # Words of nearly every file: to ask all triggers with one of them would cost more than to take the file apart.
 _EVERYWHERE = frozenset((b"torch", b"import", b"from", b"as", b"nn", b"distributed", b"functional", b"utils"))
-_PART = 1 << 20
-"""Bytes that are taken apart at a time: the words of a file need several times its size."""
 
 
 class GroupedPrefilter:
@@ -37,10 +35,8 @@ class GroupedPrefilter:
 
     def read(self, data: bytes) -> Words:
         """What there is to know about the words of `data`, for `found_among` of this and of prefilters that know less."""
-        hits: set[bytes] = set()
-        for part in _parts(data) if self._words else ():
-            hits |= self._words.intersection(part.translate(_ONLY_WORDS).split())
-        return Words(data, frozenset(hits))
+        words = words_in(data)
+        return Words(data, self._words & words, words)
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
@@ -63,18 +59,22 @@ class Words:
     Attributes:
         data: the bytes of the file.
         present: those words that stand in it.
+        vocabulary: all its words.
     """
 
-    def __init__(self, data: bytes, present: frozenset[bytes]) -> None:
+    def __init__(self, data: bytes, present: frozenset[bytes], words: Set[bytes]) -> None:
         self.data = data
         self.present = present
+        self.vocabulary = vocabulary(words)
         self._held: dict[bytes, bool] = {b"": True}
 
-    def hold(self, text: bytes) -> bool:
-        """Whether `text` stands anywhere in the file: hundreds of triggers ask for the same few texts."""
+    def hold(self, needle: Needle) -> bool:
+        """Whether a text stands anywhere in the file: hundreds of triggers ask for the same few texts."""
+        text = needle.text
         held = self._held.get(text)
         if held is None:
-            held = self._held[text] = text in self.present or text in self.data
+            held = all(word in self.vocabulary for word in needle.words) and (needle.is_word or text in self.data)
+            self._held[text] = held
         return held
 
 
@@ -99,40 +99,17 @@ class _Trigger:
         # Without any word in it, it would never be asked.
         assert words, text
         self.word = max(words, key=lambda word: (word not in _EVERYWHERE, len(word)))
-        self._companion = companion.encode()
-        self.needed = frozenset(words) | _whole_words(self._companion)
+        self._companion = Needle(companion.encode())
+        self.needed = frozenset(words) | _whole_words(self._companion.text)
         self._text = None if words == [first.encode()] else first.encode()
 
     def is_in(self, words: Words) -> bool:
         """Whether the whole trigger stands in a file, of which `word` is a word."""
-        return words.hold(self._companion) and (self._text is None or _stands_in(self._text, words.data))
+        return words.hold(self._companion) and (self._text is None or stands_in(self._text, words.data))
 
 
 def _whole_words(companion: bytes) -> frozenset[bytes]:
     """Words of a companion that are words of the file. One alone may be part of a word, and so may the last, at its end."""
     words: list[bytes] = re.findall(rb"\w+", companion)
-    whole = words if companion[-1:] not in _WORD else words[:-1]
+    whole = words if companion[-1:] not in WORD else words[:-1]
     return frozenset(whole)
-
-
-def _stands_in(text: bytes, data: bytes) -> bool:
-    """Whether `text` is in `data` and neither continues a word nor is continued by one."""
-    at = data.find(text)
-    while at >= 0:
-        end = at + len(text)
-        continued = end < len(data) and data[end] in _WORD and text[-1] in _WORD
-        if not continued and (at == 0 or data[at - 1] not in _WORD):
-            return True
-        at = data.find(text, at + 1)
-    return False
-
-
-def _parts(data: bytes) -> Iterator[bytes]:
-    """The file in pieces, none of which ends within a word."""
-    start = 0
-    while start < len(data):
-        end = start + _PART
-        while end < len(data) and data[end] in _WORD:
-            end += 1
-        yield data if start == 0 and end >= len(data) else data[start:end]
-        start = end

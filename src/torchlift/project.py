@@ -7,33 +7,28 @@ a file changes, so every answer is about one consistent state.
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torchlift.glance import Sighting
+from torchlift.glance import Glance, Party, Sighting, Wanted
 from torchlift.prefilter import Prefilter
+from torchlift.project_files import ProjectFiles
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
+from torchlift.vocabulary import Needle
 from torchlift.wrappers import Wrappers
 
 _KEPT_VIEWS = 24
 _KEPT_TEXT = 400_000
-_KEPT_BYTES = 12_000_000
 _LASTING_TEXT = 1_300_000
-_MOST_TEXT = 1_000_000
 _MOST_USERS = 60
-_NEVER_TEXT = tuple(
-    ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
-)
-_NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,8 @@ class _Exports:
     stars: tuple[str, ...] = ()
 
 
+_IMPORT = Needle(b"import", whole=True)
+_STAR = b"import *"
 _NO_EXPORTS = _Exports({})
 _ITSELF = "."
 _QUOTES = frozenset((b'"', b"'"))
@@ -124,15 +121,17 @@ class Project:
         overlay: Mapping[str, SourceText] | None = None,
         indexed: Mapping[str, Mapping[str, Any]] | None = None,
         wrappers: Wrappers | None = None,
+        before: Project | None = None,
     ) -> None:
         self.root = root
-        self._folder = f"{root}{os.sep}"
         self.files = tuple(files)
         self.overlay = dict(overlay or {})
         self.indexed = dict(indexed or {})
         self.wrappers = wrappers or Wrappers()
         self._prefilters: dict[str, Prefilter] = {}
         self._known = frozenset(self.files)
+        earlier = before._files if before is not None else None
+        self._files: ProjectFiles = ProjectFiles(root, self.files, self.overlay, earlier)
         self._modules: dict[str, list[str]] | None = None
         self._heads: frozenset[str] | None = None
         self._folders: frozenset[str] = frozenset()
@@ -142,13 +141,9 @@ class Project:
         self._lasting_text = 0
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
-        self._mentions: dict[str, list[str]] = {}
-        self._listed: list[str] | None = None
-        self._holding: dict[tuple[str, ...], list[str]] = {}
-        self._bytes: dict[str, bytes] = {}
-        self._kept_bytes = 0
         self._translated: dict[tuple[str, str], str | None] = {}
         self._reads: dict[str, _Reads | None] = {}
+        self._stars: dict[str, frozenset[bytes]] | None = None
 
     # Files
 
@@ -158,19 +153,7 @@ class Project:
         Raises:
             OSError: it cannot be read.
         """
-        changed = self.overlay.get(path)
-        if changed is not None:
-            return changed.to_bytes()
-        kept = self._bytes.get(path)
-        if kept is not None:
-            return kept
-        # A Path for each of thousands of files costs more than reading them.
-        with open(f"{self._folder}{path}", "rb") as file:  # noqa: PTH123
-            data = file.read()
-        if path in self._known and self._kept_bytes + len(data) <= _KEPT_BYTES:
-            self._bytes[path] = data  # the next question about it comes soon
-            self._kept_bytes += len(data)
-        return data
+        return self._files.data(path)
 
     def size(self, path: str) -> int:
         """Bytes of a file.
@@ -178,9 +161,7 @@ class Project:
         Raises:
             OSError: it cannot be read.
         """
-        if path in self.overlay or path in self._bytes:
-            return len(self.data(path))
-        return os.stat(f"{self._folder}{path}").st_size  # noqa: PTH116 - a Path costs more than the call
+        return self._files.size(path)
 
     def source(self, path: str) -> SourceText:
         """Current text of a file.
@@ -228,12 +209,20 @@ class Project:
             self._kept -= len(view.source.text)
             del self._views[path]
 
+    def remember_words(self, path: str, vocabulary: bytes) -> None:
+        """Search the vocabulary of a Python file, and not the file itself."""
+        self._files.remember(path, vocabulary)
+
+    def with_texts(self, texts: Mapping[str, SourceText]) -> Project:
+        """The project after changes of files."""
+        known = {path: records for path, records in self.indexed.items() if path not in texts}
+        return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
+
     def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
         """The same state of the project with records and, perhaps, more files; views that are still right are kept."""
-        project = Project(self.root, files, self.overlay, indexed, self.wrappers)
+        project = Project(self.root, files, self.overlay, indexed, self.wrappers, self)
         if project._known == self._known:
             project._lasting, project._lasting_text = self._lasting, self._lasting_text
-            project._bytes, project._kept_bytes = self._bytes, self._kept_bytes
         return project
 
     # Modules
@@ -387,89 +376,45 @@ class Project:
 
     def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
         """The same for several words at once, by word, reading every file once."""
-        missing = {word: word.encode() for word in words if word not in self._mentions}
-        if missing:
-            self._mentions.update((word, []) for word in missing)
-            for relative, data in self._texts():
-                for word, needle in missing.items():
-                    if needle in data:
-                        self._mentions[word] += (
-                            f"{relative}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if needle in line
-                        )
-        return {word: self._mentions[word] for word in words}
-
-    def _texts(self) -> Iterator[tuple[str, bytes]]:
-        """Every text file below the root that is not too large, in order."""
-        if self._listed is None:
-            self._listed = list(self._list_texts())
-        for path in self._listed:
-            try:
-                data = self.data(path)
-            except OSError:
-                continue
-            if b"\0" not in data[:1024]:
-                yield path, data
-
-    def _list_texts(self) -> Iterator[str]:
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
-            inside = f"{folder}{os.sep}"[len(self._folder) :].replace(os.sep, "/")
-            for name in sorted(names):
-                path = f"{inside}{name}"
-                if name.endswith(_NEVER_TEXT):
-                    continue
-                with suppress(OSError):
-                    if path in self.overlay or self.size(path) <= _MOST_TEXT:
-                        yield path
+        return self._files.places(words)
 
     def files_holding(self, *words: str) -> list[str]:
         """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
-        key = tuple(sorted(words))
-        if key not in self._holding:
-            first, *others = [word.encode() for word in key]
-            found = []
-            for path in self.files:
-                data = self._bytes.get(path)
-                if data is None or path in self.overlay:
-                    try:
-                        data = self.data(path)
-                    except OSError:
-                        continue
-                if first in data or (others and any(needle in data for needle in others)):
-                    found.append(path)
-            self._holding[key] = found
-        return self._holding[key]
+        return self._files.holding(words)
 
     def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
         """Uses, in other files of the project, of a module-level name of `view`; None if they cannot all be known.
 
-        A file counts if it mentions the module together with the name or a star import. A name that passes through
+        A file counts if it names the module together with the name or a star import. A name that passes through
         another module is found as the import there.
         """
-        candidates = []
-        for path in self.files_holding(view.module.rpartition(".")[2]):
-            if path != view.path:
-                data = self.data(path)
-                if b"import" in data and (name.encode() in data or b"import *" in data):
-                    candidates.append(path)
+        candidates = self._importers(view, name)
         if len(candidates) > _MOST_USERS:
             return None
+        target = self.wrappers.mirrored(f"{view.module}.{name}")
+        glance = Glance({name: Party({name: Wanted((target,))})}, self.wrappers)
         found: list[tuple[ModuleView, Use]] = []
         for path in candidates:
-            other = self.view(path)
+            may_be_it = partial(self._may_become, target, path)
+            served = glance.served(self.data(path), {name.encode()}, {name: {name}}, may_be_it)
+            other = self.view(path) if served else None
             if other is not None:
                 if view.module in map(other.absolute, other.scopes.stars):
                     return None  # whoever imports the name from there cannot be told
-                meant = frozenset({self.wrappers.mirrored(f"{view.module}.{name}")})
-                found += ((other, use) for use in other.uses(meant, self.translate))
+                found += ((other, use) for use in other.uses(frozenset((target,)), self.translate))
         return found
+
+    def _may_become(self, target: str, importer: str, name: str) -> bool:
+        """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""
+        meaning = self.translate(name, importer) if self.may_own(name.partition(".")[0], importer) else None
+        return meaning is not None and f"{meaning}.".startswith(f"{target}.")
 
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
         """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
         skipped = frozenset(skip)
         word = name.encode()
         return [
-            path for path in self.files_holding(name) if path not in skipped and _holds_attribute(word, self.data(path))
+            path for path in self._files.naming(name) if path not in skipped and _holds_attribute(word, self.data(path))
         ]
 
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
@@ -488,19 +433,33 @@ class Project:
             ):
                 return True
         module = view.module.rpartition(".")[2]
-        name = binding.name.encode()
-        for path in self.files_holding(module):
-            if path != view.path:
-                data = self.data(path)
-                if b"import" in data and (name in data or b"import *" in data):
-                    if re.search(
-                        rb"(?<!\w)" + re.escape(module.encode()) + rb"\s*\.\s*" + re.escape(name) + rb"\b", data
-                    ):
-                        return True
-                    reads = self._reads_in(path)
-                    if reads is None or reads.member(module, binding.name):
-                        return True
+        read = re.compile(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(binding.name)}\b".encode())
+        for path in self._importers(view, binding.name):
+            if read.search(self.data(path)):
+                return True
+            reads = self._reads_in(path)
+            if reads is None or reads.member(module, binding.name):
+                return True
         return False
+
+    def _importers(self, view: ModuleView, name: str) -> list[str]:
+        """Other files that may import a name of `view`: they name its module, and the name or all names of such a module."""
+        word = Needle(name.encode(), whole=True)
+        module = view.module.rpartition(".")[2]
+        starring = self._starring(module.encode())
+        return [
+            path
+            for path in self._files.naming(module)
+            if path != view.path
+            and self._files.holds(path, _IMPORT)
+            and (self._files.holds(path, word) or path in starring)
+        ]
+
+    def _starring(self, module: bytes) -> frozenset[str]:
+        """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
+        if self._stars is None:
+            self._stars = {path: frozenset(_starred(self.data(path))) for path in self.files_holding(_STAR.decode())}
+        return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
 
     def _reads_in(self, path: str) -> _Reads | None:
         if path not in self._reads:
@@ -565,6 +524,16 @@ def _holds_attribute(word: bytes, data: bytes) -> bool:
             return True
         at = data.find(word, end)
     return False
+
+
+def _starred(data: bytes) -> Iterator[bytes]:
+    """Last names of modules of which all names are imported; empty where only dots stand for the module."""
+    at = data.find(_STAR)
+    while at >= 0:
+        last = re.search(rb"\w*\Z", data[max(0, at - 200) : at].rstrip(b" \t\f\r\n\\"))
+        assert last is not None
+        yield last[0]
+        at = data.find(_STAR, at + 1)
 
 
 def _reads_of(view: ModuleView) -> _Reads:
