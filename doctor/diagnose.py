@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.doctor.check import Check, Result
 from torchlift.doctor.facts import Facts
 

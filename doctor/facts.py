@@ -7,7 +7,9 @@ strings the source printed. The published JSON schema is `doctor/facts.schema.js
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from torchlift.dataclass import dataclass
 
 FACTS_SCHEMA = 1
 """Version of the JSON form. Added fields do not change it; removed or re-interpreted ones do."""

@@ -7,9 +7,9 @@ developers, requirement files and conda environments install; among equals the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.requirements.metadata import Declaration, read_metadata, real_path
 from torchlift.versions import TorchVersion
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, Fix, ReplaceText
 from torchlift.project import Project
 from torchlift.rules.known import known_rules
@@ -79,6 +80,8 @@ class Dispatcher:
             return self.check(project, view, settings)
         except Exception:
             return _not_checked(path)
+        finally:
+            project.done(path)
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""

@@ -17,9 +17,10 @@ import os
 import re
 import stat
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Failure
 from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.gitignore import IgnoreFiles

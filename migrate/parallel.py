@@ -6,8 +6,8 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.migrate.check import Checked, Dispatcher
 from torchlift.migrate.selection import Progress
 from torchlift.project import Project
@@ -61,6 +61,7 @@ def _start(project: Project, work: Work) -> None:
 
 def _check_chunk(paths: Sequence[str]) -> list[Checked]:
     assert _worker is not None
+    _worker.project.expect(paths)
     return [_worker.check(path) for path in paths]
 
 
@@ -69,6 +70,7 @@ def check_files(
 ) -> list[Checked]:
     """Run the rules on `paths`."""
     worker = _Worker(project, work)
+    project.expect(paths)
     size = 0
     for path in paths if jobs != 1 else ():
         with suppress(OSError):  # a file that is gone meanwhile is reported where it is checked

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, TextEdit
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
 from torchlift.migrate.parallel import Work, check_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Failure
 from torchlift.glance import Glance, Party, Sighting, Wanted
 from torchlift.prefilter import GroupedPrefilter

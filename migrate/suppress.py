@@ -10,8 +10,8 @@ import re
 import tokenize
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
 from torchlift.rules.registry import selected_by
 from torchlift.rules.rule import Rule

@@ -7,8 +7,8 @@ and none of them is parsed, so all of this stays in one process.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.migrate.check import Checked, check_text, why_unreadable
 from torchlift.prefilter import Prefilter
 from torchlift.project import Project

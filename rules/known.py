@@ -12,7 +12,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 
 import torchlift
 import torchlift.rules
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector
 from torchlift.rules.registry import loaded_rules, rules_in
 from torchlift.rules.rule import Rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import EditCall, EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.glance import Sighting
 from torchlift.project import Collector, Project

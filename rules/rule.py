@@ -8,9 +8,10 @@ something about them gets a whole file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper

@@ -155,4 +155,4 @@ def test_a_file_that_names_module_and_function_without_using_it_is_not_parsed(tm
     project = Project(tmp_path, files)
     view = project.view("pkg/nets.py")
     assert view is not None and project.uses_elsewhere(view, "net") == []
-    assert "user.py" not in project._views
+    assert project._views.get("user.py") is None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Safety, TextEdit
 from torchlift.migrate.result import RunResult
 from torchlift.source import SourceText, Span

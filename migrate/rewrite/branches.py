@@ -7,9 +7,9 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import TextEdit
 from torchlift.migrate.rewrite.fragments import CannotEdit
 from torchlift.migrate.rewrite.lines import line_end, statement_at

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import EditImport
 from torchlift.migrate.rewrite.fragments import CannotEdit, parse_import, render
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport, Finding, Fix, Parts, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport, EditCall, Finding, Fix, Safety, Severity, Template
 from torchlift.rules.api.old_call import Argument, filled, spelled
 from torchlift.rules.api.torchvision_builders import BUILDERS, Builder

@@ -7,7 +7,8 @@ Read from the decorators (`handle_legacy_interface`) of torchvision 0.28.0, 2026
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from torchlift.dataclass import dataclass
 
 
 @dataclass(frozen=True)

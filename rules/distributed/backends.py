@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.view import ModuleView
 

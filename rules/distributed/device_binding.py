@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import (
     DeleteStatement,
     EditCall,

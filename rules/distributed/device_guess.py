@@ -7,9 +7,9 @@ The pick is `LOCAL_RANK % device_count` where that variable is set, else `rank %
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.device_value import assigned_before, constant_items, options_called, stored_values
 from torchlift.rules.distributed.parameter_values import arguments_of, is_spawned_index

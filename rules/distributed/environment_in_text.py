@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.shown_text import is_shown
 from torchlift.source import Span
 from torchlift.view.text import TextKind, TextView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.view import ModuleView, Use
 
 TARGETS = ("os.environ", "os.putenv")

@@ -6,8 +6,8 @@ Source: `torch/distributed/distributed_c10d.py` of the 2.13.0, 2.14.1 and 2.15.0
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.backends import backend_of, init_arguments
 from torchlift.view import ModuleView

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
 from torchlift.rules.distributed.rank_condition import test_on_own_rank

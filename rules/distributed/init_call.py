@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.backends import INIT_PARAMETERS, Backend, backend_of
 from torchlift.view import ModuleView
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.distributed.device_guess import environment_variable
 from torchlift.rules.distributed.init_call import InitCall

@@ -7,9 +7,9 @@ Sources, read 2026-11-21: pytorch#192280 (variables honoured by the new engine);
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.versions import TorchVersion
 
 Status = Literal["read", "replaced", "gone", "unproven", "switch", "torchcomms"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.init_call import InitCall
 from torchlift.rules.distributed.repeatable import (
     is_harmless_call,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.escape_hatches import ESCAPE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
 from torchlift.project import Project
 from torchlift.rules.distributed.group_calls import new_group_arguments

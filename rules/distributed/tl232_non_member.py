@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.distributed.group_calls import is_true, new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule

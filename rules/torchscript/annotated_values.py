@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import DeleteStatement, InsertStatements, ReplaceExpression, Rewrite, Template
 from torchlift.rules.torchscript.whole_statements import assigns_itself
 from torchlift.view import ModuleView

@@ -11,9 +11,9 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
 from torchlift.glance import Sighting
 from torchlift.project import Collector, Project

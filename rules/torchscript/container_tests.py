@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Parts
 from torchlift.source import Span
 from torchlift.view import ModuleView

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.value_life import follow
 from torchlift.view import Use

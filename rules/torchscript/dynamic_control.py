@@ -7,9 +7,9 @@ example's size, a branch on a size becomes a guard, and a branch on the value of
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.view.walk import walk
 
 _SIZES = frozenset({"shape", "size", "numel", "nelement", "sym_size"})

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Template
 from torchlift.project import Project
 from torchlift.rules.torchscript.captured_module import read_captured_module

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.torchscript.tensor_sizes import kept_shape, sizes_of
 from torchlift.view import ModuleView
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Rewrite, Template
 from torchlift.rules.torchscript.example_inputs import ExampleInputs, TensorInput
 from torchlift.rules.torchscript.tensor_sizes import sizes_of

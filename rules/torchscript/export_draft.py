@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.torchscript.scripted_module import ScriptedModule
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

@@ -10,8 +10,7 @@ Sources, read 2026-11-21:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 
 _AOTI = (

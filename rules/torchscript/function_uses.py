@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.uses_everywhere import uses_everywhere
 from torchlift.view import Binding, ModuleView

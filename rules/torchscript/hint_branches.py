@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.torchscript.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
 

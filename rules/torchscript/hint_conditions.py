@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from torchlift.dataclass import dataclass
 from torchlift.finding import Safety
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.outside_users import outside_compiler

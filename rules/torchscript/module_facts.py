@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Safety
 
 

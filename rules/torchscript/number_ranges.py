@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from torchlift.dataclass import dataclass
 
 _LIMIT = 2**63 - 1
 _COUNT = 2**40

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.function_uses import call_doubt
 from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import (
     DeleteStatement,
     Finding,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.torchscript import scripting_uses
 from torchlift.view import Binding, ModuleView, Use

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.number_ranges import Range, applied, combined, range_of
 from torchlift.rules.torchscript.plain_values import is_false

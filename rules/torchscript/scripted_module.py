@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.one_line import one_line
 from torchlift.rules.torchscript.scripted_kind import Kind, kind_of, stored_on_self

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.glance import Sighting
 from torchlift.project import Collector, Project
 from torchlift.rules.torchscript.nearest_place import Place, nearest

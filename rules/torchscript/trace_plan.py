@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.entry_module import Entry, read_entry

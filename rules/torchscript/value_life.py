@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Safety
 from torchlift.view import Binding, ModuleView
 

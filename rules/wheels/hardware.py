@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.rule import Settings
 from torchlift.rules.wheels.builds import Line, known_line, newest_of, spelled, target_line
 from torchlift.wheels import drivers

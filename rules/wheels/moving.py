@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.pins.images import read_images
 from torchlift.pins.pin import Index, Pin, PinSet, read_versions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
 from torchlift.pins.commands import is_code, loose_indexes
 from torchlift.pins.pin import Pin, PinSet

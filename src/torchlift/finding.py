@@ -8,10 +8,11 @@ In a template, `$name` stands for the source text of a part (a span of the user'
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 

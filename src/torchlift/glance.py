@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.torch_names import public_name
 from torchlift.view.module import longest_target
 from torchlift.wrappers import Wrappers

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from torchlift.dataclass import dataclass
 from torchlift.glance import Glance, Party, Sighting, Wanted
 from torchlift.prefilter import Prefilter
 from torchlift.project_files import ProjectFiles
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
+from torchlift.view_cache import ViewCache
 from torchlift.vocabulary import Needle
 from torchlift.wrappers import Wrappers
 
-_KEPT_VIEWS = 24
-_KEPT_TEXT = 400_000
-_LASTING_TEXT = 1_300_000
 _MOST_USERS = 60
 
 
@@ -135,10 +132,7 @@ class Project:
         self._modules: dict[str, list[str]] | None = None
         self._heads: frozenset[str] | None = None
         self._folders: frozenset[str] = frozenset()
-        self._views: OrderedDict[str, ModuleView | None] = OrderedDict()
-        self._kept = 0
-        self._lasting: dict[str, ModuleView] = {}
-        self._lasting_text = 0
+        self._views = ViewCache()
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
         self._translated: dict[tuple[str, str], str | None] = {}
@@ -177,20 +171,11 @@ class Project:
         Raises:
             OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
         """
-        lasting = self._lasting.get(path)
-        if lasting is not None:
-            return lasting
-        kept = self._views.get(path)
-        if kept is not None:
-            self._views.move_to_end(path)
-            return kept
-        source = self.source(path)
-        view = ModuleView(path, source, source.parse(), self.module_name(path), self.wrappers)
-        self._views[path] = view
-        self._kept += len(source.text)
-        while len(self._views) > 1 and (len(self._views) > _KEPT_VIEWS or self._kept > _KEPT_TEXT):
-            _, dropped = self._views.popitem(last=False)
-            self._kept -= len(dropped.source.text) if dropped is not None else 0
+        view = self._views.get(path)
+        if view is None:
+            source = self.source(path)
+            view = ModuleView(path, source, source.parse(), self.module_name(path), self.wrappers)
+            self._views.add(path, view)
         return view
 
     def view(self, path: str) -> ModuleView | None:
@@ -200,14 +185,13 @@ class Project:
         except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
-    def keep(self, path: str) -> None:
-        """Hold on to the view of a file that was just parsed and will be asked for again, as far as memory allows."""
-        view = self._views.get(path)
-        if view is not None and self._lasting_text + len(view.source.text) <= _LASTING_TEXT:
-            self._lasting[path] = view
-            self._lasting_text += len(view.source.text)
-            self._kept -= len(view.source.text)
-            del self._views[path]
+    def expect(self, paths: Iterable[str]) -> None:
+        """These files are going to be checked, in order."""
+        self._views.expect(paths)
+
+    def done(self, path: str) -> None:
+        """A file has been checked."""
+        self._views.done(path)
 
     def remember_words(self, path: str, vocabulary: bytes) -> None:
         """Search the vocabulary of a Python file, and not the file itself."""
@@ -219,11 +203,8 @@ class Project:
         return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
 
     def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
-        """The same state of the project with records and, perhaps, more files; views that are still right are kept."""
-        project = Project(self.root, files, self.overlay, indexed, self.wrappers, self)
-        if project._known == self._known:
-            project._lasting, project._lasting_text = self._lasting, self._lasting_text
-        return project
+        """The same state of the project with records and, perhaps, more files."""
+        return Project(self.root, files, self.overlay, indexed, self.wrappers, self)
 
     # Modules
 
@@ -498,7 +479,6 @@ class Project:
                 if self.indexed[path].get(collector.name) is Deferred.DEFERRED:
                     record = self.collected(collector, path)
                     self.indexed[path] = {**self.indexed[path], collector.name: record}
-                    self.keep(path)
                 known = self.indexed[path].get(collector.name)
                 if known is not None:
                     yield path, known

@@ -52,7 +52,7 @@ class ProjectFiles:
         self._listed: list[str] | None = None
         if before is not None:
             self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
-            self._size = sum(map(len, self._bytes.values()))
+            self._size = before._size
             self._known = before._vocabularies
 
     def __getstate__(self) -> dict[str, Any]:
@@ -87,10 +87,17 @@ class ProjectFiles:
         # A Path for each of thousands of files costs more than reading them.
         with open(f"{self._folder}{path}", "rb") as file:  # noqa: PTH123
             data = file.read()
-        if path in self._python and self._size + len(data) <= _KEPT_BYTES:
-            self._bytes[path] = data  # the next question about it comes soon
-            self._size += len(data)
+        if path in self._python:
+            self._keep(path, data)
         return data
+
+    def _keep(self, path: str, data: bytes) -> None:
+        """Keep the bytes of a file for the next question, unless there are too many for all: a part of them is no use."""
+        self._size += len(data)
+        if self._size <= _KEPT_BYTES:
+            self._bytes[path] = data
+        else:
+            self._bytes.clear()
 
     def size(self, path: str) -> int:
         """Bytes of a file.

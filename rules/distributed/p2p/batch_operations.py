@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.p2p.calls import OP
 from torchlift.view import Binding, ModuleView
 

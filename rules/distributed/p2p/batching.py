@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import (
     DeleteStatement,
     EditCall,

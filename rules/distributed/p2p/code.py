@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.communication import COMMUNICATION, POINT_TO_POINT
 from torchlift.rules.distributed.p2p.operators import MUTATING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, Severity
 from torchlift.project import Project
 from torchlift.rules.distributed.backends import may_use_nccl

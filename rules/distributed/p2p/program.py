@@ -6,8 +6,9 @@ This is the language between reading the code (`p2p.reading`) and running it (`p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from torchlift.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchlift.dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.code import Body, Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.p2p.calls import (
     RECV_PARAMETERS,
     SEND_PARAMETERS,

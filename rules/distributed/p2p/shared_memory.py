@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from torchlift.dataclass import dataclass
 from torchlift.view import ModuleView
 
 _DEEPEST = 5

@@ -17,9 +17,9 @@ Source: the headers and strings of the torch 2.10-2.15 wheels, ncclGroupStart/En
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from enum import Enum
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.p2p.program import Exchange, Operation, Post, Wait
 
 

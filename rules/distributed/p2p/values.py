@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.view import ModuleView
 from torchlift.view.scopes import Scope
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.p2p.program import Exchange, Post
 from torchlift.rules.distributed.p2p.simulation import Engine, Outcome, simulate
 

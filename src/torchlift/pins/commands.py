@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from torchlift.dataclass import dataclass
 from torchlift.pins.pin import Draft, Index, PinSet, indexes_in, is_template, read_conda_spec, read_pin
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView

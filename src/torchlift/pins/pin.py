@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.source import Span
 
 Notation = Literal["pip", "poetry", "conda"]

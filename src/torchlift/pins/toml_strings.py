@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from torchlift.dataclass import dataclass
 from torchlift.source import Span
 
 Path = tuple[str | int, ...]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from torchlift.dataclass import dataclass
 from torchlift.versions import TorchVersion
 
 # A name goes on as long as letters, digits and separators do: torchvision, torch-geometric and torch.fx are others.

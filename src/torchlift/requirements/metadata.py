@@ -12,11 +12,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.requirements.demand import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
 from torchlift.view.walk import walk
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.inputs import Inputs, changed, tensors
 
 _MORE = 3

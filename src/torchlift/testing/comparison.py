@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.difference import Mismatch
 from torchlift.testing.variant import Failure, Variant
 from torchlift.testing.verdict import Verdict

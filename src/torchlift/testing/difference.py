@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.nodes import Array, Call, Container, Node, Observed, Raised, Scalar, format_number, short
 
 Aspect = Literal["error", "type", "structure", "dtype", "shape", "device", "requires_grad", "values"]

@@ -12,9 +12,10 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from torchlift.dataclass import dataclass
 
 Emit = Callable[[Any], None]
 

@@ -13,11 +13,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.job import Defect, Done, Job
 from torchlift.testing.waiting import Status, wait_for_all
 from torchlift.testing.zygote import command

@@ -6,9 +6,9 @@ import linecache
 import sys
 import traceback
 import types
-from dataclasses import dataclass
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.calls import observe, seed_everything
 from torchlift.testing.describe import describe, describe_error
 from torchlift.testing.job import Emit

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.comparison import CapturesDiffer, Difference
 from torchlift.testing.difference import Mismatch, Tolerance, mismatches
 from torchlift.testing.nodes import Container, Node, Observed, Raised, short

@@ -9,10 +9,10 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.job import Emit
 from torchlift.testing.nodes import Raised
 from torchlift.testing.program_job import ProgramResult, ProgramTask, run_program_task

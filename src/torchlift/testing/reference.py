@@ -6,10 +6,11 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from torchlift.dataclass import dataclass
 
 
 @dataclass(frozen=True)

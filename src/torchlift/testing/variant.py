@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.testing.nodes import Call, Container
 from torchlift.testing.reference import Reference
 

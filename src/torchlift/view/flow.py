@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from torchlift.dataclass import dataclass
 from torchlift.view.scopes import Binding, Scope
 from torchlift.view.walk import walk
 

@@ -6,10 +6,10 @@ import ast
 import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
+from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport
 from torchlift.source import SourceText, Span
 from torchlift.torch_names import public_name, unloaded_module

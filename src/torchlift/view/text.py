@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from torchlift.dataclass import dataclass
 from torchlift.source import SourceText, Span, UnreadableSource
 
 TextKind = Literal["shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from torchlift.dataclass import dataclass
 
 Kind = Literal["wheel", "upgrade-driver", "split", "none", "unknown"]
 """A wheel for everything visible; no wheel until the driver is newer; no single wheel for all GPUs (see `parts`); no

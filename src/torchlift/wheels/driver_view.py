@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from torchlift.dataclass import dataclass
 from torchlift.wheels import drivers
 from torchlift.wheels.machine import Machine
 

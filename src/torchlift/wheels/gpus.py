@@ -6,10 +6,10 @@ The table is data/gpus.tsv, its sources are in its first lines. What NVML says o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
+from torchlift.dataclass import dataclass
 from torchlift.wheels.compatibility import capability as read_capability
 from torchlift.wheels.tables import text
 

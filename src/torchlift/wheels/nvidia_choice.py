@@ -8,8 +8,8 @@ else the newest that starts at all.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from torchlift.dataclass import dataclass
 from torchlift.wheels import drivers, gpus
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.choosing import choice_of

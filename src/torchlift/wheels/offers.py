@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from torchlift.dataclass import dataclass
 from torchlift.wheels.compatibility import runs_on
 from torchlift.wheels.tables import table
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from torchlift.dataclass import dataclass
 from torchlift.rules.distributed.p2p.code import Body, FunctionNode
 from torchlift.rules.distributed.p2p.communication import may_be_group
 from torchlift.rules.distributed.p2p.interpreter.attributes import Attributes
