@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Literal
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Facts
 
 Status = Literal["ok", "note", "warning", "problem", "skipped", "failed"]

@@ -6,12 +6,12 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from torchlift import __version__
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Facts, ProbeFailure
 from torchlift.doctor.facts_json import from_json, to_json
 from torchlift.doctor.interpreter import PythonError, default_python, python_of

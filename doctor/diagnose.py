@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.check import Check, Result
 from torchlift.doctor.facts import Facts
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.check import Result
 from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.facts import Facts

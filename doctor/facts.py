@@ -7,9 +7,7 @@ strings the source printed. The published JSON schema is `doctor/facts.schema.js
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from torchlift.dataclass import dataclass
+from dataclasses import dataclass, field
 
 FACTS_SCHEMA = 1
 """Version of the JSON form. Added fields do not change it; removed or re-interpreted ones do."""

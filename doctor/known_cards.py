@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torchlift.dataclass import dataclass
+from dataclasses import dataclass
+
 from torchlift.doctor.driver_state import in_container, nvidia_cards
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import capability

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import click
-
-from torchlift.dataclass import dataclass
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Decorator = Callable[[Any], Any]

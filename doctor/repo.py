@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -11,7 +12,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.check import Evidence, Remedy, Result, Status
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.machine_of import machine_of

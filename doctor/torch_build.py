@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Torch
 
 

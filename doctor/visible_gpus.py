@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.driver_state import nvidia_cards
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.doctor.known_cards import known_cards

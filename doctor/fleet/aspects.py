@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Facts, Gpu, Package
 
 _COMPARED_VARIABLES = ("NCCL_", "TORCH_NCCL_", "TORCH_DIST", "TORCH_DISTRIBUTED_", "UCX_", "FI_", "GLOO_")

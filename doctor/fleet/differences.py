@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.aspects import ASPECTS, Aspect, gpu_kinds
 

@@ -6,11 +6,10 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts_json import FactsError
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record, from_object, to_object

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.differences import Difference, differences

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-
-from torchlift.dataclass import dataclass
+from dataclasses import dataclass
 
 _DEFAULT_PORT = 29500
 """torchrun's own default for MASTER_PORT."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
-
-from torchlift.dataclass import dataclass
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.facts_json import FactsError, from_json, to_json
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.native.source import Source, Unreadable
 
 ELF_MAGIC = b"\x7fELF"

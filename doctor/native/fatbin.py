@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.native import pe
 from torchlift.doctor.native.elf import ELF_MAGIC, Elf, Section
 from torchlift.doctor.native.source import Source, Unreadable

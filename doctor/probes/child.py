@@ -11,10 +11,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import IO, Any
-
-from torchlift.dataclass import dataclass
 
 MARK = "torchlift-probe-answer:"
 """Begins the line on the child's standard output that holds its answer as JSON; libraries may print around it.

@@ -14,10 +14,9 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Package
 from torchlift.doctor.probes.text import printable
 

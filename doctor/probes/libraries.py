@@ -10,10 +10,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import CodeImages, Library
 from torchlift.doctor.native import pe
 from torchlift.doctor.native.elf import ELF_MAGIC, Elf, Section

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
 from torchlift.doctor.probes.world import World
 

@@ -10,10 +10,9 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from stat import S_ISREG
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import ChangedFile, Package, SharedFile
 from torchlift.doctor.probes.distributions import Distribution, RecordedFile
 from torchlift.doctor.probes.text import printable

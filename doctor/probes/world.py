@@ -10,11 +10,9 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-
-from torchlift.dataclass import dataclass
 
 _TEXT_LIMIT = 1 << 20
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from torchlift.dataclass import dataclass
+from dataclasses import dataclass
 
 _FANCY = {"ok": "✓", "note": "•", "warning": "!", "problem": "✗", "skipped": "-", "failed": "?"}
 _PLAIN = {"ok": "ok", "note": "-", "warning": "!", "problem": "x", "skipped": "-", "failed": "?"}

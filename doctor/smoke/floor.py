@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.outcome import SmokeResult
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.smoke.smoke import TIERS
 
 if TYPE_CHECKING:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
-
-from torchlift.dataclass import dataclass
 
 Outcome = Literal["pass", "fail", "skip", "timeout", "crash", "stuck", "lost"]
 """`stuck`: killed, but it does not end, because it hangs inside the driver. `lost`: not run, the device is gone."""

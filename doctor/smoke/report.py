@@ -6,10 +6,9 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.report.style import Style
 from torchlift.doctor.smoke.interpreter import TorchUnavailable
 from torchlift.doctor.smoke.outcome import SmokeResult

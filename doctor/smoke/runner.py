@@ -8,11 +8,10 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.finding import own_smokes, smokes_below
 from torchlift.doctor.smoke.floor import judge

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from torchlift.dataclass import dataclass
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.driver_state import breaks_torch, has_nvidia_gpu
 from torchlift.doctor.facts import Facts
