@@ -131,6 +131,19 @@ class Empty:
     pass
 
 
+def test_fields_may_be_left_out_of_comparison_and_hash() -> None:
+    for decorator in (dataclass, dataclasses.dataclass):
+
+        @decorator(frozen=True)
+        class Partly:
+            x: int
+            note: str = field(default="", compare=False)
+            more: dict[str, int] = field(default_factory=dict, hash=False)
+
+        assert Partly(1, "a") == Partly(1, "b") and Partly(1, more={"a": 1}) != Partly(1)
+        assert hash(Partly(1, "a", {"a": 1})) == hash(Partly(1)) != hash(Partly(2))
+
+
 def test_a_class_inherits_fields_and_runs_what_comes_after_its_initialiser() -> None:
     derived = Derived(1, z=4)
     assert repr(derived) == "Derived(x=1, y=2, z=40)" and derived.sum == 3

@@ -146,8 +146,14 @@ def test_uses_of_a_function_in_other_files_are_found(tmp_path: Path, text: str, 
 
 
 def test_a_function_that_passes_through_another_module_is_found(tmp_path: Path) -> None:
-    passing = {"pkg/api.py": "from pkg.nets import net\n", "user.py": "from pkg.api import net  # of nets\nnet()\n"}
+    passing = {"pkg/api.py": "from pkg.nets import net\n", "user.py": "from pkg.api import net\nnet()\n"}
     assert uses(tmp_path, {**PACKAGE, **passing}) == ["pkg/api.py import", "user.py call", "user.py import"]
+    round_trip = {"pkg/nets.py": PACKAGE["pkg/nets.py"] + "from pkg.api import net\n", **passing}
+    assert uses(tmp_path, {**PACKAGE, **round_trip}) == ["pkg/api.py import", "user.py call", "user.py import"]
+    starring = {"user.py": "from pkg.api import *\nnet()\n"}
+    assert uses(tmp_path, {**PACKAGE, **passing, **starring}) is None
+    inside = {"pkg/api.py": "def made():\n    from pkg.nets import net\n    return net()\n"}
+    assert uses(tmp_path, {**PACKAGE, **passing, **inside}) == ["pkg/api.py call", "pkg/api.py import"]
 
 
 def test_a_file_that_names_module_and_function_without_using_it_is_not_parsed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ else:
     ) -> type | Callable[[type], type]:
         """Make a data class, as the standard decorator does with the same arguments.
 
-        Fields may have defaults, default factories, `init=False` and `repr=False`.
+        Fields may have all that `dataclasses.field` takes but `kw_only`.
         """
 
         def make(cls: type) -> type:
@@ -47,11 +47,11 @@ def _data_class(cls: type, frozen: bool, eq: bool, slots: bool) -> Any:
     if "__repr__" not in own:
         made.__repr__ = _represent
     if eq:
-        equal, hashed = _comparison(tuple(field.name for field in fields))
         if "__eq__" not in own:
-            made.__eq__ = equal
+            made.__eq__ = _equality(_values([field.name for field in fields if field.compare]))
         if own.get("__hash__") is None:
-            made.__hash__ = hashed if frozen else None
+            hashed = [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
+            made.__hash__ = _hash(_values(hashed)) if frozen else None
     if frozen:
         made.__setattr__ = _refuse
         made.__delattr__ = _refuse
@@ -97,16 +97,22 @@ def _represent(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _comparison(names: tuple[str, ...]) -> tuple[Callable[[Any, Any], Any], Callable[[Any], int]]:
-    values = attrgetter(*names) if names else _nothing
+def _values(names: Sequence[str]) -> Callable[[Any], Any]:
+    return attrgetter(*names) if names else _nothing
 
+
+def _equality(values: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def __eq__(self: Any, other: Any) -> Any:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
+    return __eq__
+
+
+def _hash(values: Callable[[Any], Any]) -> Callable[[Any], int]:
     def __hash__(self: Any) -> int:
         return hash(values(self))
 
-    return __eq__, __hash__
+    return __hash__
 
 
 def _nothing(_: Any) -> tuple[()]:

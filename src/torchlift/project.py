@@ -366,24 +366,34 @@ class Project:
     def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
         """Uses, in other files of the project, of a module-level name of `view`; None if they cannot all be known.
 
-        A file counts if it names the module together with the name or a star import. A name that passes through
-        another module is found as the import there.
+        A file counts if it names the module together with the name or a star import, or another module that imports the
+        name and keeps it. One that gets it under a new name from there is found as the import there.
         """
-        candidates = self._importers(view, name)
-        if len(candidates) > _MOST_USERS:
-            return None
         target = self.wrappers.mirrored(f"{view.module}.{name}")
         glance = Glance({name: Party({name: Wanted((target,))})}, self.wrappers)
-        found: list[tuple[ModuleView, Use]] = []
-        for path in candidates:
-            may_be_it = partial(self._may_become, target, path)
-            served = glance.served(self.data(path), {name.encode()}, {name: {name}}, may_be_it)
-            other = self.view(path) if served else None
-            if other is not None:
-                if view.module in map(other.absolute, other.scopes.stars):
+        found: dict[str, list[tuple[ModuleView, Use]]] = {view.path: []}
+        holders = [view]
+        starred: set[str | None] = set()
+        for holder in holders:
+            candidates = self._importers(holder, name)
+            if len(candidates) > _MOST_USERS or holder.module in starred:
+                return None
+            for path in candidates:
+                if path in found:
+                    continue
+                may_be_it = partial(self._may_become, target, path)
+                served = glance.served(self.data(path), {name.encode()}, {name: {name}}, may_be_it)
+                other = self.view(path) if served else None
+                if other is None:
+                    continue
+                starred.update(map(other.absolute, other.scopes.stars))
+                if holder.module in starred:
                     return None  # whoever imports the name from there cannot be told
-                found += ((other, use) for use in other.uses(frozenset((target,)), self.translate))
-        return found
+                uses = other.uses(frozenset((target,)), self.translate)
+                found[path] = [(other, use) for use in uses]
+                if any(use.kind == "import" and _holds(other, use, name) for use in uses):
+                    holders.append(other)
+        return [use for path in sorted(found) for use in found[path]]
 
     def _may_become(self, target: str, importer: str, name: str) -> bool:
         """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""
@@ -504,6 +514,12 @@ def _holds_attribute(word: bytes, data: bytes) -> bool:
             return True
         at = data.find(word, end)
     return False
+
+
+def _holds(view: ModuleView, use: Use, name: str) -> bool:
+    """Whether an import binds a name of its module."""
+    bound = view.scopes.module.bindings.get(name, ())
+    return any(binding.node is use.node for binding in bound)
 
 
 def _starred(data: bytes) -> Iterator[bytes]:
