@@ -16,6 +16,7 @@ from torchlift import __version__
 
 if TYPE_CHECKING:
     from torchlift.migrate.config import Config
+    from torchlift.migrate.discover import Discovery
     from torchlift.migrate.result import RunResult
     from torchlift.migrate.run import RunOptions
     from torchlift.source import SourceText
@@ -313,7 +314,7 @@ def _analyse(
         settings=Settings(target, config.min_torch or target, config.batch_example, config.all_wrappers, machine),
         min_torch_source=("--min-torch" if from_flag else str(config.source)) if config.min_torch else None,
         per_file_ignores=ignored,
-        project_files=lambda: listing(sorted({_project_root([path]) for path in named}), root).files,
+        project_files=partial(_project_files, named, root, listing, None if stdin else found),
         guard=None if stdin else _guard(config, root),
         jobs=config.jobs or 0,
         want_edits=config.output_format == "json",
@@ -332,6 +333,16 @@ def _analyse(
         notes = (*result.notes, f"Repositories inside this one were left out; name them to include them: {shown}.")
         result = replace(result, notes=notes)
     return replace(result, failures=(*found.failures, *result.failures)), root, overlay
+
+
+def _project_files(
+    named: Sequence[Path], root: Path, listing: Callable[..., Discovery], found: Discovery | None
+) -> tuple[str, ...]:
+    """Python files of the projects that the named paths belong to; `found` are those of the paths themselves."""
+    projects = sorted({_project_root([path]) for path in named})
+    if found is not None and projects == sorted({path.resolve() for path in named}):
+        return found.files
+    return listing(projects, root).files
 
 
 def _with_bound(options: RunOptions, start: Path) -> RunOptions:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 
 from torchlift.dataclass import dataclass
 from torchlift.finding import Failure
 from torchlift.glance import Glance, Party, Sighting, Wanted
-from torchlift.prefilter import GroupedPrefilter
+from torchlift.prefilter import GroupedPrefilter, Words
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Rule, Settings
+from torchlift.vocabulary import words_in
 
 Progress = Callable[[str, int, int], None]
+
+# Where a value is scripted, rules ask the whole project dozens of questions about it; others are hardly searched.
+_SCRIPTING = (b"jit", b"script")
 
 RULES = "rules"
 """Stands for the rules among those who want a file, but for those that do not apply to every project: each has its code."""
@@ -93,7 +97,9 @@ class Selection:
         self._askers = frozenset(wanted)
         self._glance = Glance(parties, project.wrappers)
         groups |= {collector.name: triggers(collector.triggers) for collector in collectors}
-        self._prefilter = GroupedPrefilter(groups, self._glance.words)
+        self._prefilter = GroupedPrefilter(groups)
+        self._words = self._prefilter.words | self._glance.words | frozenset(_SCRIPTING)
+        self._is_searched = False
 
     def wanted_by(self, path: str) -> frozenset[str]:
         """Names of the collectors that want to see a file, `RULES`, and codes of rules that do not apply to every project.
@@ -104,8 +110,7 @@ class Selection:
             data = self._project.data(path)
         except OSError:
             return frozenset((RULES,))
-        words = self._prefilter.read(data)
-        self._project.remember_words(path, words.vocabulary)
+        words = Words(data, self._words_of(path, data))
         found = self._prefilter.found_among(words)
         askers, collectors = found & self._askers, found - self._askers
         asking = {name: frozenset((name,)) for name in collectors & self._glance.parties.keys()}
@@ -117,6 +122,15 @@ class Selection:
             # In a part of torch itself, what is defined are torch's names.
             found -= asking.keys() - self._glance.served(data, words.present, asking, partial(self._may_be_own, path))
         return found | {RULES} if b"torchlift:" in data else found
+
+    def _words_of(self, path: str, data: bytes) -> Set[bytes]:
+        if self._is_searched:
+            words = words_in(data)
+            self._project.remember_words(path, words)
+            return words
+        present = words_in(data, self._words)
+        self._is_searched = all(word in present for word in _SCRIPTING) and b".".join(_SCRIPTING) in data
+        return present
 
     def _may_be_own(self, path: str, name: str) -> bool:
         return self._project.may_own(name.partition(".")[0], path)

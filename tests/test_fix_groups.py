@@ -56,6 +56,7 @@ OBSTACLES = {
     "a second reader that cannot change": {"other.py": "import torch\nprint(torch.jit.load('net.pt').graph)\n"},
     "a reader with another location": {"other.py": "import torch\nn = torch.jit.load('net.pt', map_location='cuda')\n"},
     "a reader through torch.load": {"other.py": "import torch\nn = torch.load('net.pt')\n"},
+    "a reader that refuses TorchScript": {"other.py": "import torch\nn = torch.load('net.pt', weights_only=True)\n"},
     "a writer that scripts": {"other.py": "import torch\ntorch.jit.script(x).save('net.pt')\n"},
     "a suppressed reader": {"reader.py": READER.replace('"net.pt")(x)', '"net.pt")(x)  # torchlift: ignore[TL103] no')},
     "a writer in train mode": {"writer.py": WRITER.replace(".eval()", "").replace("Net()", "torch.nn.Dropout()")},

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchlift.glance import Glance, Party, Sighting, Wanted
-from torchlift.prefilter import GroupedPrefilter
 from torchlift.project import Project
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
+from torchlift.vocabulary import words_in
 from torchlift.wrappers import Wrapper, Wrappers
 
 TARGETS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.nn.functional.upsample", "torch.load", "*.submit"})
@@ -29,7 +29,7 @@ def seen(
 ) -> bool:
     data = code.encode() if isinstance(code, str) else code
     glance = Glance({"all": Party({"one": Wanted(targets, test)})}, wrappers or Wrappers())
-    present = GroupedPrefilter({}, glance.words).read(data).present
+    present = words_in(data)
     return bool(glance.served(data, present, {"all": {"one"}}, lambda name: name.partition(".")[0] in own))
 
 
@@ -159,7 +159,7 @@ def test_every_party_is_served_for_itself() -> None:
         "calls": Party({"d": Wanted({"*.submit"}, lambda sighting: sighting.kind == "call")}),
     }
     glance = Glance(parties, Wrappers())
-    present = GroupedPrefilter({}, glance.words).read(data).present
+    present = words_in(data)
     asking = {"scripts": {"a", "b"}, "loads": {"c"}, "calls": {"d"}}
     assert glance.served(data, present, asking, lambda head: False) == {"scripts", "calls"}
     assert glance.served(data, present, {"scripts": {"b"}, "loads": set()}, lambda head: False) == set()

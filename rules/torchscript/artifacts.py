@@ -197,7 +197,7 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
     uses = view.uses(_TARGETS)
     for use in (use for use in uses if use.target in _LOADERS):
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
-        if use.call is not None and path is not None:
+        if use.call is not None and path is not None and not _takes_weights_only(use.call):
             add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
     for maker in _MAKERS:
         for use in uses:
@@ -232,7 +232,15 @@ def _path_argument(call: ast.Call, position: int) -> ast.expr | None:
 
 
 def _matters(seen: Sighting) -> bool:
-    return seen.target not in _LOADERS or (seen.call is not None and _path_argument(seen.call, 0) is not None)
+    if seen.target not in _LOADERS:
+        return True
+    return seen.call is not None and _path_argument(seen.call, 0) is not None and not _takes_weights_only(seen.call)
+
+
+def _takes_weights_only(call: ast.Call) -> bool:
+    """Whether a `torch.load` refuses every TorchScript archive, as it does since it has the argument."""
+    given = (keyword.value for keyword in call.keywords if keyword.arg == "weights_only")
+    return any(isinstance(value, ast.Constant) and value.value is True for value in given)
 
 
 COLLECTOR = Collector(

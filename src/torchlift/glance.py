@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Literal
 
 from torchlift.dataclass import dataclass
@@ -111,6 +111,8 @@ class Glance:
     def __init__(self, parties: Mapping[str, Party], wrappers: Wrappers) -> None:
         self.parties = dict(parties)
         self._wrappers = wrappers
+        self._public: dict[str, str] = {}
+        self._targets: dict[str, tuple[tuple[str, str], ...]] = {}
         targets = {target for party in parties.values() for target in party.askers}
         self.words = frozenset().union(*(party.words() for party in parties.values()))
         self.attributes = frozenset(target[2:].encode() for target in targets if target.startswith("*."))
@@ -119,7 +121,7 @@ class Glance:
     def served(
         self,
         data: bytes,
-        present: Collection[bytes],
+        present: Set[bytes],
         asking: Mapping[str, Collection[str]],
         is_own: Callable[[str], bool],
     ) -> frozenset[str]:
@@ -127,7 +129,7 @@ class Glance:
 
         Args:
             data: its bytes.
-            present: those of `words` that are words of the file.
+            present: the words of the file, or those of them that are in `words`.
             asking: names of those who ask, by their party.
             is_own: whether a qualified name may be one that the project gives to a target.
         """
@@ -146,7 +148,18 @@ class Glance:
 
     def public(self, name: str) -> str:
         """The name under which targets know a qualified name."""
-        return public_name(self._wrappers.mirrored(name))
+        known = self._public.get(name)
+        if known is None:
+            known = self._public[name] = public_name(self._wrappers.mirrored(name))
+        return known
+
+    def targets(self, name: str) -> tuple[tuple[str, str], ...]:
+        """What a use of a name would be a use of: target by party. Files use the same names again and again."""
+        known = self._targets.get(name)
+        if known is None:
+            found = ((party, longest_target(name, self.parties[party].askers)) for party in self.parties)
+            known = self._targets[name] = tuple((party, target) for party, target in found if target is not None)
+        return known
 
 
 class _Unclear(Exception):
@@ -291,12 +304,11 @@ class _File:
         self._see_name(self._glance.public(text), end)
 
     def _see_name(self, name: str, end: int | None) -> None:
-        for party, names in list(self._left.items()):
-            askers = self._glance.parties[party].askers
-            target = longest_target(name, askers)
-            if target is None:
+        for party, target in self._glance.targets(name):
+            names = self._left.get(party)
+            if names is None:
                 continue
-            asked = [wanted for asker, wanted in askers[target] if asker in names]
+            asked = [wanted for asker, wanted in self._glance.parties[party].askers[target] if asker in names]
             if any(wanted.test is None for wanted in asked) or (asked and self._matters(name, target, end, asked)):
                 del self._left[party]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
+from itertools import chain
 
-from torchlift.vocabulary import WORD, Needle, stands_in, vocabulary, words_in
+from torchlift.vocabulary import WORD, stands_in, words_in
 
 # Words of nearly every file: to ask all triggers with one of them would cost more than to take the file apart.
 _EVERYWHERE = frozenset((b"torch", b"import", b"from", b"as", b"nn", b"distributed", b"functional", b"utils"))
@@ -21,60 +22,65 @@ class GroupedPrefilter:
 
     Args:
         groups: triggers by the name of their group.
-        words: further words that `read` tells about.
+
+    Attributes:
+        words: all words that it has to know of.
     """
 
-    def __init__(self, groups: Mapping[str, Iterable[str]], words: Iterable[bytes] = ()) -> None:
-        self._triggers: dict[bytes, list[_Trigger]] = {}
+    def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
+        self._asked: dict[bytes, list[tuple[str, str]]] = {}
+        self._triggers: dict[bytes, tuple[_Trigger, ...]] = {}
         for name, triggers in groups.items():
-            for text in sorted(set(triggers)):
-                trigger = _Trigger(text, name)
-                self._triggers.setdefault(trigger.word, []).append(trigger)
-        asked = (word for triggers in self._triggers.values() for trigger in triggers for word in trigger.needed)
-        self._words = frozenset((*self._triggers, *asked, *words))
-
-    def read(self, data: bytes) -> Words:
-        """What there is to know about the words of `data`, for `found_among` of this and of prefilters that know less."""
-        words = words_in(data)
-        return Words(data, self._words & words, words)
+            for text in triggers:
+                self._asked.setdefault(_word(text), []).append((text, name))
+        self._first = frozenset(self._asked)
+        self.words = frozenset(re.findall(rb"\w+", "\n".join(chain.from_iterable(groups.values())).encode()))
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
-        return self.found_among(self.read(data))
+        return self.found_among(Words(data, words_in(data, self.words)))
 
     def found_among(self, words: Words) -> frozenset[str]:
         """The groups that have a trigger in a file."""
         names: set[str] = set()
         present = words.present
-        for word in present & self._triggers.keys():
-            for trigger in self._triggers[word]:
-                if trigger.group not in names and trigger.needed <= present and trigger.is_in(words):
-                    names.add(trigger.group)
+        for word in self._first & present:
+            for group, needed, companion, text in self._of(word):
+                if (
+                    group not in names
+                    and needed <= present
+                    and words.hold(companion)
+                    and (text is None or stands_in(text, words.data))
+                ):
+                    names.add(group)
         return frozenset(names)
+
+    def _of(self, word: bytes) -> tuple[_Trigger, ...]:
+        """Triggers that are asked about files with a word; most words are in no file of a project."""
+        known = self._triggers.get(word)
+        if known is None:
+            known = self._triggers[word] = tuple(_trigger(text, group) for text, group in self._asked[word])
+        return known
 
 
 class Words:
-    """The words of a file that somebody asked about.
+    """The words of a file.
 
     Attributes:
         data: the bytes of the file.
-        present: those words that stand in it.
-        vocabulary: all its words.
+        present: its words, or those of them that matter.
     """
 
-    def __init__(self, data: bytes, present: frozenset[bytes], words: Set[bytes]) -> None:
+    def __init__(self, data: bytes, present: Set[bytes]) -> None:
         self.data = data
         self.present = present
-        self.vocabulary = vocabulary(words)
         self._held: dict[bytes, bool] = {b"": True}
 
-    def hold(self, needle: Needle) -> bool:
-        """Whether a text stands anywhere in the file: hundreds of triggers ask for the same few texts."""
-        text = needle.text
+    def hold(self, text: bytes) -> bool:
+        """Whether `text` stands anywhere in the file: hundreds of triggers ask for the same few texts."""
         held = self._held.get(text)
         if held is None:
-            held = all(word in self.vocabulary for word in needle.words) and (needle.is_word or text in self.data)
-            self._held[text] = held
+            held = self._held[text] = text in self.present or text in self.data
         return held
 
 
@@ -89,23 +95,26 @@ class Prefilter:
         return bool(self._grouped.found(data))
 
 
-class _Trigger:
-    """A trigger: `word` and all that is `needed` have to be words of the file before it is asked."""
+_Trigger = tuple[str, frozenset[bytes], bytes, bytes | None]
+"""The group of a trigger, words that have to be in the file, its companion, and the rest of it if it is no single word."""
 
-    def __init__(self, text: str, group: str) -> None:
-        self.group = group
-        first, _, companion = text.partition(" & ")
-        words = re.findall(rb"\w+", first.encode())
-        # Without any word in it, it would never be asked.
-        assert words, text
-        self.word = max(words, key=lambda word: (word not in _EVERYWHERE, len(word)))
-        self._companion = Needle(companion.encode())
-        self.needed = frozenset(words) | _whole_words(self._companion.text)
-        self._text = None if words == [first.encode()] else first.encode()
 
-    def is_in(self, words: Words) -> bool:
-        """Whether the whole trigger stands in a file, of which `word` is a word."""
-        return words.hold(self._companion) and (self._text is None or stands_in(self._text, words.data))
+def _word(trigger: str) -> bytes:
+    """The word of a trigger without which it is not asked."""
+    first = trigger.partition(" & ")[0]
+    if first.isidentifier() and first.isascii():
+        return first.encode()
+    words: list[bytes] = re.findall(rb"\w+", first.encode())
+    # Without any word in it, it would never be asked.
+    assert words, trigger
+    return max(words, key=lambda word: (word not in _EVERYWHERE, len(word)))
+
+
+def _trigger(trigger: str, group: str) -> _Trigger:
+    first, _, companion = trigger.encode().partition(b" & ")
+    words = re.findall(rb"\w+", first)
+    needed = frozenset(words) | _whole_words(companion)
+    return group, needed, companion, None if words == [first] else first
 
 
 def _whole_words(companion: bytes) -> frozenset[bytes]:

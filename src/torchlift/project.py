@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -132,6 +132,7 @@ class Project:
         self._modules: dict[str, list[str]] | None = None
         self._heads: frozenset[str] | None = None
         self._folders: frozenset[str] = frozenset()
+        self._beside: dict[tuple[str, str], bool] = {}
         self._views = ViewCache()
         self._records: dict[str, dict[str, Any]] = {}
         self._exports: dict[str, _Exports] = {}
@@ -193,9 +194,9 @@ class Project:
         """A file has been checked."""
         self._views.done(path)
 
-    def remember_words(self, path: str, vocabulary: bytes) -> None:
-        """Search the vocabulary of a Python file, and not the file itself."""
-        self._files.remember(path, vocabulary)
+    def remember_words(self, path: str, words: Set[bytes]) -> None:
+        """Search the words of a Python file, and not the file itself."""
+        self._files.remember(path, words)
 
     def with_texts(self, texts: Mapping[str, SourceText]) -> Project:
         """The project after changes of files."""
@@ -239,10 +240,13 @@ class Project:
         if head in self._heads:
             return True
         folder = importer.rpartition("/")[0]
-        return any(
-            f"{base}{head}.py" in self._known or f"{base}{head}" in self._folders
-            for base in (folder + "/" if folder else "", "", "src/")
-        )
+        known = self._beside.get((head, folder))
+        if known is None:
+            known = self._beside[head, folder] = any(
+                f"{base}{head}.py" in self._known or f"{base}{head}" in self._folders
+                for base in (folder + "/" if folder else "", "", "src/")
+            )
+        return known
 
     def find_module(self, name: str, importer: str) -> str | None:
         """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""

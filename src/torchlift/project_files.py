@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from torchlift.source import SourceText
-from torchlift.vocabulary import Needle, Vocabularies
+from torchlift.vocabulary import Needle, Vocabularies, vocabulary, words_in
 
 _KEPT_BYTES = 12_000_000
 _KEPT_WORDS = 12_000_000
@@ -44,33 +44,32 @@ class ProjectFiles:
         self._overlay = overlay
         self._bytes: dict[str, bytes] = {}
         self._size = 0
-        self._remembered: dict[str, bytes] = {}
-        self._room = _KEPT_WORDS
-        self._known: Vocabularies | None = None
+        self._vocabularies = Vocabularies()
         self._holding: dict[tuple[tuple[bytes, bool], ...], list[str]] = {}
         self._places: dict[str, list[str]] = {}
         self._listed: list[str] | None = None
         if before is not None:
             self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
             self._size = before._size
-            self._known = before._vocabularies
+            self._vocabularies = before._vocabularies
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process: it reads the files it needs itself."""
         return {**self.__dict__, "_bytes": {}, "_size": 0}
 
-    def remember(self, path: str, vocabulary: bytes) -> None:
-        """Search the vocabulary of a Python file, and not the file itself, if there is room for it."""
-        self._room -= len(vocabulary)
-        if self._room >= 0 and path not in self._overlay:
-            self._remembered[path] = vocabulary
+    def remember(self, path: str, words: Set[bytes]) -> None:
+        """Search the words of a Python file, and not the file itself, if there is room for them."""
+        text = vocabulary(words)
+        if path not in self._overlay and len(self._vocabularies) + len(text) <= _KEPT_WORDS:
+            self._vocabularies.add(path, text)
 
-    @property
-    def _vocabularies(self) -> Vocabularies:
-        if self._known is None:
-            self._known = Vocabularies(self._remembered.items())
-            self._remembered.clear()
-        return self._known
+    def _remember_others(self) -> None:
+        """Take those files apart, too, whose words are not known while those of most files are."""
+        others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
+        if 2 * len(others) < len(self._files):
+            for path in others:
+                with suppress(OSError):
+                    self.remember(path, words_in(self.data(path)))
 
     def data(self, path: str) -> bytes:
         """Current bytes of a file.
@@ -120,6 +119,8 @@ class ProjectFiles:
     def _holding_any(self, needles: list[Needle]) -> list[str]:
         key = tuple((needle.text, needle.whole) for needle in needles)
         if key not in self._holding:
+            if not self._holding:
+                self._remember_others()
             found = {path for needle in needles for path in self._searched(needle)}
             others = [path for path in self._files if not self._has_words(path)]
             found.update(path for path in others if self._holds_any(path, needles))

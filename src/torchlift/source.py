@@ -14,7 +14,8 @@ import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 # The newlines of Python's own tokenizer. `str.splitlines` would also break at form feeds and Unicode separators.
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -96,7 +97,8 @@ class SourceText:
     def line_starts(self) -> list[int]:
         """Offset of the first character of each line; a final newline opens a last, empty line."""
         if "\r" not in self.text:
-            return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))[:-1]
+            ends = accumulate(map(len, self.text.split("\n")))
+            return [0, *map(add, ends, count(1))][:-1]
         return [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     @cached_property

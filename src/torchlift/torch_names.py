@@ -6,6 +6,8 @@ Source: `torch/jit/__init__.py`, `torch/distributed/__init__.py` of the torch 2.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _PUBLIC_HOME = {
     "torch.jit._trace": "torch.jit",
     "torch.jit._script": "torch.jit",
@@ -22,6 +24,7 @@ _PUBLIC_HOME = {
 _NN_FILES = "torch.nn.modules."
 
 
+@lru_cache(maxsize=4096)
 def public_name(qualified: str) -> str:
     """The public spelling of a qualified torch name; other names are returned as they are."""
     if not qualified.startswith("torch."):

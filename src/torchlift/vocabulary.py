@@ -13,14 +13,16 @@ _PART = 1 << 20
 _PARTS_OF_TEXT = re.compile(rb"\w+")
 
 
-def words_in(data: bytes) -> set[bytes]:
-    """The different words of a file."""
+def words_in(data: bytes, known: frozenset[bytes] | None = None) -> Set[bytes]:
+    """The different words of a file, or those of them that are known: these cost less."""
     if len(data) <= _PART:
-        return set(data.translate(_ONLY_WORDS).split())
-    found: set[bytes] = set()
-    for part in _parts(data):
-        found.update(part.translate(_ONLY_WORDS).split())
-    return found
+        return _words(data, known)
+    return set().union(*(_words(part, known) for part in _parts(data)))
+
+
+def _words(data: bytes, known: frozenset[bytes] | None) -> Set[bytes]:
+    words = data.translate(_ONLY_WORDS).split()
+    return set(words) if known is None else known.intersection(words)
 
 
 def vocabulary(words: Set[bytes]) -> bytes:
@@ -79,15 +81,20 @@ class Vocabularies:
         self._paths: list[str] = []
         self._ends: list[int] = []
         self._spans: dict[str, tuple[int, int]] = {}
-        texts: list[bytes] = []
-        size = 0
+        self._text = bytearray()
         for path, text in words:
-            self._spans[path] = (size, size + len(text))
-            size += len(text)
-            self._paths.append(path)
-            self._ends.append(size)
-            texts.append(text)
-        self._text = b"".join(texts)
+            self.add(path, text)
+
+    def add(self, path: str, words: bytes) -> None:
+        """Add the vocabulary of a file."""
+        start = len(self._text)
+        self._text += words
+        self._spans[path] = (start, len(self._text))
+        self._paths.append(path)
+        self._ends.append(len(self._text))
+
+    def __len__(self) -> int:
+        return len(self._text)
 
     def __contains__(self, path: str) -> bool:
         return path in self._spans

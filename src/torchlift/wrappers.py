@@ -65,6 +65,11 @@ class Wrappers:
     def __init__(self, wrappers: Iterable[Wrapper] = DEFAULT_WRAPPERS) -> None:
         self._by_module = {wrapper.module: wrapper for wrapper in wrappers}
         self._heads = frozenset(module.partition(".")[0] for module in self._by_module)
+        # Of each, the last word of what it mirrors, and what a trigger may ask for there.
+        self._mirrored = tuple(
+            (wrapper, wrapper.mirrors.rpartition(".")[2], frozenset((wrapper.mirrors, *wrapper.mirrors.split("."))))
+            for wrapper in self._by_module.values()
+        )
 
     def of(self, name: str) -> Wrapper | None:
         """The wrapper that `name` is, or is reached through."""
@@ -87,9 +92,10 @@ class Wrappers:
         found = dict.fromkeys(words)
         for trigger in tuple(found):
             word, _, companion = trigger.partition(" & ")
-            for wrapper in self._by_module.values():
-                mirrored, name = wrapper.mirrors.rpartition(".")[2], wrapper.module.rpartition(".")[2]
-                called = re.sub(rf"(?<![\w.]){mirrored}(?=[. ])", name, word) if mirrored in word else word
-                asked = wrapper.word if companion in {wrapper.mirrors, *wrapper.mirrors.split(".")} else companion
-                found[f"{called} & {asked}" if asked else called] = None
+            for wrapper, mirrored, companions in self._mirrored:
+                if mirrored in word or companion in companions:
+                    name = wrapper.module.rpartition(".")[2]
+                    called = re.sub(rf"(?<![\w.]){mirrored}(?=[. ])", name, word)
+                    asked = wrapper.word if companion in companions else companion
+                    found[f"{called} & {asked}" if asked else called] = None
         return tuple(found)

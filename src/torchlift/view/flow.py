@@ -13,7 +13,7 @@ from typing import Any
 
 from torchlift.dataclass import dataclass
 from torchlift.view.scopes import Binding, Scope
-from torchlift.view.walk import walk
+from torchlift.view.walk import children, walk
 
 State = frozenset[Binding] | None
 """Definitions that may hold at a point; None where the point cannot be reached."""
@@ -235,7 +235,7 @@ class ReachingDefinitions:
             ):
                 state = self._expression(node.generators[0].iter, state)
             else:
-                stack.extend(reversed(list(ast.iter_child_nodes(node))))
+                stack.extend(reversed(children(node)))
         return state
 
 

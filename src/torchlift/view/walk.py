@@ -21,6 +21,18 @@ def child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return fields
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one, but for operators and contexts, in the order of `ast.iter_child_nodes`."""
+    found: list[ast.AST] = []
+    for field in child_fields(node.__class__):
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            found.extend([item for item in value if isinstance(item, ast.AST)])
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
 def walk(root: ast.AST) -> Iterator[ast.AST]:
     """`root` and all nodes below it but operators and contexts, in the order of `ast.walk`."""
     known = _child_fields
