@@ -33,6 +33,10 @@ def test_both_words_of_a_pair_are_needed() -> None:
     assert not pair.matches(b"upsample") and not pair.matches(b"functional")
 
 
+def test_triggers_may_come_one_by_one() -> None:
+    assert Prefilter(word for word in WORDS).matches(b"jit")
+
+
 def test_without_triggers_nothing_matches() -> None:
     assert not Prefilter([]).matches(b"anything")
 

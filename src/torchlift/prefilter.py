@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
-from itertools import chain
 
 from torchlift.vocabulary import WORD, stands_in, words_in
 
@@ -30,11 +29,13 @@ class GroupedPrefilter:
     def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
         self._asked: dict[bytes, list[tuple[str, str]]] = {}
         self._triggers: dict[bytes, tuple[_Trigger, ...]] = {}
+        texts: set[str] = set()
         for name, triggers in groups.items():
             for text in triggers:
+                texts.add(text)
                 self._asked.setdefault(_word(text), []).append((text, name))
         self._first = frozenset(self._asked)
-        self.words = frozenset(re.findall(rb"\w+", "\n".join(chain.from_iterable(groups.values())).encode()))
+        self.words = frozenset(re.findall(rb"\w+", "\n".join(texts).encode()))
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
