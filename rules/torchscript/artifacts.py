@@ -195,9 +195,11 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             sites.append((site, deferred))
 
     uses = view.uses(_TARGETS)
+    if all(use.call is not None and _takes_weights_only(use.call) for use in uses if use.kind != "import"):
+        return None
     for use in (use for use in uses if use.target in _LOADERS):
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
-        if use.call is not None and path is not None and not _takes_weights_only(use.call):
+        if use.call is not None and path is not None:
             add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
     for maker in _MAKERS:
         for use in uses:
@@ -238,7 +240,10 @@ def _matters(seen: Sighting) -> bool:
 
 
 def _takes_weights_only(call: ast.Call) -> bool:
-    """Whether a `torch.load` refuses every TorchScript archive, as it does since it has the argument."""
+    """Whether a `torch.load` refuses every TorchScript archive, as it does since it has the argument.
+
+    Next to scripting it still shows that a path may stand for other files, too.
+    """
     given = (keyword.value for keyword in call.keywords if keyword.arg == "weights_only")
     return any(isinstance(value, ast.Constant) and value.value is True for value in given)
 
