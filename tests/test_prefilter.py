@@ -63,3 +63,25 @@ def test_a_word_across_the_edge_of_a_piece_is_found_as_in_one_piece(before: int,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("torchlift.vocabulary._PART", size)
         assert Prefilter(["ger", "init.uniform"]).matches(data) == whole
+
+
+LINES = [
+    "from torch import jit\n",
+    "import torch as t",
+    "\n",
+    "x = jit",
+    "  # important: from torch import *\n",
+    "\r",
+    "import \\\n",
+    "t",
+]
+
+
+@given(
+    st.lists(st.sampled_from(LINES), max_size=8),
+    st.sampled_from(["import jit", "torch import", "from torch import *", "import torch as t"]),
+)
+def test_texts_of_import_lines_are_found_as_elsewhere(parts: list[str], text: str) -> None:
+    data = "".join(parts)
+    assert Prefilter([text]).matches(data.encode()) == bool(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", data))
+    assert Prefilter([f"torch & {text}"]).matches(data.encode()) == ("torch" in data and text in data)

@@ -52,7 +52,7 @@ def context_doubts(project: Project, path: str) -> list[str]:
             )
             if clause
         ]
-    packaging = packaging_of(project.root, path)
+    packaging = packaging_of(project, path)
     return [*_known[project], *([f"{packaging} {_USERS}"] if packaging is not None else [])]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from torchlift.project import Project
 
 _SURE = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
 _SURE_ENDS = (".dist-info", ".egg-info")
@@ -17,15 +21,21 @@ _NOT_INSTALLED = frozenset(
 )
 
 
-def packaging_of(root: Path, path: str) -> str | None:
-    """The file that makes the code at `path` installable, both relative to `root`; None if there is none.
+_known: WeakKeyDictionary[Project, dict[str, str | None]] = WeakKeyDictionary()
+
+
+def packaging_of(project: Project, path: str) -> str | None:
+    """The file that makes the code at `path` installable, both relative to the project; None if there is none.
 
     It stands in a folder around the code. Tests, examples and their like are installed by a file of their own only.
     """
     for folder in _folders(path):
         if not folder and "/" in path and path.partition("/")[0] in _NOT_INSTALLED:
             return None
-        found = _packaging_in(root / folder)
+        known = _known.setdefault(project, {})
+        if folder not in known:
+            known[folder] = _packaging_in(project.root / folder)
+        found = known[folder]
         if found is not None:
             return f"{folder}/{found}" if folder else found
     return None
@@ -33,7 +43,7 @@ def packaging_of(root: Path, path: str) -> str | None:
 
 def _packaging_in(folder: Path) -> str | None:
     try:
-        names = sorted(item.name for item in folder.iterdir())
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - a Path for each of hundreds of names is dear
     except OSError:
         return None
     for name in names:

@@ -36,7 +36,7 @@ def _outside_compiler(project: Project, path: str, tracing: bool, expecting: boo
     use = "trace or script" if tracing else "script"
     expected = not expecting or first_expectation(project) is not None
     if expected:
-        packaging = packaging_of(project.root, path)
+        packaging = packaging_of(project, path)
         if packaging is not None:
             return f"{packaging} makes this code installable, and whoever uses it may {use} it"
         versioned = _versioned(project, path)

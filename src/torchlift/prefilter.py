@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
+from functools import cached_property
 
 from torchlift.vocabulary import WORD, stands_in, words_in
 
@@ -51,7 +52,7 @@ class GroupedPrefilter:
                     group not in names
                     and needed <= present
                     and words.hold(companion)
-                    and (text is None or stands_in(text, words.data))
+                    and (text is None or words.have(text))
                 ):
                     names.add(group)
         return frozenset(names)
@@ -76,13 +77,37 @@ class Words:
         self.data = data
         self.present = present
         self._held: dict[bytes, bool] = {b"": True}
+        self._standing: dict[bytes, bool] = {}
 
     def hold(self, text: bytes) -> bool:
         """Whether `text` stands anywhere in the file: hundreds of triggers ask for the same few texts."""
         held = self._held.get(text)
         if held is None:
-            held = self._held[text] = text in self.present or text in self.data
+            held = self._held[text] = text in self.present or text in self._lines_for(text)
         return held
+
+    def have(self, text: bytes) -> bool:
+        """Whether `text` stands in the file and neither continues a word nor is continued by one."""
+        standing = self._standing.get(text)
+        if standing is None:
+            standing = self._standing[text] = stands_in(text, self._lines_for(text))
+        return standing
+
+    def _lines_for(self, text: bytes) -> bytes:
+        return self._imports if b"import" in text else self.data
+
+    @cached_property
+    def _imports(self) -> bytes:
+        """The lines with `import`: many triggers are parts of such a line, and there are few."""
+        data = self.data
+        lines = []
+        at = data.find(b"import")
+        while at >= 0:
+            end = data.find(b"\n", at)
+            end = end if end >= 0 else len(data)
+            lines.append(data[data.rfind(b"\n", 0, at) + 1 : end])
+            at = data.find(b"import", end)
+        return b"\n".join(lines)
 
 
 class Prefilter:
