@@ -22,7 +22,9 @@ _COMMENT = re.compile(rb"#[^\r\n]*")
 _AROUND_DOT = re.compile(rb"[\s\\]*\.[\s\\]*")
 _IMPORTED = re.compile(rb"[\s\\()]*([\w.]+|\*)(?:[\s\\]+as[\s\\]+(\w+))?")
 # A dotted name alone to the right of an equals sign gets another name there.
-_ALIAS = re.compile(rb"=[\s\\(]*([A-Za-z_]\w*)((?:[\s\\]*\.[\s\\]*\w+)*)[\s\\)]*(?=[=;#\r\n]|\Z)")
+_ALIAS = re.compile(
+    rb"=[\s\\(]*([A-Za-z_]\w*)(?=[\s\\.)=;#]|\Z)((?:[\s\\]*\.[\s\\]*\w+)*)(?!\w)[\s\\)]*(?=[=;#\r\n]|\Z)"
+)
 _OTHER_OPERATORS = frozenset(b"=!<>+-*/%&|^@:")
 _WORDS = re.compile(rb"\w+")
 _WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789")
