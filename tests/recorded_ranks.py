@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import builtins
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from torchlift.rules.distributed.p2p.program import Operation, Post, Program, Wait
+
+_MOST_LINES = 100_000
 
 
 class _Tensor:
@@ -234,8 +237,37 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+class _Endless(BaseException):
+    """A program has run more lines than any that ends."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Stop a program that does not end: an inner loop may count the outer one's counter up again."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename != "program.py":
+            return None
+        lines += event == "line"
+        if lines > _MOST_LINES:
+            raise _Endless
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
 def recorded(source: str, entry: str, rank: int, size: int, *arguments: object) -> Program | None:
-    """What one rank does when it runs `entry(tensor, *arguments)` of a module with this source; None if that raises an exception."""
+    """What one rank does when it runs `entry(tensor, *arguments)` of a module with this source.
+
+    None if that raises an exception or does not come to an end.
+    """
     recorder = Recorder(rank, size)
     distributed = recorder.module()
     torch = ModuleType("torch")
@@ -257,8 +289,11 @@ def recorded(source: str, entry: str, rank: int, size: int, *arguments: object) 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SyntaxWarning)  # `0 is not None` is odd, and may be read all the same
                 code = compile(source, "program.py", "exec")
-            exec(code, names)  # the source is the test's own
-            names[entry](_Tensor(), *arguments)
+            with _limited():
+                exec(code, names)  # the source is the test's own
+                names[entry](_Tensor(), *arguments)
+        except _Endless:
+            return None
         except (ValueError, IndexError, KeyError, TypeError, ZeroDivisionError, AssertionError, RuntimeError):
             return None
     return tuple(recorder.program)
