@@ -195,8 +195,6 @@ def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
             sites.append((site, deferred))
 
     uses = view.uses(_TARGETS)
-    if all(use.call is not None and _takes_weights_only(use.call) for use in uses if use.kind != "import"):
-        return None
     for use in (use for use in uses if use.target in _LOADERS):
         path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
         if use.call is not None and path is not None:
@@ -234,18 +232,7 @@ def _path_argument(call: ast.Call, position: int) -> ast.expr | None:
 
 
 def _matters(seen: Sighting) -> bool:
-    if seen.target not in _LOADERS:
-        return True
-    return seen.call is not None and _path_argument(seen.call, 0) is not None and not _takes_weights_only(seen.call)
-
-
-def _takes_weights_only(call: ast.Call) -> bool:
-    """Whether a `torch.load` refuses every TorchScript archive, as it does since it has the argument.
-
-    Next to scripting it still shows that a path may stand for other files, too.
-    """
-    given = (keyword.value for keyword in call.keywords if keyword.arg == "weights_only")
-    return any(isinstance(value, ast.Constant) and value.value is True for value in given)
+    return seen.target not in _LOADERS or (seen.call is not None and _path_argument(seen.call, 0) is not None)
 
 
 COLLECTOR = Collector(
