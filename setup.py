@@ -10,6 +10,7 @@ FOLDERS = {
     "torchlift.migrate": "migrate",
     "torchlift.rules": "rules",
     "torchlift.doctor": "doctor",
+    "torchlift.testing": "testing",
 }
 
 packages = []

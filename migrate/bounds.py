@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.requirements.metadata import Declaration, read_metadata, real_path
 from torchlift.versions import TorchVersion
 

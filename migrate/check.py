@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, Fix, ReplaceText
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
+from torchlift.rules.rule_index import indexed_rules
 from torchlift.source import UnreadableSource
 from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
@@ -66,7 +66,7 @@ class Dispatcher:
                 self._by_target.setdefault(target, []).append(rule)
         self.targets = frozenset(self._by_target)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
-        self._all_targets = self.targets.union(*(rule.targets for rule in known_rules().values()))
+        self._all_targets = self.targets.union(*(rule.targets for rule in indexed_rules().values()))
 
     def check_file(self, project: Project, path: str, settings: Settings) -> Checked:
         """Run every rule on a file; that it cannot be read or parsed is part of the result."""

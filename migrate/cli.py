@@ -219,10 +219,10 @@ def _machine(names: Sequence[str], driver: str | None, facts: Path | None) -> Ma
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
     """Codes of the rules that run, and the codes ignored for a path."""
     from torchlift.migrate.config import ConfigError, check_codes
-    from torchlift.rules.known import known_rules
     from torchlift.rules.registry import is_asked_for, names_of, selected_by
+    from torchlift.rules.rule_index import indexed_rules
 
-    rules = known_rules().values()
+    rules = indexed_rules().values()
     known = names_of(rules)
     try:
         check_codes(config.select, known, "select")
@@ -408,15 +408,15 @@ def _report(
     from torchlift.migrate.report import render
     from torchlift.migrate.report.summary import summary
     from torchlift.migrate.result import Mode
-    from torchlift.rules.known import known_rules
     from torchlift.rules.registry import url_of
+    from torchlift.rules.rule_index import indexed_rules
     from torchlift.terminal.color import wants_color
 
     for stream in (sys.stdout, sys.stderr):
         # A path or a line of source may hold characters that the terminal's encoding lacks.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    rules = known_rules().values()
+    rules = indexed_rules().values()
     names = {rule.code: rule.name for rule in rules}
     urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
     filtering = bool(given) and result.mode is Mode.WRITE

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.globs import PathPatterns
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper

@@ -20,8 +20,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Failure
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.gitignore import IgnoreFiles
 from torchlift.migrate.globs import PathPatterns

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.check import Checked, Dispatcher
 from torchlift.migrate.selection import Progress
 from torchlift.project import Project
-from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Settings
+from torchlift.rules.rule_index import indexed_rules
 
 # Below this many bytes of Python to parse, starting processes costs more time than they save.
 _WORTH_A_POOL = 4_000_000
@@ -38,7 +38,7 @@ class _Worker:
     def __init__(self, project: Project, work: Work) -> None:
         self.project = project
         self.settings = work.settings
-        self.dispatcher = Dispatcher([known_rules()[code] for code in work.codes])
+        self.dispatcher = Dispatcher([indexed_rules()[code] for code in work.codes])
 
     def check(self, path: str) -> Checked:
         return self.dispatcher.check_file(self.project, path, self.settings)

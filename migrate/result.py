@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, TextEdit
+from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 

@@ -8,8 +8,8 @@ from dataclasses import field
 from functools import partial
 from pathlib import Path
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.parallel import Work, check_files
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.selection import Selected, select_files
@@ -17,8 +17,8 @@ from torchlift.migrate.settle import applicable, settle
 from torchlift.migrate.suppress import apply_suppressions
 from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
 from torchlift.project import Deferred, Project
-from torchlift.rules.known import known_rules
 from torchlift.rules.rule import Settings
+from torchlift.rules.rule_index import indexed_rules
 from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.wrappers import Wrappers
 
@@ -78,7 +78,7 @@ class _Analysis:
 class _Run:
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self.rules = known_rules()
+        self.rules = indexed_rules()
         self.active = [rule for code, rule in self.rules.items() if code in options.codes]
         self.work = Work(tuple(rule.code for rule in self.active), options.settings)
         self.allowed = {Safety.SAFE, Safety.UNSAFE} if options.unsafe_fixes else {Safety.SAFE}

@@ -6,13 +6,13 @@ import traceback
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Failure
-from torchlift.glance import Glance, Party, Sighting, Wanted
-from torchlift.prefilter import GroupedPrefilter, Words
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Rule, Settings
-from torchlift.vocabulary import words_in
+from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.prefilter import GroupedPrefilter, Words
+from torchlift.search.vocabulary import words_in
 
 Progress = Callable[[str, int, int], None]
 

@@ -11,8 +11,8 @@ import tokenize
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.registry import selected_by
 from torchlift.rules.rule import Rule
 from torchlift.source import SourceText, Span

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.check import Checked, check_text, why_unreadable
-from torchlift.prefilter import Prefilter
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
+from torchlift.search.prefilter import Prefilter
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view.text import TextView, named_kind, read_text
 

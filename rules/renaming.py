@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import EditCall, EditImport, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
-from torchlift.glance import Sighting
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Context, Settings
+from torchlift.search.glance import Sighting
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.guards import is_last_resort_for

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_dataclass import dataclass
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper
 

@@ -13,7 +13,7 @@ how they are called and what they say about being deprecated (api_surface.py), a
 has is left out and printed: C code and tricks with `sys.modules` bind names that no source shows.
 
 After a new torch release: raise `NEWEST`, run it with a Python that has the new release, look at the difference, read
-the sample that bench/api_rows_sample.py draws, and run tests/test_api_table.py.
+the sample that bench/api_rows_sample.py draws, and run tests/rules/api/test_api_table.py.
 
 Needs: packaging, and torchlift importable.
 """

@@ -17,7 +17,7 @@ script: kept by hand, every row with its source and date. A measured row beats a
 in the data folder itself.
 
 After a new torch release: run it, look at the difference, add the hand-kept rows for the new line's other indexes,
-download the new Linux wheels and scan them, run tests/test_wheel_tables.py.
+download the new Linux wheels and scan them, run tests/ground/test_wheel_tables.py.
 
 Needs: packaging, and torchlift importable for `--scan`.
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Safety, TextEdit
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import RunResult
 from torchlift.source import SourceText, Span
 

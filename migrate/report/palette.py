@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Severity
+from torchlift.lazy_dataclass import dataclass
 
 _OF_SEVERITY = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.report import OutputFormat
 from torchlift.migrate.report.items import items
 from torchlift.migrate.report.palette import Palette

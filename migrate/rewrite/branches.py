@@ -9,8 +9,8 @@ import tokenize
 from collections.abc import Sequence
 from typing import Literal
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import TextEdit
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.rewrite.fragments import CannotEdit
 from torchlift.migrate.rewrite.lines import line_end, statement_at
 from torchlift.source import Span

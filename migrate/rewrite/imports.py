@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import EditImport
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.rewrite.fragments import CannotEdit, parse_import, render
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import Any
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 

@@ -1,7 +1,7 @@
 """Table of torch names that moved: the new name is the same object, or the old one only forwards to it.
 
 Every row was checked against the Python sources of the wheels 1.4.0 to 2.15.0 (each `.0` minor), read 2026-11-21, and by
-calling both names on torch 2.13.0; `tests/test_moved_names.py` calls them again. `since` is the first release whose
+calling both names on torch 2.13.0; `tests/rules/api/test_moved_names.py` calls them again. `since` is the first release whose
 sources have the new name; 1.4 stands for "1.4 or earlier".
 """
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport, Finding, Fix, Parts, Rewrite, Safety, Severity, Template
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -6,7 +6,7 @@ sources can know. A name covers everything below it.
 
 from __future__ import annotations
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport, EditCall, Finding, Fix, Safety, Severity, Template
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.api.old_call import Argument, filled, spelled
 from torchlift.rules.api.torchvision_builders import BUILDERS, Builder
 from torchlift.rules.api.torchvision_by_hand import BY_HAND

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.device_binding import COLLECTORS, binding_finding, unbound_init
-from torchlift.rules.distributed.escape_hatches import ESCAPE
-from torchlift.rules.distributed.stand_in_for_nccl import ON_GLOO
+from torchlift.rules.distributed.devices.device_binding import COLLECTORS, binding_finding, unbound_init
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.stand_in_for_nccl import ON_GLOO
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

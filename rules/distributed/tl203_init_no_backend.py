@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backend_comparisons import BACKEND_COMPARISONS, backend_comparisons
-from torchlift.rules.distributed.device_binding import COLLECTORS, device_advice, unbound_init
-from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.devices.device_binding import COLLECTORS, device_advice, unbound_init
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backend_comparisons import BACKEND_COMPARISONS, backend_comparisons
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Project
-from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

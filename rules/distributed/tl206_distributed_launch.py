@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding
-from torchlift.rules.distributed.launch_command import MESSAGE, MODULE, RUN, VALUE, advice_for
-from torchlift.rules.distributed.shown_text import is_shown
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.distributed.facts.launch_command import MESSAGE, MODULE, RUN, VALUE, advice_for
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.source import Span
 from torchlift.view import ModuleView, Use

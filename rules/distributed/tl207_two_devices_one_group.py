@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, surely_uses_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backends import BACKENDS, surely_uses_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS
-from torchlift.rules.distributed.p2p.deadlock_examples import EXAMPLES
+from torchlift.rules.distributed.examples.deadlock_examples import EXAMPLES
+from torchlift.rules.distributed.groups.backends import BACKENDS
+from torchlift.rules.distributed.p2p.engines.verdict import Verdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
-from torchlift.rules.distributed.p2p.verdict import Verdict
 from torchlift.rules.rule import Context, Rule
 from torchlift.view import Use
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchlift.finding import Finding, Safety, Severity
-from torchlift.rules.distributed.backends import BACKENDS
-from torchlift.rules.distributed.escape_hatches import LAZY
+from torchlift.rules.distributed.facts.escape_hatches import LAZY
+from torchlift.rules.distributed.groups.backends import BACKENDS
+from torchlift.rules.distributed.p2p.engines.verdict import Verdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, batching, judged_at
-from torchlift.rules.distributed.p2p.verdict import Verdict
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
-from torchlift.rules.distributed.group_identity import surely_without_nccl
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
+from torchlift.rules.distributed.p2p.batches.directions import Neighbour, neighbour
 from torchlift.rules.distributed.p2p.calls import (
     OP,
     OP_PARAMETERS,
@@ -20,7 +21,6 @@ from torchlift.rules.distributed.p2p.calls import (
     group_key,
     named_arguments,
 )
-from torchlift.rules.distributed.p2p.directions import Neighbour, neighbour
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
-from torchlift.rules.distributed.p2p.reach import function_named, on_default_group
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.p2p.batches.reach import function_named, on_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, is_nccl_only
+from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
 from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, group_key, is_given, named_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use

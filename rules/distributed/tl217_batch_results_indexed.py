@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, InsertStatements, Rewrite, Safety, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.group_identity import surely_without_nccl
-from torchlift.rules.distributed.p2p.batch_operations import BatchList, batch_list
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
+from torchlift.rules.distributed.p2p.batches.batch_operations import BatchList, batch_list
+from torchlift.rules.distributed.p2p.batches.quiet_code import effects
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, named_arguments
-from torchlift.rules.distributed.p2p.quiet_code import effects
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
-from torchlift.rules.distributed.p2p.batch_operations import batch_list
+from torchlift.rules.distributed.p2p.batches.batch_operations import batch_list
 from torchlift.rules.distributed.p2p.calls import BATCH
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use

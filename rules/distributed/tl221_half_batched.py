@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.group_identity import surely_without_nccl
-from torchlift.rules.distributed.own_rank import differs_by_rank
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
 from torchlift.rules.distributed.p2p.calls import (
     OP,
     OP_PARAMETERS,
@@ -19,6 +18,7 @@ from torchlift.rules.distributed.p2p.calls import (
     group_key,
     named_arguments,
 )
+from torchlift.rules.distributed.ranks.own_rank import differs_by_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS
+from torchlift.rules.distributed.groups.backends import BACKENDS
+from torchlift.rules.distributed.p2p.engines.verdict import Verdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at
-from torchlift.rules.distributed.p2p.verdict import Verdict
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

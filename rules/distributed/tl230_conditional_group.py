@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.distributed.group_calls import new_group_arguments
-from torchlift.rules.distributed.proven_rank import differs_by_rank, own_rank
-from torchlift.rules.distributed.rank_condition import test_on_own_rank
-from torchlift.rules.distributed.repeatable import returned_value
+from torchlift.rules.analysis.values.repeatable import returned_value
+from torchlift.rules.distributed.groups.group_calls import new_group_arguments
+from torchlift.rules.distributed.ranks.proven_rank import differs_by_rank, own_rank
+from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -288,7 +288,7 @@ def _some_ranks_stop(view: ModuleView, statement: ast.stmt) -> bool:
             before = view.function_of(node) is not None or node.lineno < statement.lineno
             if name in _ENDING and before:
                 return True
-            if name in _DEFAULT_GROUP and test_on_own_rank(view, node) is not None:
+            if name in _DEFAULT_GROUP and condition_on_own_rank(view, node) is not None:
                 return name.endswith("init_process_group") or not node.args
     return False
 

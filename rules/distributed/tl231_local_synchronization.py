@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
-from torchlift.rules.distributed.group_calls import is_true, new_group_arguments
-from torchlift.rules.distributed.proven_rank import own_rank
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
+from torchlift.rules.distributed.groups.group_calls import is_true, new_group_arguments
+from torchlift.rules.distributed.ranks.proven_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
-from torchlift.rules.distributed.group_calls import is_true, new_group_arguments
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.distributed.groups.group_calls import is_true, new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

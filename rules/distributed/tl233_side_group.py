@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl, surely_uses_nccl
-from torchlift.rules.distributed.group_calls import constant_text, new_group_arguments
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, surely_uses_nccl
+from torchlift.rules.distributed.groups.group_calls import constant_text, new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, backend_of, may_use_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

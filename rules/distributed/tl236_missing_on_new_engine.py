@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE
-from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, named_backends
-from torchlift.rules.distributed.missing_attributes import MISSING
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.missing_attributes import MISSING
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
+from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

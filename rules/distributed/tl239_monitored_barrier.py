@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, is_nccl_only
+from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, is_nccl_only
+from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.source import SourceText
 from torchlift.view import ModuleView, Use

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, project_backends
-from torchlift.rules.distributed.group_calls import DEFAULT_GROUPS, named_backends
+from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
+from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

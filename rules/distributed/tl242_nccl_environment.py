@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, backend_of, init_arguments, may_use_nccl
-from torchlift.rules.distributed.environment_stores import TARGETS, Store, stores
-from torchlift.rules.distributed.nccl_environment import (
+from torchlift.rules.analysis.project.environment_stores import TARGETS, Store, stores
+from torchlift.rules.distributed.facts.nccl_environment import (
     ENVIRONMENT_VARIABLES,
     environment_variable,
     read_when_the_group_is_made,
 )
+from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, init_arguments, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 

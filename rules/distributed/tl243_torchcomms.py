@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.environment_stores import TARGETS, stores
-from torchlift.rules.distributed.group_calls import new_group_arguments
-from torchlift.rules.distributed.nccl_environment import environment_variable
+from torchlift.rules.analysis.project.environment_stores import TARGETS, stores
+from torchlift.rules.distributed.facts.nccl_environment import environment_variable
+from torchlift.rules.distributed.groups.group_calls import new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.environment_in_text import settings_in
-from torchlift.rules.distributed.nccl_environment import ENVIRONMENT_VARIABLES
+from torchlift.rules.analysis.project.environment_in_text import settings_in
+from torchlift.rules.distributed.facts.nccl_environment import ENVIRONMENT_VARIABLES
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.view.text import TextView
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.rules.distributed.distributed_names import DISTRIBUTED_NAMES
+from torchlift.rules.distributed.facts.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.renaming import Renaming
 from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.versions import TorchVersion

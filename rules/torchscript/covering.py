@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript.value_life import follow
+from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
 
 

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.wording.reasons import sentence
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript.artifacts import COLLECTOR
-from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.reasons import sentence
-from torchlift.rules.torchscript.trace_examples import EXAMPLES
-from torchlift.rules.torchscript.trace_plan import plan_trace
-from torchlift.rules.torchscript.value_life import follow
+from torchlift.rules.torchscript.captures.artifacts import COLLECTOR
+from torchlift.rules.torchscript.captures.trace_plan import plan_trace
+from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example inputs is `torch.export.export`."

@@ -6,20 +6,21 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript import artifacts, scripting_uses
-from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.script_examples import EXAMPLES
-from torchlift.rules.torchscript.script_of_module import finding_of, script_of_module
-from torchlift.rules.torchscript.scripted_classes import CLASSES
-from torchlift.rules.torchscript.scripted_classes import scripted_class as class_of
-from torchlift.rules.torchscript.scripted_definition import (
+from torchlift.rules.torchscript.captures import artifacts
+from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
+from torchlift.rules.torchscript.compilers import scripting_uses
+from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
+from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
+from torchlift.rules.torchscript.examples.script_examples import EXAMPLES
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.functions.scripted_definition import (
     Verdict,
     decorated_function,
     scripted_class,
     scripted_value,
 )
-from torchlift.rules.torchscript.use_places import place_of
 from torchlift.view import ModuleView, Use
 
 _FUNCTION = f"`torch.jit.script` on a function: {SINCE}."
@@ -178,7 +179,7 @@ RULE = Rule(
     sources=(
         *SOURCES,
         EXPORT_DOCS,
-        "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/test_scripted_operations.py",
+        "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
         "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
     ),
     examples=EXAMPLES,

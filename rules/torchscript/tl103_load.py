@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import field
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import (
     EditCall,
     Finding,
@@ -17,13 +16,14 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.artifacts import COLLECTOR, Artifact, read_artifact
-from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.dropped_calls import drop_calls, gradient_doubt
-from torchlift.rules.torchscript.example_inputs import visible_sizes
-from torchlift.rules.torchscript.value_life import ValueLife, follow
+from torchlift.rules.torchscript.captures.artifacts import COLLECTOR, Artifact, read_artifact
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.values.dropped_calls import drop_calls, gradient_doubt
+from torchlift.rules.torchscript.values.example_inputs import visible_sizes
+from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.rules.analysis.places.use_places import place_of
+from torchlift.rules.analysis.wording.reasons import sentence
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript import scripting_uses
-from torchlift.rules.torchscript.compiled_context import context_doubts, symbolic_trace
-from torchlift.rules.torchscript.deprecation import DEPRECATED, SINCE, SOURCES
-from torchlift.rules.torchscript.reasons import sentence
-from torchlift.rules.torchscript.script_module_class import ScriptClass, is_script_base, read_script_class
-from torchlift.rules.torchscript.script_module_examples import EXAMPLES
-from torchlift.rules.torchscript.scripted_classes import first_trace
-from torchlift.rules.torchscript.use_places import place_of
+from torchlift.rules.torchscript.compilers import scripting_uses
+from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
+from torchlift.rules.torchscript.examples.script_module_examples import EXAMPLES
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
+from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
 from torchlift.view import ModuleView, Use
 
 _BASE = (

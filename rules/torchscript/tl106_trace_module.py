@@ -6,16 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Safety, Severity
+from torchlift.rules.analysis.places.use_places import place_of
+from torchlift.rules.analysis.wording.one_line import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript import artifacts
-from torchlift.rules.torchscript.capture_writer import Capture, Given, write_capture
-from torchlift.rules.torchscript.captured_module import read_captured_module
-from torchlift.rules.torchscript.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
-from torchlift.rules.torchscript.example_inputs import read_example_inputs
-from torchlift.rules.torchscript.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
-from torchlift.rules.torchscript.one_line import one_line
-from torchlift.rules.torchscript.use_places import place_of
-from torchlift.rules.torchscript.value_life import ValueLife, follow
+from torchlift.rules.torchscript.captures import artifacts
+from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
+from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.modules.captured_module import read_captured_module
+from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
+from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.trace_module`: {SINCE}. `torch.export.export` captures `forward`, one program at a time."

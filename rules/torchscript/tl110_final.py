@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditImport, Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.use_places import place_of
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.view import Use
 
 _MESSAGE = "`torch.jit.Final` is an alias of `typing.Final` and goes away with TorchScript."

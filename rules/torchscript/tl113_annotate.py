@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.annotated_values import is_plain_type, without_hint
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 

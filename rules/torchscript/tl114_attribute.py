@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.rules.analysis.values.plain_values import is_plain_value, self_attribute
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.annotated_values import is_plain_type, without_hint
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import Removal, removal
-from torchlift.rules.torchscript.plain_values import is_plain_value, self_attribute
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
+from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.view import ModuleView, Use
 
 _MESSAGE = (

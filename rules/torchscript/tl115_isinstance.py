@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.annotated_values import takes_any
-from torchlift.rules.torchscript.container_tests import CannotTest, ContainerTest, container_test
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import Removal, removal
-from torchlift.rules.torchscript.never_compiled import never_compiled
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.compilers.never_compiled import never_compiled
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.annotated_values import takes_any
+from torchlift.rules.torchscript.hints.container_tests import CannotTest, ContainerTest, container_test
+from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 

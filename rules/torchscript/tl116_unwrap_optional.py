@@ -16,12 +16,12 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.rules.analysis.places.whole_statements import assigns_itself, stands_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
-from torchlift.rules.torchscript.whole_statements import assigns_itself, stands_alone
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.view import ModuleView, Use
 
 _MESSAGE = "`torch.jit._unwrap_optional` is private to TorchScript and goes with it: in Python it only raises on None."

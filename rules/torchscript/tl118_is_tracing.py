@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.annotated_values import takes_any
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_branches import Difference, difference
-from torchlift.rules.torchscript.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
-from torchlift.rules.torchscript.hint_folding import CannotFold, without_question
-from torchlift.rules.torchscript.hint_questions import asking_too
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.outside_users import outside_compiler
-from torchlift.rules.torchscript.scripting_uses import COLLECTOR, first_use
-from torchlift.rules.torchscript.stray_uses import stray_finding
+from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.annotated_values import takes_any
+from torchlift.rules.torchscript.hints.hint_branches import Difference, difference
+from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
+from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
+from torchlift.rules.torchscript.hints.hint_questions import asking_too
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk

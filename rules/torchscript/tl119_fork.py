@@ -18,13 +18,13 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.annotated_values import takes_any
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.future_groups import FORKS, FUTURE, WAITS, FutureGroup, Futures
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
-from torchlift.rules.torchscript.trusted_operations import PURE_FUNCTIONS
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.trusted_operations import PURE_FUNCTIONS
+from torchlift.rules.torchscript.hints.annotated_values import takes_any
+from torchlift.rules.torchscript.hints.future_groups import FORKS, FUTURE, WAITS, FutureGroup, Futures
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 

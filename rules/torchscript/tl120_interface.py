@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, Rewrite, Safety, Severity
+from torchlift.rules.analysis.places.use_places import Place
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.decorator_uses import handed_back
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
-from torchlift.rules.torchscript.use_places import Place
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.decorator_uses import handed_back
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.rules.analysis.places.use_places import Place
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.hint_removal import removal
-from torchlift.rules.torchscript.scripting_uses import COLLECTORS
-from torchlift.rules.torchscript.stray_uses import stray_finding
-from torchlift.rules.torchscript.use_places import Place
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.view import ModuleView, Use
 
 _OVERLOADS = frozenset({"torch.jit._overload", "torch.jit._overload_method"})

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.c_bindings import bindings
 from torchlift.rules.torchscript.covering import maker_of
-from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
-from torchlift.rules.torchscript.use_places import place_of
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 

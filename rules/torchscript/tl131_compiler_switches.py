@@ -16,15 +16,15 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.rules.analysis.places.use_places import Place, place_of
+from torchlift.rules.analysis.project.foreign_packages import assumption
+from torchlift.rules.analysis.values.plain_values import is_plain_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript import runtime_uses, scripting_uses
-from torchlift.rules.torchscript.c_bindings import bindings
-from torchlift.rules.torchscript.decorator_uses import decorator_of
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.foreign_packages import assumption
-from torchlift.rules.torchscript.outside_users import outside_compiler
-from torchlift.rules.torchscript.plain_values import is_plain_value
-from torchlift.rules.torchscript.use_places import Place, place_of
+from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
+from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.use_places import Place, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.c_bindings import bindings
-from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
-from torchlift.rules.torchscript.use_places import Place, place_of, whole_name
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.view import ModuleView, Use
 
 _FX = "`ep.graph` (an FX graph), `ep.graph_signature` and `ep.module().code`"

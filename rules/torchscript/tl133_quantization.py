@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.use_places import place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
-from torchlift.rules.torchscript.use_places import place_of, whole_name
+from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.view import Use
 
 _PT2E = "torchao.quantization.pt2e.quantize_pt2e"

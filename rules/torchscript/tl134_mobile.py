@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.use_places import place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.c_bindings import bindings
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.use_places import place_of, whole_name
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.view import Use
 
 _SAVERS = ("*._save_for_lite_interpreter", "*._save_to_buffer_for_lite_interpreter")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import (
     DeleteStatement,
     EditCall,
@@ -17,9 +16,10 @@ from torchlift.finding import (
     Severity,
     Template,
 )
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.deprecation import SOURCES
-from torchlift.rules.torchscript.use_places import place_of
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Safety, Severity
+from torchlift.rules.analysis.places.use_places import Place, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.c_bindings import bindings
-from torchlift.rules.torchscript.deprecation import EXPORT_DOCS, SOURCES
-from torchlift.rules.torchscript.typing_aliases import follows_import, to_typing, typing_alias
-from torchlift.rules.torchscript.use_places import Place, place_of, whole_name
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.facts.typing_aliases import follows_import, to_typing, typing_alias
 from torchlift.view import ModuleView, Use
 
 _LAZY = "Call the function itself: eager mode and `torch.export` compute its value on the spot."

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 

@@ -14,15 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torchlift.dataclass import dataclass
-from torchlift.glance import Glance, Party, Sighting, Wanted
-from torchlift.prefilter import Prefilter
-from torchlift.project_files import ProjectFiles
+from torchlift.lazy_dataclass import dataclass
+from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.prefilter import Prefilter
+from torchlift.search.project_files import ProjectFiles
+from torchlift.search.view_cache import ViewCache
+from torchlift.search.vocabulary import Needle
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
-from torchlift.view_cache import ViewCache
-from torchlift.vocabulary import Needle
 from torchlift.wrappers import Wrappers
 
 _MOST_USERS = 60

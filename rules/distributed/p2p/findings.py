@@ -5,24 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import Finding, Fix, Severity
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.distributed.backends import may_use_nccl
-from torchlift.rules.distributed.escape_hatches import ESCAPE, LAZY
-from torchlift.rules.distributed.p2p.batch_surroundings import says_cpu
-from torchlift.rules.distributed.p2p.batching import plan_batch
+from torchlift.rules.distributed.facts.escape_hatches import ESCAPE, LAZY
+from torchlift.rules.distributed.groups.backends import may_use_nccl
+from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
+from torchlift.rules.distributed.p2p.batches.batching import plan_batch
 from torchlift.rules.distributed.p2p.calls import (
     RECV_PARAMETERS,
     SEND_PARAMETERS,
     function_of_call,
     named_arguments,
 )
-from torchlift.rules.distributed.p2p.explanation import rank_by_rank
+from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
+from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
 from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
 from torchlift.rules.distributed.p2p.program import Post
-from torchlift.rules.distributed.p2p.reading import Reading, exchanges
-from torchlift.rules.distributed.p2p.verdict import Judgement, Verdict, judge
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
 

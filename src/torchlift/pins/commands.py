@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.pins.pin import Draft, Index, PinSet, indexes_in, is_template, read_conda_spec, read_pin
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView

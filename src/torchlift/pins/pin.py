@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
 
 Notation = Literal["pip", "poetry", "conda"]

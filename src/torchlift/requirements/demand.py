@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from urllib.parse import unquote
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.versions import TorchVersion
 
 # A name goes on as long as letters, digits and separators do: torchvision, torch-geometric and torch.fx are others.

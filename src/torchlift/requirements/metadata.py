@@ -17,7 +17,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.requirements.demand import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
 from torchlift.view.walk import walk
 

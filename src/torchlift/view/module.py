@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from torchlift.dataclass import dataclass
 from torchlift.finding import AddImport
+from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText, Span
 from torchlift.torch_names import public_name, unloaded_module
 from torchlift.view.flow import ReachingDefinitions

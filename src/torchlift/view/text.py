@@ -13,7 +13,7 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText, Span, UnreadableSource
 
 TextKind = Literal["shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"]

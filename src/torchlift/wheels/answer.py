@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 
 Kind = Literal["wheel", "upgrade-driver", "split", "none", "unknown"]
 """A wheel for everything visible; no wheel until the driver is newer; no single wheel for all GPUs (see `parts`); no

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels import drivers
 from torchlift.wheels.machine import Machine
 

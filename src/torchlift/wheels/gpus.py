@@ -9,7 +9,7 @@ import re
 from difflib import get_close_matches
 from functools import cache
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.compatibility import capability as read_capability
 from torchlift.wheels.tables import text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.machine import Machine
 from torchlift.wheels.offers import Offer, Release
 from torchlift.wheels.wish import Wish

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels import drivers, gpus
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.choosing import choice_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.compatibility import runs_on
 from torchlift.wheels.tables import table
 

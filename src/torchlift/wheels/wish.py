@@ -8,7 +8,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from torchlift.dataclass import dataclass
+from torchlift.lazy_dataclass import dataclass
 
 _BARE = re.compile(r"\s*v?(\d+(?:\.\d+)*)\s*")
 _LOCAL = re.compile(r"(==\s*[^,+\s]+)\+([A-Za-z0-9][A-Za-z0-9._-]*)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     MISSING,
     RankState,
@@ -14,7 +14,7 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     node_text,
     speaks_of_rank,
 )
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     External,
     Frame,

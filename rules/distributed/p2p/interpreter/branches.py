@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, Flow, RankState
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Coalescing,
     Doubt,
     Ended,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 
+from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
-from torchlift.rules.distributed.p2p.operators import Once, Unworkable, elements
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Doubt,
     Frame,
     Level,

@@ -6,10 +6,17 @@ import ast
 from collections.abc import Sequence
 from contextlib import suppress
 
-from torchlift.rules.distributed.p2p.communication import is_no_member, may_be_group
+from torchlift.rules.distributed.p2p.interpreter.communication import is_no_member, may_be_group
+from torchlift.rules.distributed.p2p.interpreter.operators import (
+    Unworkable,
+    binary,
+    compare,
+    elements,
+    subscript,
+    unary,
+)
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
-from torchlift.rules.distributed.p2p.operators import Unworkable, binary, compare, elements, subscript, unary
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Doubt,
     External,
     Frame,

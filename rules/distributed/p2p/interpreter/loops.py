@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from torchlift.rules.distributed.p2p.interpreter.operators import Once
 from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankState
-from torchlift.rules.distributed.p2p.operators import Once
-from torchlift.rules.distributed.p2p.values import Doubt, Frame, Level, Open, Raised, Unknown, Value
+from torchlift.rules.distributed.p2p.interpreter.values import Doubt, Frame, Level, Open, Raised, Unknown, Value
 from torchlift.view.walk import walk
 
 _MOST_ROUNDS = 600

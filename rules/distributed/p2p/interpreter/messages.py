@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from torchlift.rules.distributed.p2p.communication import (
+from torchlift.rules.distributed.p2p.interpreter.communication import (
     arguments_of,
     is_collective,
     is_group_query,
@@ -16,10 +16,9 @@ from torchlift.rules.distributed.p2p.communication import (
     parameters_of,
     transfer_kind,
 )
+from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text, shortened
-from torchlift.rules.distributed.p2p.operators import Unworkable, elements
-from torchlift.rules.distributed.p2p.program import Operation
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     External,
     Group,
     Handle,
@@ -31,6 +30,7 @@ from torchlift.rules.distributed.p2p.values import (
     Value,
     parts,
 )
+from torchlift.rules.distributed.p2p.program import Operation
 
 
 class Messages(RankState):

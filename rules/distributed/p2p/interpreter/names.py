@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 
-from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, speaks_of_rank
-from torchlift.rules.distributed.p2p.operators import MUTATING
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Ended,
     External,

@@ -13,22 +13,22 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from torchlift.dataclass import dataclass
-from torchlift.rules.distributed.p2p.code import Body, FunctionNode
-from torchlift.rules.distributed.p2p.communication import may_be_group
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.p2p.interpreter.attributes import Attributes
 from torchlift.rules.distributed.p2p.interpreter.branches import Branches
 from torchlift.rules.distributed.p2p.interpreter.calls import Calls
+from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.communication import may_be_group
 from torchlift.rules.distributed.p2p.interpreter.comprehensions import Comprehensions
 from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
 from torchlift.rules.distributed.p2p.interpreter.loops import Loops
 from torchlift.rules.distributed.p2p.interpreter.messages import Messages
 from torchlift.rules.distributed.p2p.interpreter.names import Names
+from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable
 from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, is_class_method, is_static, node_text
 from torchlift.rules.distributed.p2p.interpreter.statements import Statements
 from torchlift.rules.distributed.p2p.interpreter.unknown_calls import UnknownCalls
-from torchlift.rules.distributed.p2p.operators import Unworkable
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Ended,
     Frame,

@@ -10,10 +10,10 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p.code import Code, FunctionNode
-from torchlift.rules.distributed.p2p.communication import Communication
-from torchlift.rules.distributed.p2p.operators import truth
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.communication import Communication
+from torchlift.rules.distributed.p2p.interpreter.operators import truth
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Choice,
     Class,
     Doubt,

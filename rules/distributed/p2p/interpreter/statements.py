@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchlift.rules.distributed.p2p.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, binary, call_method, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, Flow, RankState
-from torchlift.rules.distributed.p2p.operators import Once, Unworkable, binary, call_method, elements
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Doubt,
     External,

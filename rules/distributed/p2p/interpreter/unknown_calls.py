@@ -6,14 +6,15 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from torchlift.rules.distributed.p2p.code import Code, FunctionNode
-from torchlift.rules.distributed.p2p.communication import (
+from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.communication import (
     POINT_TO_POINT,
     distributed_name,
     is_collective,
     likely_communicates,
     may_be_group,
 )
+from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, call_function, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     MISSING,
     RankState,
@@ -22,8 +23,7 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     shortened,
     speaks_of_rank,
 )
-from torchlift.rules.distributed.p2p.operators import Once, Unworkable, call_function, elements
-from torchlift.rules.distributed.p2p.values import (
+from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Ended,
     External,

@@ -1,0 +1,73 @@
+"""Point-to-point communication that a piece of code reaches, through functions of the same file too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
+from torchlift.rules.distributed.p2p.calls import (
+    BATCH,
+    OP_PARAMETERS,
+    RECV_PARAMETERS,
+    SEND_PARAMETERS,
+    function_of_call,
+    group_key,
+    named_arguments,
+)
+from torchlift.view import ModuleView
+
+_DEEPEST = 3
+
+
+def on_default_group(view: ModuleView, nodes: Iterable[ast.AST], depth: int = _DEEPEST) -> ast.Call | None:
+    """The first call among `nodes`, or in functions they call, that surely posts something on the default group.
+
+    Functions of the same file and methods of the same class are followed; code that is only defined there is not.
+    """
+    stack = list(nodes)[::-1]
+    called: list[ast.FunctionDef] = []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Call):
+            if _posts_on_default(view, node):
+                return node
+            function = function_named(view, node.func)
+            if function is not None:
+                called.append(function)
+        stack.extend(reversed(list(ast.iter_child_nodes(node))))
+    for function in called if depth else ():
+        found = on_default_group(view, function.body, depth - 1)
+        if found is not None:
+            return found
+    return None
+
+
+def function_named(view: ModuleView, node: ast.expr) -> ast.FunctionDef | None:
+    """The function of the same file that a name or `self.method` surely is."""
+    if isinstance(node, ast.Name):
+        binding = view.definition(node)
+        return binding.node if binding is not None and isinstance(binding.node, ast.FunctionDef) else None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+        methods = [
+            item
+            for item in (owner.body if owner is not None else ())
+            if isinstance(item, ast.FunctionDef) and item.name == node.attr
+        ]
+        return methods[0] if len(methods) == 1 else None
+    return None
+
+
+def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
+    function = function_of_call(view, call)
+    if function is not None:
+        arguments = named_arguments(call, SEND_PARAMETERS if function.endswith("send") else RECV_PARAMETERS)
+        return arguments is not None and not group_key(view, arguments.get("group"))
+    resolution = view.resolve(call.func)
+    if resolution is None or not resolution.certain or resolution.name != BATCH:
+        return False
+    found = [named_arguments(operation, OP_PARAMETERS) for operation in operations_of(view, call)]
+    return bool(found) and all(one is not None and not group_key(view, one.get("group")) for one in found)

@@ -1,0 +1,473 @@
+"""Files that TorchScript values are written to and read from, across the project.
+
+Writer and readers of one file have to change together: `torch.export.load` cannot open a TorchScript archive, and
+`torch.jit.load` cannot open an exported program.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Template
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Collector, Project
+from torchlift.search.glance import Sighting
+from torchlift.source import Span
+from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
+
+_LOADERS = {"torch.jit.load": "load", "torch.load": "other"}
+_MAKERS = ("torch.jit.trace", "torch.jit.script", "torch.jit.freeze")
+_TARGETS = frozenset((*_LOADERS, *_MAKERS, "torch.jit.save"))
+_SUFFIXES = (".pt", ".pth", ".ts", ".jit", ".torchscript")
+_DOCUMENTS = (".md", ".rst", ".txt", ".ipynb")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place that writes or reads an artifact.
+
+    Attributes:
+        role: `save`, `load`, or `other` for uses that are never rewritten.
+        key: what identifies the file, see `path_key`.
+        line: 1-based line.
+        literal: whether the path is a string literal right there.
+        constant: qualified name of the module-level constant that the path is, if it is one.
+        traced: for `save`, whether the value surely comes from `torch.jit.trace` in the same file.
+        ranks: for `save` of a trace, the rank of each example input (None where unknown), if their number is known.
+        moved: for `save`, whether the writer's file moves modules or tensors to other devices.
+        extra_files: whether it writes or reads extra files.
+        scripted: for `save`, whether the value surely comes from `torch.jit.script` in the same file.
+    """
+
+    role: Literal["save", "load", "other"]
+    key: str
+    line: int
+    literal: bool
+    constant: str | None = None
+    traced: bool = False
+    ranks: tuple[int | None, ...] | None = None
+    moved: bool = False
+    extra_files: bool = False
+    scripted: bool = False
+
+
+def path_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
+    """What identifies the file that a path expression names; None if that is not certain.
+
+    A literal is its normalised text, also through constants bound once; a module-level constant with any other value is
+    its qualified name, and `CONSTANT / "name"` or `os.path.join(CONSTANT, "name")` are built from such parts. Any other
+    expression is itself, inside one function, as long as its names have one meaning there.
+    """
+    return _file_key(view, node, project) or _local_key(view, node)
+
+
+def _file_key(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
+    match node:
+        case ast.Constant(value=str() as text):
+            return f"file {posixpath.normpath(text)}"
+        case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
+            return _file_key(view, inner, project)
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=str() as text)):
+            base = _constant_name(view, left, project)
+            return f"file {base}/{text}" if base else None
+        case ast.Call(args=[left, ast.Constant(value=str() as text)], keywords=[]):
+            resolution = view.resolve(node.func)
+            if resolution is None or resolution.name != "os.path.join":
+                return None
+            base = _constant_name(view, left, project)
+            return f"file {base}/{text}" if base else None
+        case ast.Name() | ast.Attribute():
+            value = _constant_value(view, node, project)
+            if value is not None and isinstance(value[1].value, ast.Constant):
+                return _file_key(value[0], value[1].value, None)
+            name = _constant_name(view, node, project)
+            return f"file {name}" if name else None
+        case _:
+            return None
+
+
+def _local_key(view: ModuleView, node: ast.expr) -> str | None:
+    """What identifies a path that is made up in the function around it."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
+        node = node.args[0]
+    if any(isinstance(child, (ast.Lambda, ast.NamedExpr, ast.Await, ast.comprehension)) for child in walk(node)):
+        return None
+    names = [child for child in walk(node) if isinstance(child, ast.Name)]
+    places = []
+    for name in names:
+        binding = view.definition(name)
+        if binding is None:
+            if view.resolve(name) is None and view.scope_at(node).lookup(name.id) is not None:
+                return None  # more than one meaning
+            continue
+        if binding.imported is not None and isinstance(node, ast.Call):
+            continue  # `os` of `os.path.join(...)`
+        if binding.scope.kind == "module" or binding.imported is not None:
+            return None
+        places.append(str(getattr(binding.node, "lineno", 0)))
+    if not places:
+        return None
+    function = view.function_of(node)
+    where = ",".join(sorted(set(places)))
+    return f"local {view.path}:{function.lineno if function is not None else 0}:{where} {ast.unparse(node)}"
+
+
+def _only_a_buffer(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a path is an `io.BytesIO` of the function around it that is only written, rewound and read."""
+    binding = view.definition(node)
+    if binding is None or binding.scope.kind == "module" or not isinstance(binding.value, ast.Call):
+        return False
+    resolution = view.resolve(binding.value.func)
+    if resolution is None or resolution.name != "io.BytesIO" or binding.value.args or binding.value.keywords:
+        return False
+    for read, _ in view.reads_of(binding):
+        parent = view.parent(read)
+        if isinstance(parent, ast.Attribute) and parent.attr == "seek":
+            continue
+        if isinstance(parent, ast.Call) and parent.func is not read:
+            resolution = view.resolve(parent.func)
+            if resolution is not None and resolution.name in {"torch.jit.save", "torch.jit.load"}:
+                continue
+            if isinstance(parent.func, ast.Attribute) and parent.func.attr == "save":
+                continue
+        return False
+    return True
+
+
+def _constant_value(view: ModuleView, node: ast.expr, project: Project | None) -> tuple[ModuleView, Binding] | None:
+    binding = view.definition(node)
+    if binding is not None and binding.kind == "assign":
+        only = len(binding.scope.bindings[binding.name]) == 1
+        return (view, binding) if only else None
+    resolution = view.resolve(node) if project is not None else None
+    if resolution is None or not resolution.certain or project is None:
+        return None
+    found = project.binding(resolution.name, view.path)
+    return found if found is not None and found[1].kind == "assign" else None
+
+
+def _constant_name(view: ModuleView, node: ast.expr, project: Project | None) -> str | None:
+    found = _constant_value(view, node, project)
+    if found is None or found[1].scope.kind != "module":
+        return None
+    return f"{found[0].module}.{found[1].name}"
+
+
+def _collect(view: ModuleView) -> tuple[tuple[Site, str | None], ...] | None:
+    """Sites of one file; where the path is an imported name, its qualified name, to be resolved in the project."""
+    from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
+    from torchlift.rules.torchscript.values.value_life import follow
+
+    moved = any(name in view.source.text for name in (".cuda(", ".to(", "device="))
+    sites: list[tuple[Site, str | None]] = []
+    handled: set[ast.Call] = set()
+
+    def add(
+        role: Literal["save", "load", "other"],
+        call: ast.Call,
+        path: ast.expr,
+        life_of: ast.Call | None,
+        *,
+        scripted: bool = False,
+    ) -> None:
+        traced = life_of is not None
+        ranks: tuple[int | None, ...] | None = None
+        if life_of is not None and len(life_of.args) > 1:
+            found = read_example_inputs(view, life_of.args[1])
+            if found.form not in {"unknown", "keywords"}:
+                ranks = tuple(len(t.sizes) if t.sizes is not None else None for t in found.tensors)
+        key = path_key(view, path, None)
+        deferred = None
+        if key is None:
+            resolution = view.resolve(path)
+            deferred = resolution.name if resolution is not None and resolution.certain else None
+        if key is not None or deferred is not None or role == "load":
+            literal = isinstance(path, ast.Constant)
+            constant = deferred or _constant_name(view, path, None)
+            extra = any(keyword.arg == "_extra_files" for keyword in call.keywords)
+            site = Site(role, key or "", path.lineno, literal, constant, traced, ranks, moved, extra, scripted)
+            sites.append((site, deferred))
+
+    uses = view.uses(_TARGETS)
+    for use in (use for use in uses if use.target in _LOADERS):
+        path = _path_argument(use.call, 0) if use.call is not None and use.certain else None
+        if use.call is not None and path is not None:
+            add("load" if use.target == "torch.jit.load" else "other", use.call, path, None)
+    for maker in _MAKERS:
+        for use in uses:
+            if use.target != maker or use.call is None or not use.certain:
+                continue
+            for save in follow(view, use.call).saves:
+                if save.call not in handled:
+                    handled.add(save.call)
+                    traced = use.call if maker == "torch.jit.trace" else None
+                    add("save", save.call, save.path, traced, scripted=maker == "torch.jit.script")
+    for use in uses:
+        path = _path_argument(use.call, 1) if use.call is not None and use.target == "torch.jit.save" else None
+        if use.call is not None and use.call not in handled and path is not None:
+            handled.add(use.call)
+            add("save", use.call, path, None)
+    loaded = {site.key for site, _ in sites if site.role == "load" and site.key}
+    for node in walk(view.tree) if loaded else ():
+        # Whatever is saved where the same function or file loads TorchScript is TorchScript, wherever it came from.
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save":
+            path = _path_argument(node, 0)
+            if node not in handled and path is not None and path_key(view, path, None) in loaded:
+                add("save", node, path, None)
+    return tuple(sites) or None
+
+
+def _path_argument(call: ast.Call, position: int) -> ast.expr | None:
+    """The path given to a load or save: by position, or as `f`."""
+    if len(call.args) > position:
+        argument = call.args[position]
+        return None if isinstance(argument, ast.Starred) else argument
+    return next((keyword.value for keyword in call.keywords if keyword.arg == "f"), None)
+
+
+def _matters(seen: Sighting) -> bool:
+    return seen.target not in _LOADERS or (seen.call is not None and _path_argument(seen.call, 0) is not None)
+
+
+COLLECTOR = Collector(
+    "torchscript.artifacts",
+    ("jit", "torch.load"),
+    _collect,
+    _TARGETS,
+    _matters,
+)
+
+
+def sites_of(project: Project, key: str) -> list[tuple[str, Site]]:
+    """Every known site of one artifact, as `(path, site)`."""
+    found = []
+    for path, records in sorted(project.records(COLLECTOR).items()):
+        for site, deferred in records:
+            if (site.key or _deferred_key(project, deferred, path)) == key:
+                found.append((path, site))
+    return found
+
+
+def _deferred_key(project: Project, name: str | None, importer: str) -> str | None:
+    found = project.binding(name, importer) if name else None
+    if found is None or found[1].kind != "assign":
+        return None
+    view, binding = found
+    if isinstance(binding.value, ast.Constant):
+        return path_key(view, binding.value, None)
+    return f"file {view.module}.{binding.name}"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What the project knows about one artifact.
+
+    Attributes:
+        key: its key; None if the path is not understood.
+        writers, readers, others: places, as `(path, site)`.
+        constants: definitions of the constants that sites use as the path: file, span of the literal, its text.
+        strangers: `path:line` of mentions that are not among those places and not in documents.
+        documents: mentions in documents.
+        unknown_readers: `path:line` of loads of TorchScript whose path is not known.
+        looked_for: whether the project looks for files by the suffix of this one, so that it has to stay.
+        buffer: whether it is a buffer in memory that nothing else gets hold of.
+    """
+
+    key: str | None
+    writers: tuple[tuple[str, Site], ...] = ()
+    readers: tuple[tuple[str, Site], ...] = ()
+    others: tuple[tuple[str, Site], ...] = ()
+    constants: tuple[tuple[str, Span, str], ...] = ()
+    strangers: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    unknown_readers: tuple[str, ...] = ()
+    looked_for: bool = False
+    buffer: bool = False
+
+    @property
+    def title(self) -> str:
+        """How messages call it."""
+        if self.key is None:
+            return "the file"
+        return f"`{self.key.partition(' ')[2] if self._is_file else self.key.split(' ', 2)[2]}`"
+
+    @property
+    def _is_file(self) -> bool:
+        return self.key is not None and self.key.startswith("file ")
+
+    def group(self) -> tuple[Group, ...]:
+        """The group that ties all its sites together."""
+        if self.key is None:
+            return ()
+        places = [*self.writers, *self.readers, *self.others]
+        paths = tuple(sorted({path for path, _ in places} | {path for path, _, _ in self.constants}))
+        where = "" if self._is_file else f" ({self.key.split(' ', 2)[1].rpartition(':')[0]})"
+        return (Group(f"the artifact {self.title}{where}", paths, len(places)),)
+
+    def obstacle(self) -> str | None:
+        """Why its sites cannot safely change together, a clause; None if they can."""
+        if self.key is None or not (self._is_file or self.buffer):
+            return "the path is not a constant, so it is not known who else reads or writes the file"
+        if self.others:
+            path, site = self.others[0]
+            return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
+        if not self.readers:
+            return (
+                f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
+            )
+        if not self.writers:
+            return f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
+        if self.strangers:
+            return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
+        if self.unknown_readers:
+            return (
+                f"{self.unknown_readers[0]} loads TorchScript from a path that is not known, and may mean {self.title}"
+            )
+        return None
+
+    def new_suffix(self, view: ModuleView, node: ast.expr) -> tuple[tuple[Rewrite, ...], tuple[Elsewhere, ...]]:
+        """Edits that give the file the suffix `.pt2`, in this file and elsewhere; none unless all sites can follow.
+
+        A site follows if it spells the path out, or is a module-level constant that spells it out.
+        """
+        places = [*self.writers, *self.readers]
+        spelled = {path for path, _, _ in self.constants}
+        if (
+            self.looked_for
+            or self.obstacle()
+            or not all(site.literal or (site.constant and spelled) for _, site in places)
+        ):
+            return (), ()
+        literals = list(self.constants)
+        if isinstance(node, ast.Constant):
+            literals.append((view.path, view.span(node), view.text(node)))
+        here: list[Rewrite] = []
+        elsewhere: list[Elsewhere] = []
+        for path, span, text in literals:
+            renamed = _with_new_suffix(text)
+            if renamed is None:
+                return (), ()
+            rewrite = ReplaceExpression(span, Template(renamed))
+            if path == view.path:
+                here.append(rewrite)
+            else:
+                elsewhere.append(Elsewhere(path, rewrite))
+        return tuple(here), tuple(elsewhere)
+
+
+def _with_new_suffix(literal: str) -> str | None:
+    """The string literal with a TorchScript suffix replaced by `.pt2`; None if it has none."""
+    for suffix in _SUFFIXES:
+        for quote in ('"', "'"):
+            if literal.endswith(suffix + quote):
+                return literal.removesuffix(suffix + quote) + ".pt2" + quote
+    return None
+
+
+def read_artifact(view: ModuleView, path: ast.expr, project: Project) -> Artifact:
+    """Everything known about the file that `path` names."""
+    key = path_key(view, path, project)
+    if key is None:
+        return Artifact(None)
+    sites = sites_of(project, key)
+    if not key.startswith("file "):
+        roles = {role: tuple(site for site in sites if site[1].role == role) for role in ("save", "load", "other")}
+        buffer = _only_a_buffer(view, path)
+        return Artifact(key, roles["save"], roles["load"], roles["other"], buffer=buffer)
+    name = posixpath.basename(key.removeprefix("file "))
+    constants = tuple(sorted(_constants(project, sites)))
+    known = Counter(f"{place}:{site.line}" for place, site in sites if site.literal)
+    known.update(f"{place}:{_line(project, place, span)}" for place, span, _ in constants)
+    mentions = _unknown_mentions(project, name, known) if "." in name else []
+    for constant in sorted({site.constant.rpartition(".")[2] for _, site in sites if site.constant}):
+        # Whoever else gets hold of the constant may open the file.
+        known = Counter(f"{place}:{site.line}" for place, site in sites if site.constant)
+        mentions += _unknown_mentions(project, constant, known, harmless=_harmless_use(constant))
+    return Artifact(
+        key,
+        tuple(site for site in sites if site[1].role == "save"),
+        tuple(site for site in sites if site[1].role == "load"),
+        tuple(site for site in sites if site[1].role == "other"),
+        constants,
+        tuple(place for place in mentions if not place.rpartition(":")[0].endswith(_DOCUMENTS)),
+        tuple(place for place in mentions if place.rpartition(":")[0].endswith(_DOCUMENTS)),
+        _unknown_readers(project),
+        _looked_for(project, posixpath.splitext(name)[1]),
+    )
+
+
+def _unknown_readers(project: Project) -> tuple[str, ...]:
+    """Loads of TorchScript that may open any file: their path comes from elsewhere."""
+    found = []
+    for path, records in sorted(project.records(COLLECTOR).items()):
+        written = {site.key for site, _ in records if site.role == "save"}
+        for site, deferred in records:
+            key = site.key or _deferred_key(project, deferred, path) or ""
+            if site.role == "load" and not key.startswith("file ") and key not in written:
+                found.append(f"{path}:{site.line}")
+    return tuple(found)
+
+
+def _looked_for(project: Project, suffix: str) -> bool:
+    """Whether anything in the project looks for files by a suffix: a glob, a comparison, a rule of a build."""
+    if not suffix:
+        return False
+    words = (f"*{suffix}", f'"{suffix}"', f"'{suffix}'", f'"{suffix[1:]}"', f"'{suffix[1:]}'")
+    for word, places in project.places(words).items():
+        exact = re.compile(re.escape(word.encode()) + rb"(?![\w*])")
+        for place in places:
+            path, _, line = place.rpartition(":")
+            # A file that git would now show as new is no reader.
+            if path.endswith(_DOCUMENTS) or posixpath.basename(path) == ".gitignore":
+                continue
+            if exact.search(project.data(path).split(b"\n")[int(line) - 1]):
+                return True
+    return False
+
+
+def _constants(project: Project, sites: Iterable[tuple[str, Site]]) -> set[tuple[str, Span, str]]:
+    """Where the constants that the sites use are spelled out."""
+    found = set()
+    for path, site in sites:
+        place = project.binding(site.constant, path) if site.constant else None
+        if place is not None and isinstance(place[1].value, ast.Constant):
+            view, value = place[0], place[1].value
+            found.add((view.path, view.span(value), view.text(value)))
+    return found
+
+
+def _line(project: Project, path: str, span: Span) -> int:
+    view = project.view(path)
+    return view.source.location(span.start)[0] if view is not None else 0
+
+
+def _unknown_mentions(
+    project: Project, word: str, known: Counter[str], harmless: re.Pattern[str] | None = None
+) -> list[str]:
+    """Places that mention `word` more often than the known sites there, leaving out comments and harmless lines."""
+    found = []
+    for place in project.mentions(word):
+        path, _, line = place.rpartition(":")
+        text = project.data(path).split(b"\n")[int(line) - 1].decode("utf-8", "replace")
+        is_python = path.endswith((".py", ".pyi"))
+        if harmless is not None and (not is_python or harmless.search(text)):
+            continue
+        times = len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", text)) if harmless is not None else text.count(word)
+        if times > known[place] and not (is_python and text.lstrip().startswith("#")):
+            found.append(place)
+    return found
+
+
+def _harmless_use(name: str) -> re.Pattern[str]:
+    """Lines on which a path constant is defined, imported, shown or asked for its existence, and not opened."""
+    word = re.escape(name)
+    return re.compile(
+        rf"^\s*(?:from|import)\b|^\s*{word}\s*(?::[^=]+)?=[^=]|^\s*{word}(?:\s+as\s+\w+)?,?\s*(?:#.*)?$"
+        rf"|\b(?:print|exists|isfile)\([^()]*\b{word}\b[^()]*\)|\b{word}\)?\.(?:exists|is_file|name|stem|stat|unlink|seek)\b"
+    )

@@ -1,0 +1,208 @@
+"""`torch.jit.script` on a function or a class: when the Python original can take its place."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.finding import (
+    DeleteStatement,
+    DropDecorator,
+    Fix,
+    ReplaceExpression,
+    Rewrite,
+    Safety,
+    Template,
+)
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.test_or_program import enclosing_test
+from torchlift.rules.analysis.project.module_base import is_module_class
+from torchlift.rules.analysis.wording.one_line import one_line
+from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
+from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler, first_trace
+from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
+from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses
+from torchlift.rules.torchscript.functions.scripted_function import read_function
+from torchlift.rules.torchscript.values.kept_entry import kept_entry
+from torchlift.view import Binding, ModuleView
+
+_SPEED = "Where its speed on a GPU mattered, put `@torch.compile` in its place."
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to say about one use: the help text, and the fix if there is one."""
+
+    help: str | None
+    fix: Fix | None = None
+
+
+def decorated_function(
+    view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, context: Context
+) -> Verdict:
+    """`@torch.jit.script` on a function."""
+    rewrites = (DropDecorator(view.span(decorator)),)
+    owner = view.parent(node)
+    position = next(index for index, item in enumerate(node.decorator_list) if item is decorator)
+    static = any(isinstance(above, ast.Name) and above.id == "staticmethod" for above in node.decorator_list[:position])
+    if isinstance(owner, ast.ClassDef) and not static:
+        return Verdict(
+            "Not rewritten: a scripted function in a class body is called without `self`, a plain one would get it. Put "
+            "`@staticmethod` in the place of the decorator if that is what the calls expect."
+        )
+    if (test := enclosing_test(view, node, by_file=False)) is not None:
+        return _for_test(test, node.name)
+    facts = read_function(view, node, context.project)
+    binding = _binding_of(view, node)
+    uses = read_uses(view, binding, context.project) if binding is not None else FunctionUses()
+    if isinstance(owner, ast.ClassDef):
+        uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
+    assumptions = [*facts.doubts, *_trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
+    others = [
+        item
+        for index, item in enumerate(node.decorator_list)
+        if index != position and not _is_static(item, index, position)
+    ]
+    if others:
+        assumptions.append(f"what `@{one_line(view, others[0])}` makes of the plain function was not checked")
+    return _verdict("Remove the decorator", rewrites, assumptions, uses, context)
+
+
+def scripted_value(
+    view: ModuleView, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef], context: Context
+) -> Verdict:
+    """`torch.jit.script(function)`, with the function in view."""
+    home, function = definition
+    value = call.args[0]
+    statement = view.parent(call)
+    if (test := enclosing_test(view, call)) is not None:
+        return _for_test(test, one_line(view, value))
+    if function.decorator_list:
+        return Verdict(
+            f"Not rewritten: `{function.name}` is decorated, and scripting compiles what stands under the decorators. Use "
+            f"`{one_line(view, value)}` itself once you have checked that they make no difference."
+        )
+    facts = read_function(home, function, context.project)
+    uses = FunctionUses()
+    rewrites: tuple[Rewrite, ...] = (
+        ReplaceExpression(view.span(call), Template("$value", (("value", view.span(value)),))),
+    )
+    title = f"Use `{one_line(view, value)}` itself"
+    match statement:
+        case ast.Assign(targets=[ast.Name() as target]):
+            owner = view.scope_at(target).lookup(target.id)
+            bound = owner.bindings[target.id] if owner is not None else []
+            again = next((binding for binding in bound if binding.node is target), None)
+            if again is None or (owner is not None and owner.kind == "class"):
+                return Verdict(
+                    "Not rewritten: a scripted function kept on a class is called without `self`, a plain one would get "
+                    f"it. `{target.id} = staticmethod({one_line(view, value)})` is called the same way."
+                )
+            uses = read_uses(view, again, context.project)
+            if isinstance(value, ast.Name) and value.id == target.id:
+                rewrites, title = (DeleteStatement(view.span(statement)),), f"Leave `{target.id}` as it is"
+        case ast.Call(func=called) if called is call:
+            pass
+        case ast.Attribute(attr=attr):
+            uses.refusals.append(f"it is asked for `.{attr}`")
+        case ast.Assign(targets=[ast.Attribute(attr=attr)]):
+            uses.doubts.append(f"it is kept as `.{attr}`, whose uses were not followed")
+        case ast.Assign(targets=[ast.Subscript() as target]):
+            return Verdict(kept_entry(view, target, value))
+        case ast.Return():
+            shown = one_line(view, value)
+            return Verdict(
+                f"Not rewritten: it is returned, and what the callers do with it was not followed. Return `{shown}` itself "
+                f"where it is only called, or `torch.compile({shown})`."
+                + "".join(
+                    f" Mind that {clause}."
+                    for clause in _trace_doubts(facts.branches, facts.shapes, function.name, context)
+                )
+            )
+        case ast.Expr():
+            return Verdict(
+                f"The result is thrown away, so the call only checks that `{function.name}` can be scripted: delete it, or "
+                f"check that `torch.compile({one_line(view, value)}, fullgraph=True)` runs."
+            )
+        case _:
+            uses.doubts.append("it is handed on, and what happens to it there was not followed")
+    assumptions = [*facts.doubts, *_trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
+    return _verdict(title, rewrites, assumptions, uses, context)
+
+
+def scripted_class(
+    view: ModuleView, node: ast.ClassDef, decorator: ast.expr | None, again: Binding | None, context: Context
+) -> Verdict:
+    """`torch.jit.script` on a class, which it hands back as it is."""
+    if is_module_class(view, node, context.project) is True:
+        return Verdict(
+            f"`torch.jit.script` raises RuntimeError for `{node.name}`, because it is an `nn.Module` class: it takes "
+            "instances only. Delete the call or the decorator."
+        )
+    place = first_compiler(context.project)
+    if place is not None:
+        return Verdict(
+            f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
+            "itself is the Python class, scripted or not."
+        )
+    expected = first_expectation(context.project, view.path)
+    review = None
+    if expected is not None:
+        review = (
+            f"Needs review: {expected} expects to be compiled, so users of this project may script code with the class."
+        )
+    safety = Safety.UNSAFE if review else Safety.SAFE
+    rewrite: Rewrite
+    if decorator is not None:
+        rewrite = DropDecorator(view.span(decorator))
+    else:
+        assert again is not None and again.statement is not None
+        rewrite = DeleteStatement(view.span(again.statement))
+    return Verdict(review, Fix("Leave the class as it is", safety, (rewrite,)))
+
+
+def _verdict(
+    title: str, rewrites: tuple[Rewrite, ...], assumptions: list[str], uses: FunctionUses, context: Context
+) -> Verdict:
+    if uses.refusals:
+        return Verdict(f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}")
+    if not assumptions:
+        # Only the functions that pass everything else are worth a look through the whole project.
+        assumptions = list(context_doubts(context.project, context.view.path))
+    if assumptions:
+        return Verdict(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
+    return Verdict(None, Fix(title, Safety.SAFE, rewrites))
+
+
+def _trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:
+    if branches is None and shapes is None:
+        return []
+    symbolic = symbolic_trace(context.project)
+    if symbolic is not None:
+        return [f"{symbolic} traces with torch.fx, which passes over a scripted function and goes into a plain one"]
+    place = first_trace(context.project)
+    if place is None:
+        return []
+    if branches is not None:
+        return [
+            f"{place} traces or exports to ONNX, and a trace keeps the branches and loops of a scripted function but not "
+            f"those of a plain one (`{name}` has one on line {branches})"
+        ]
+    return [f"{place} traces or exports to ONNX, which may fix the sizes that `{name}` reads on line {shapes}"]
+
+
+def _for_test(test: str, name: str) -> Verdict:
+    return Verdict(
+        f"Not rewritten: `{test}` tests that `{name}` can be scripted, and would test nothing without. Delete the test, or "
+        f"test its successor: `torch.compile({name}, fullgraph=True)`."
+    )
+
+
+def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Binding | None:
+    bound = view.scope_at(node).bindings.get(node.name, ())
+    return next((binding for binding in bound if binding.node is node), None)
+
+
+def _is_static(item: ast.expr, index: int, position: int) -> bool:
+    return index < position and isinstance(item, ast.Name) and item.id == "staticmethod"

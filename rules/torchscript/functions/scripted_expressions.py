@@ -1,0 +1,586 @@
+"""What an expression in a function gives, as the TorchScript compiler would type it, where Python gives the same.
+
+Every expression gets a kind: `tensor`, `floating` (a tensor of floats whatever the inputs are), `int`, `float`, `bool`,
+`str`, `none`, `dtype`, `device`, `shape`, `ints`, `tuple` (of tensors), `tensors` (of a split), `pair` (values and indices),
+or `unknown` behind something that has been doubted already. What has no kind here raises a `Doubt`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import field
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Project
+from torchlift.rules.analysis.values.number_ranges import Range, applied, combined, range_of
+from torchlift.rules.analysis.values.plain_values import is_false
+from torchlift.rules.analysis.values.type_comments import comment_types
+from torchlift.rules.torchscript.facts.scripted_operations import (
+    ATTRIBUTES,
+    BOOLS,
+    FLOATING,
+    FUNCTIONS,
+    MATH_CONSTANTS,
+    MATH_FUNCTIONS,
+    METHODS,
+    NUMBERS_ONLY,
+    PAIRS,
+    PAIRS_WITH_DIMENSION,
+    REDUCTIONS,
+    SEQUENCES,
+    SIZES,
+    SWITCHES,
+)
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+TENSORS = frozenset({"tensor", "floating"})
+NUMBERS = frozenset({"int", "float"})
+# Tensor and number in either order; what is missing differs, see `scripted_operations`.
+_TENSOR_NUMBER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_TENSOR_INT = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_NUMBER_TENSOR = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow)
+_ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_DEPTH = 4
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "true_divide"})
+_DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
+_QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
+_FACTORIES = frozenset({"zeros", "ones", "full", "arange", "eye", "linspace", "logspace", "tensor", "empty"})
+
+
+@dataclass
+class FunctionFacts:
+    """What is known of one function.
+
+    Attributes:
+        doubts: clauses that say what may differ between the compiled function and the Python one.
+        branches: line of the first branch, loop or number read from a tensor, which a trace of the plain function fixes.
+        shapes: line of the first size that leaves the tensors (`math.sqrt(x.size(0))`), which a trace fixes as well.
+        result: kind of the result; None if it is not known or differs from return to return.
+    """
+
+    doubts: list[str] = field(default_factory=list)
+    branches: int | None = None
+    shapes: int | None = None
+    result: str | None = None
+
+
+class Doubt(Exception):
+    """Something that was not read; the message is a clause."""
+
+
+class ExpressionReader:
+    """Reads the expressions of one function.
+
+    Args:
+        view: the function's file.
+        node: the function.
+        project: the project.
+        path: functions that are being read already.
+        own: for a method, the kinds of the attributes of `self`.
+    """
+
+    def __init__(
+        self,
+        view: ModuleView,
+        node: FunctionNode,
+        project: Project,
+        path: tuple[str, ...],
+        own: Mapping[str, str] | None,
+    ) -> None:
+        self.view = view
+        self.node = node
+        self.project = project
+        self.path = (*path, f"{view.path}:{node.lineno}")
+        self.facts = FunctionFacts()
+        self.results: list[str] = []
+        self.loops = 0
+        self.whole: ast.expr | None = None
+        self.constants: set[str] = set()
+        self.ranges: dict[str, Range] = {}
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        self.own = own or {}
+        self.me = parameters[0].arg if own is not None and parameters else None
+        parameters = parameters[1 if own is not None else 0 :]
+        comments = comment_types(view, node) or {}
+        self.kinds = {
+            argument.arg: parameter_kind(view, argument.annotation, comments.get(argument.arg))
+            for argument in parameters
+        }
+        self.kinds |= {argument.arg: "unknown" for argument in node.args.kwonlyargs}
+
+    # Notes
+
+    def doubt(self, node: ast.AST, reason: str) -> None:
+        """Note something that may differ."""
+        line = getattr(node, "lineno", self.node.lineno)
+        clause = f"{reason} ({self.view.path}:{line})"
+        if clause not in self.facts.doubts:
+            self.facts.doubts.append(clause)
+
+    def branch(self, node: ast.AST) -> None:
+        """Note a branch, a loop or a number read from a tensor."""
+        if self.facts.branches is None:
+            self.facts.branches = getattr(node, "lineno", self.node.lineno)
+
+    def _size(self, node: ast.AST) -> None:
+        if self.facts.shapes is None:
+            self.facts.shapes = getattr(node, "lineno", self.node.lineno)
+
+    def in_place(self, node: ast.AST) -> None:
+        """A change of a tensor; in a loop TorchScript takes it for a change of another tensor at times."""
+        if self.loops:
+            raise Doubt("the function changes tensors in place in a loop, where TorchScript was found to mix them up")
+
+    def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
+        """Facts about another function of the project, which this one calls."""
+        raise NotImplementedError
+
+    # Expressions
+
+    def condition(self, node: ast.expr) -> None:
+        """Read a condition.
+
+        Raises:
+            Doubt: it was not read.
+        """
+        self.branch(node)
+        if self.kind(node) not in {"bool", "tensor", "floating", "unknown"}:
+            raise Doubt("the function branches on something that is no condition")
+
+    def kind(self, node: ast.expr) -> str:
+        """Kind of an expression.
+
+        Raises:
+            Doubt: it was not read.
+        """
+        match node:
+            case ast.Constant():
+                return {bool: "bool", int: "int", float: "float", str: "str", type(None): "none"}.get(
+                    type(node.value), "constant"
+                )
+            case ast.Name():
+                return self._name(node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.Compare(ops=[op], comparators=[right]):
+                return self._compare(node, op, right)
+            case ast.BoolOp():
+                if all(self.kind(value) == "bool" for value in node.values):
+                    return "bool"
+                raise Doubt("the function joins conditions that are tensors")
+            case ast.IfExp():
+                self.condition(node.test)
+                kinds = {self.kind(node.body), self.kind(node.orelse)}
+                if len(kinds) == 1:
+                    return kinds.pop()
+                if kinds <= TENSORS:
+                    return "tensor"
+                raise Doubt("the function chooses between values of two types")
+            case ast.Call():
+                return self._call(node)
+            case ast.Subscript():
+                return self._subscript(node)
+            case ast.Tuple() | ast.List():
+                return self._display(node)
+            case _:
+                raise Doubt(f"`{self.text(node)}` was not read")
+
+    def _name(self, node: ast.Name) -> str:
+        if node.id in self.kinds:
+            return self.kinds[node.id]
+        raise Doubt(f"the function reads `{node.id}` from around it, which scripting fixed when it compiled")
+
+    def _attribute(self, node: ast.Attribute) -> str:
+        resolution = self.view.resolve(node)
+        name = resolution.name if resolution is not None and resolution.certain else ""
+        if name in MATH_CONSTANTS:
+            return "float"
+        if _is_dtype(name):
+            return "dtype"
+        if name:
+            raise Doubt(f"the function reads `{name}`")
+        if self.me is not None and isinstance(node.value, ast.Name) and node.value.id == self.me:
+            if self.own.get(node.attr, "module") == "module":
+                raise Doubt(f"the function reads `{self.me}.{node.attr}`, which was not read")
+            return self.own[node.attr]
+        base = self.kind(node.value)
+        if base == "unknown":
+            return base
+        if base == "pair" and node.attr in {"values", "indices"}:
+            return "tensor"
+        if base not in TENSORS or node.attr not in ATTRIBUTES:
+            raise Doubt(f"the function reads `.{node.attr}`")
+        return ATTRIBUTES[node.attr]
+
+    def _unary(self, node: ast.UnaryOp) -> str:
+        kind = self.kind(node.operand)
+        if kind == "unknown":
+            return kind
+        match node.op:
+            case ast.USub() if kind in TENSORS | NUMBERS:
+                return kind
+            case ast.Invert() if kind in TENSORS:
+                return "tensor"
+            case ast.Not() if kind == "bool":
+                return "bool"
+        raise Doubt(f"`{self.text(node)}` was not read")
+
+    def _binary(self, node: ast.BinOp) -> str:
+        left, right = self.kind(node.left), self.kind(node.right)
+        if "unknown" in {left, right}:
+            return "unknown"
+        op = node.op
+        if isinstance(op, ast.Mod) and left in TENSORS and _draws(node.left):
+            raise Doubt(f"`{self.text(node)}` computes its left side twice in TorchScript")
+        self.identity(node, op, left, right, node.right)
+        if isinstance(op, (ast.Add, ast.Mult)):
+            self.identity(node, op, right, left, node.left)
+        if left in TENSORS and right in TENSORS:
+            if isinstance(op, ast.Pow):
+                raise Doubt(f"`{self.text(node)}` has other gradients at zero in TorchScript")
+            floating = isinstance(op, ast.Div) or "floating" in {left, right}
+            return "floating" if floating and not isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) else "tensor"
+        if left in TENSORS and right in NUMBERS:
+            if isinstance(op, _TENSOR_NUMBER) or (right == "int" and isinstance(op, _TENSOR_INT)):
+                return "floating" if left == "floating" or right == "float" or isinstance(op, ast.Div) else "tensor"
+        elif left in NUMBERS and right in TENSORS:
+            if isinstance(op, ast.Sub) and left == "float" and right != "floating":
+                raise Doubt(
+                    f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
+                )
+            if isinstance(op, _NUMBER_TENSOR):
+                return "floating" if right == "floating" or left == "float" or isinstance(op, ast.Div) else "tensor"
+        elif left in NUMBERS and right in NUMBERS:
+            self._number(node, left, right)
+            if isinstance(op, ast.Div):
+                return "float"
+            if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)):
+                return "int" if left == right == "int" else "float"
+            if isinstance(op, ast.Pow) and "float" in {left, right}:
+                return "float"
+        raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+
+    def range(self, node: ast.expr) -> Range | None:
+        """Bounds of an int or a float, if they are known."""
+        return range_of(node, self.ranges, self._full_name)
+
+    def _full_name(self, node: ast.expr) -> str:
+        resolution = self.view.resolve(node)
+        return resolution.name if resolution is not None and resolution.certain else ""
+
+    def _number(self, node: ast.BinOp, left: str, right: str) -> None:
+        """Arithmetic of numbers, which has a value in TorchScript where Python raises or goes on behind 64 bits."""
+        first, second = self.range(node.left), self.range(node.right)
+        if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and (second is None or second.has_zero()):
+            raise Doubt(f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted")
+        result = combined(node.op, first, second) if first is not None and second is not None else None
+        if isinstance(node.op, ast.Pow) and result is None:
+            raise Doubt(
+                f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"
+            )
+        if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
+            raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
+
+    def identity(self, node: ast.AST, op: ast.operator, left: str, right: str, number: ast.expr) -> None:
+        """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out."""
+        if left != "tensor" or right != "int" or not self.is_constant(number):
+            return
+        neutral = 0 if isinstance(op, (ast.Add, ast.Sub)) else 1
+        value = number.value if isinstance(number, ast.Constant) else None
+        if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and value in {None, neutral}:
+            raise Doubt(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+
+    def is_constant(self, node: ast.expr) -> bool:
+        """Whether a number is known when the function is compiled."""
+        names = [child.id for child in walk(node) if isinstance(child, ast.Name)]
+        calls = any(isinstance(child, ast.Call) for child in walk(node))
+        return not calls and all(name in self.constants or name in {"math", self.me} for name in names)
+
+    def _compare(self, node: ast.Compare, op: ast.cmpop, right_node: ast.expr) -> str:
+        left, right = self.kind(node.left), self.kind(right_node)
+        if "unknown" in {left, right}:
+            return "unknown"
+        if isinstance(op, (ast.Is, ast.IsNot)) and right == "none":
+            return "bool"
+        if isinstance(op, _ORDER):
+            if left in TENSORS | NUMBERS and right in TENSORS | NUMBERS:
+                return "tensor" if {left, right} & TENSORS else "bool"
+            if left == right and left in {"shape", "dtype", "device"} and isinstance(op, (ast.Eq, ast.NotEq)):
+                return "bool"
+        raise Doubt(f"`{self.text(node)}` was not read")
+
+    def _display(self, node: ast.Tuple | ast.List) -> str:
+        kinds = {self.kind(element) for element in node.elts}
+        if "unknown" in kinds:
+            return "unknown"
+        if kinds and kinds <= TENSORS:
+            return "tuple"
+        if kinds == {"int"}:
+            return "ints"
+        raise Doubt("the function makes a list or tuple of mixed values")
+
+    def _subscript(self, node: ast.Subscript) -> str:
+        base = self.kind(node.value)
+        if base in TENSORS:
+            self.index(node.slice)
+            return base
+        if base == "unknown":
+            return base
+        if base == "shape":
+            if isinstance(node.slice, ast.Slice):
+                self.index(node.slice)
+                return "shape"
+            if self.kind(node.slice) == "int":
+                return "int"
+        constant = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
+        if base in {"tensors", "pair"} and constant and self.kind(node.slice) == "int":
+            return "tensor"
+        raise Doubt(f"`{self.text(node)}` was not read")
+
+    def index(self, node: ast.expr) -> None:
+        """Read what stands between brackets behind a tensor.
+
+        Raises:
+            Doubt: it was not read.
+        """
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        kinds = set()
+        for part in parts:
+            if isinstance(part, ast.Slice):
+                for bound in (part.lower, part.upper, part.step):
+                    if bound is not None and self.kind(bound) not in {"int", "unknown"}:
+                        raise Doubt("the function cuts a tensor at something that is no number")
+            elif not (isinstance(part, ast.Constant) and part.value is Ellipsis):
+                kinds.add(self.kind(part))
+        if not kinds <= TENSORS | {"int", "none", "unknown"} or (kinds & TENSORS and "none" in kinds):
+            raise Doubt("the function indexes a tensor in a way that was not read")
+
+    # Calls
+
+    def _call(self, node: ast.Call) -> str:
+        resolution = self.view.resolve(node.func)
+        name = resolution.name if resolution is not None and resolution.certain else ""
+        if isinstance(node.func, ast.Name) and resolution is None and node.func.id not in self.kinds:
+            return self._builtin(node, node.func.id)
+        if name in MATH_FUNCTIONS:
+            if len(node.args) == 1 and not node.keywords and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
+                if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
+                    self._size(node)
+                argument = self.range(node.args[0])
+                if argument is None or applied(name, argument) is None:
+                    raise Doubt(
+                        f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
+                        "scripted function goes on"
+                    )
+                return MATH_FUNCTIONS[name]
+            raise Doubt(f"`{self.text(node)}` was not read")
+        if name.startswith("torch."):
+            last = name.rpartition(".")[2]
+            known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
+            if name in _QUESTIONS:
+                raise Doubt(f"the function asks `{last}()`, which has another answer in Python")
+            if last in _FACTORIES:
+                raise Doubt(f"`{name}` may be computed once in TorchScript, when the function is compiled")
+            if not known:
+                raise Doubt(f"`{name}` is not among the functions found to do the same in TorchScript")
+            if not node.args or self.kind(node.args[0]) not in TENSORS | {"tuple", "tensors", "str", "unknown"}:
+                raise Doubt(f"the first argument of `{name}` is no tensor")
+            if self.kind(node.args[0]) == "str" and name != "torch.einsum":
+                raise Doubt(f"the first argument of `{name}` is no tensor")
+            return self._operation(node, last, node.args[1:])
+        if resolution is not None:
+            return self._project_function(node)
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func)
+        raise Doubt(f"`{self.text(node.func)}` was not read")
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> str:
+        if self.me is not None and isinstance(function.value, ast.Name) and function.value.id == self.me:
+            if self.own.get(function.attr) != "module" or node.keywords:
+                raise Doubt(f"`{self.text(function)}` was not read")
+            kinds = {self.kind(argument) for argument in node.args}
+            if not kinds <= TENSORS | {"unknown"}:
+                raise Doubt(f"`{self.text(function)}` is called with something that is no tensor")
+            return "tensor"
+        base, name = self.kind(function.value), function.attr
+        if base == "unknown":
+            return base
+        if base in TENSORS:
+            if name in SIZES:
+                if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
+                    raise Doubt(f"`{self.text(node)}` was not read")
+                return "shape" if name in {"size", "stride"} and not node.args else "int"
+            if name in BOOLS and not node.args and not node.keywords:
+                return "bool"
+            if name.endswith("_"):
+                self.in_place(node)
+                if node is not self.whole:
+                    raise Doubt(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+            if name in METHODS or name in SEQUENCES | PAIRS:
+                return self._operation(node, name, node.args)
+        raise Doubt(f"the method `.{name}()` is not among those found to do the same in TorchScript")
+
+    def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
+        """The result of a known function or method, `values` being its arguments behind the tensor."""
+        kinds = [self.kind(value) for value in values]
+        if name in _ARITHMETIC and values and kinds[0] == "int" and self.is_constant(values[0]):
+            number = values[0]
+            if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
+                raise Doubt(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+        dimension = False
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in {"out", "pin_memory", "generator", "layout", "memory_format"}:
+                raise Doubt(f"`{name}` gets arguments that were not read")
+            if keyword.arg == "inplace" and not is_false(keyword.value):
+                self.in_place(node)
+                if node is not self.whole:
+                    raise Doubt(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+            kind = self.kind(keyword.value)
+            kinds += [kind] if keyword.arg in {"min", "max", "other", "exponent"} else []
+            dimension |= keyword.arg == "dim"
+            if kind == "bool" and keyword.arg not in SWITCHES:
+                raise Doubt(f"`{name}` gets `{keyword.arg}`, which was not read")
+        if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
+            raise Doubt(f"`{name}` between tensors has other gradients in TorchScript")
+        if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
+            raise Doubt(f"`{name}` gets a condition, which was not read")
+        if "str" in kinds and name != "einsum":
+            raise Doubt(f"`{name}` gets a text")
+        if name in SEQUENCES:
+            return "tensors"
+        if name in PAIRS_WITH_DIMENSION:
+            return "pair" if dimension or (kinds and kinds[0] == "int") else "tensor"
+        if name in PAIRS:
+            return "pair"
+        return "floating" if name in FLOATING else "tensor"
+
+    def _builtin(self, node: ast.Call, name: str) -> str:
+        kinds = [self.kind(argument) for argument in node.args]
+        if node.keywords or not kinds or self.view.scopes.stars:
+            raise Doubt(f"`{self.text(node)}` was not read")
+        if "unknown" in kinds:
+            return "unknown"
+        if name == "len" and kinds[0] in TENSORS | {"shape"}:
+            self._size(node)
+            return "int"
+        if name in {"int", "float", "bool"} and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
+            if kinds[0] in TENSORS:
+                self.branch(node)
+            if name == "int" and kinds[0] != "int" and ((bounds := self.range(node)) is None or not bounds.fits()):
+                raise Doubt(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
+            return name
+        if name == "abs" and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
+            return kinds[0]
+        if name in {"min", "max"} and len(kinds) == 2 and set(kinds) == {"int"}:
+            self._size(node)
+            return "int"
+        raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+
+    def _project_function(self, node: ast.Call) -> str:
+        """The result of a function of the project, which scripting compiled together with its caller."""
+        function = node.func
+        binding, home = self.view.definition(function), self.view
+        if binding is None or not isinstance(binding.node, ast.FunctionDef):
+            resolution = self.view.resolve(function)
+            found = self.project.binding(resolution.name, self.view.path) if resolution is not None else None
+            if found is None:
+                raise Doubt(f"`{self.text(function)}` was not read")
+            home, binding = found
+        definition = binding.node
+        shown = self.text(function)
+        if not isinstance(definition, ast.FunctionDef) or f"{home.path}:{definition.lineno}" in self.path:
+            raise Doubt(f"`{shown}` was not read")
+        scripted = [home.resolve(decorator) for decorator in definition.decorator_list]
+        if any(found is None or found.name != "torch.jit.script" for found in scripted):
+            raise Doubt(f"`{shown}` is decorated")
+        if len(self.path) > _DEPTH or node.keywords or any(self.kind(a) not in TENSORS for a in node.args):
+            raise Doubt(f"`{shown}` was not read")
+        if (patched := _patched(self.project, definition.name)) is not None:
+            raise Doubt(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
+        facts = self.called_function(home, definition)
+        for doubt in facts.doubts:
+            if doubt not in self.facts.doubts:
+                self.facts.doubts.append(doubt)
+        if facts.branches is not None:
+            self.branch(node)
+        if facts.shapes is not None:
+            self._size(node)
+        return facts.result or "unknown"
+
+    def text(self, node: ast.AST) -> str:
+        """Source of a node for messages, shortened."""
+        text = ast.unparse(node)
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
+    """Kind of a parameter with this annotation, or with this type other than a tensor in a comment."""
+    if annotation is None and comment is not None:
+        plain = comment
+    elif annotation is None or is_tensor_annotation(view, annotation):
+        return "tensor"
+    else:
+        plain = annotation.id if isinstance(annotation, ast.Name) else ""
+    return plain if plain in {"int", "float", "bool", "str"} else "unknown"
+
+
+def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:
+    """Whether an annotation surely means `torch.Tensor`."""
+    resolution = view.resolve(node)
+    return resolution is not None and resolution.certain and resolution.name == "torch.Tensor"
+
+
+def _patched(project: Project, name: str) -> str | None:
+    """The first file that may put something else in the place of a function: a patch by name, or an assignment."""
+    word = re.escape(name.encode())
+    pattern = re.compile(rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']|\." + word + rb"\s*=[^=]")
+    return next((path for path in project.files_holding(name) if pattern.search(project.data(path))), None)
+
+
+def _is_dtype(name: str) -> bool:
+    module, _, last = name.rpartition(".")
+    return module == "torch" and last in _DTYPES
+
+
+_DTYPES = frozenset(
+    """float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 short int long uint8 bool
+    complex64 complex128""".split()
+)
+
+
+def _draws(node: ast.expr) -> bool:
+    """Whether random numbers are drawn in an expression."""
+    return any(
+        (isinstance(child, ast.Attribute) and child.attr in _DRAWS)
+        or (isinstance(child, ast.Name) and child.id in _DRAWS)
+        for child in walk(node)
+    )
+
+
+def _names(node: ast.expr) -> bool:
+    return any(isinstance(child, ast.Name) and child.id != "math" for child in walk(node))
+
+
+def shown(kind: str) -> str:
+    """How messages call a kind."""
+    return {
+        "shape": "a shape",
+        "tensors": "the tuple of a split",
+        "pair": "a named tuple",
+        "int": "an int",
+        "float": "a float",
+        "bool": "a bool",
+        "str": "a string",
+        "none": "None",
+        "tuple": "a list or tuple",
+        "ints": "a list or tuple of ints",
+    }.get(kind, f"a {kind}")

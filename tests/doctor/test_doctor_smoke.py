@@ -1,0 +1,451 @@
+"""The smokes that have a meaning on the CPU run for real, through the command; gates, known failures and rates."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+import pytest
+
+import torchlift.doctor.smoke as package
+from torchlift.doctor.facts import Gpu
+from torchlift.doctor.report.schema import report_schema
+from torchlift.doctor.smoke.bench import Bench
+from torchlift.doctor.smoke.catalogue import catalogue
+from torchlift.doctor.smoke.finding import own_smokes
+from torchlift.doctor.smoke.floor import cards, find_card, judge
+from torchlift.doctor.smoke.interpreter import Interpreter, TorchUnavailable
+from torchlift.doctor.smoke.outcome import SmokeResult
+from torchlift.doctor.smoke.runner import Plan, Run, SmokeError
+from torchlift.doctor.smoke.signatures import COMMON, find_signature
+from torchlift.doctor.smoke.smoke import KINDS, TIERS
+
+pytestmark = pytest.mark.xdist_group("smokes")
+
+FOLDER = Path(package.__file__).parent
+ROOT = Path(__file__).parents[2]
+FAULTS = Path(__file__).parent / "faulty_smokes"
+PARENT_ONLY = frozenset(
+    "interpreter outcome runner floor options report catalogue schema".split()
+)  # what never runs under the examined interpreter
+
+ON_GPUS_ONLY = frozenset(
+    """accelerator-graph cuda-graph jiterator mxfp8-matmul nvfp4-matmul peer-copy sdpa-cudnn sdpa-efficient sparse-24
+    triton""".split()
+)
+
+
+def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "torchlift", "doctor", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def full_on_cpu() -> dict[str, Any]:
+    """One run of everything; it compiles, so it happens once."""
+    done = _doctor("--smoke=full", "--device", "cpu", "--json")
+    assert done.stderr == ""
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_every_smoke_with_a_meaning_on_the_cpu_passes_there(full_on_cpu: dict[str, Any]) -> None:
+    outcomes = {result["id"]: (result["outcome"], result["reason"]) for result in full_on_cpu["smokes"]["results"]}
+    assert list(outcomes) == list(own_smokes())
+    skipped = {id for id, (outcome, _) in outcomes.items() if outcome == "skip"}
+    allowed = set(ON_GPUS_ONLY)
+    if shutil.which("g++") is None:
+        allowed |= {"compile", "aoti", "flex-attention", "cond"}
+    if sys.platform != "linux":
+        allowed |= {"collective-multi", "point-to-point", "export-mx"}
+    assert ON_GPUS_ONLY <= skipped <= allowed
+    assert {id: outcome for id, outcome in outcomes.items() if id not in skipped and outcome[0] != "pass"} == {}
+
+
+def test_every_comparison_is_within_its_published_limit(full_on_cpu: dict[str, Any]) -> None:
+    for result in full_on_cpu["smokes"]["results"]:
+        limits = dict(own_smokes()[result["id"]].limits)
+        for name, measured in result["details"].items():
+            if isinstance(measured, dict) and "limit" in measured:
+                known = limits.get(name, limits.get(f"{name.partition(', rank')[0]}, every rank"))
+                assert known == measured["limit"], (result["id"], name)
+                assert measured["error"] <= measured["limit"]
+
+
+def test_the_report_of_a_run_with_smokes_fits_the_published_schema(full_on_cpu: dict[str, Any]) -> None:
+    jsonschema.validate(full_on_cpu, report_schema())
+    assert full_on_cpu["smokes"]["failed"] is False
+    assert full_on_cpu["smokes"]["tier"] == "full"
+
+
+def test_rates_without_a_datasheet_are_numbers_without_a_verdict(full_on_cpu: dict[str, Any]) -> None:
+    results = {result["id"]: result for result in full_on_cpu["smokes"]["results"]}
+    for id, unit in (("bandwidth", "GB/s"), ("bf16-rate", "TFLOP/s")):
+        assert results[id]["outcome"] == "pass"
+        assert unit in results[id]["reason"] and "no verdict" in results[id]["reason"]
+        assert results[id]["details"]["rate"] > 0
+
+
+def test_eigh_tells_its_speed_against_a_loop(full_on_cpu: dict[str, Any]) -> None:
+    eigh = next(result for result in full_on_cpu["smokes"]["results"] if result["id"] == "eigh")
+    assert eigh["details"]["faster_than_loop"] > 0
+
+
+def test_the_doctors_own_process_never_imports_torch() -> None:
+    code = (
+        "import sys; from torchlift.doctor.smoke.runner import Plan, Run;"
+        "results = list(Run(Plan(sys.executable, only=('alloc',), devices=('cpu',))).results());"
+        "print(results[0].outcome, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["pass", "False"]
+
+
+def test_the_process_that_forks_never_touches_a_device(tmp_path: Path) -> None:
+    """A fork of a process that has started CUDA cannot use it: torch says so with `is_in_bad_fork`."""
+    (tmp_path / "fork.py").write_text(
+        "from torchlift_smoke.smoke import Measurement, Smoke\n"
+        "def _run(bench):\n"
+        "    import os\n"
+        "    cuda = bench.torch.cuda\n"
+        "    started = cuda.is_initialized() or cuda._is_in_bad_fork()\n"
+        "    return Measurement(float(started), 0.0, {'check': os.environ.get('PYTORCH_NVML_BASED_CUDA_CHECK')})\n"
+        "SMOKE = Smoke(id='fork', tier='quick', title='Fork', run=_run)\n"
+    )
+    plan = Plan(sys.executable, only=("alloc", "fork"), devices=("cpu",), folders=(tmp_path,))
+    results = list(Run(plan).results())
+    assert [result.outcome for result in results] == ["pass", "pass"]
+    assert results[1].details["check"] is None
+
+
+def test_the_quick_tier_is_the_beginning_of_the_default_tier() -> None:
+    plans = [Run(Plan(sys.executable, tier=tier)) for tier in TIERS]
+    ids = [[chosen.smoke.id for chosen in run.chosen] for run in plans]
+    assert ids[1][: len(ids[0])] == ids[0] and ids[2][: len(ids[1])] == ids[1]
+    assert len(ids[0]) < len(ids[1]) < len(ids[2]) == len(own_smokes())
+
+
+def test_an_unknown_smoke_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(SmokeError, match=r"There is no smoke 'elementwize'. Did you mean 'elementwise'"):
+        Run(Plan(sys.executable, only=("elementwize",)))
+
+
+def test_an_unknown_device_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SmokeError, match=r"There is no device 'tpu:0'. Devices: cpu"):
+        list(Run(Plan(sys.executable, only=("alloc",), devices=("tpu:0",))).results())
+
+
+def test_two_smokes_with_one_id_are_refused(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text((FAULTS / "gated.py").read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(SmokeError, match=r"b.py and .*a.py both bind a smoke with the id 'gated'"):
+        Run(Plan(sys.executable, folders=(tmp_path,)))
+
+
+def test_an_interpreter_without_torch_is_said_to_have_none(tmp_path: Path) -> None:
+    # A torch that is not there: the one that is found first cannot be found itself.
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    with (
+        Interpreter(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
+        pytest.raises(TorchUnavailable, match="torch is not installed for") as caught,
+    ):
+        interpreter.start()
+    assert caught.value.missing
+
+
+def test_a_torch_that_cannot_be_imported_fails_the_run_with_cause_and_remedy(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cuda.so: undefined symbol: ncclCommResume')\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    done = _doctor("--smoke=quick", PYTHONPATH=path)
+    assert done.returncode == 1
+    assert "undefined symbol: ncclCommResume" in done.stdout
+    assert "Uninstall both families" in " ".join(done.stdout.split())
+
+
+def test_an_interpreter_that_dies_while_it_imports_torch_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("import os\nos._exit(7)\n")
+    with (
+        Interpreter(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
+        pytest.raises(TorchUnavailable, match="exit status 7"),
+    ):
+        interpreter.start()
+
+
+def test_a_file_named_torch_in_the_current_folder_is_not_taken_for_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("raise RuntimeError('not this one')\n")
+    monkeypatch.chdir(tmp_path)
+    with Interpreter(sys.executable) as interpreter:
+        interpreter.start()
+        assert interpreter.torch is not None
+
+
+def test_the_command_fails_when_a_smoke_fails_and_says_so_first() -> None:
+    done = _doctor(
+        "--smoke-only", "wrong-numbers", "--smoke-only", "zz-well", "--smoke-folder", str(FAULTS), "--device=cpu"
+    )
+    assert done.returncode == 1
+    assert "wrong-numbers" in done.stdout and "failed: wrong numbers in wrong" in done.stdout
+    assert "1 passed, 1 failed" in done.stdout
+    assert "1 of 2 smokes failed, first wrong-numbers on cpu" in " ".join(done.stdout.split())
+
+
+def test_without_a_terminal_progress_is_plain_lines() -> None:
+    done = _doctor("--smoke-only=alloc", "--device=cpu", "--color=never")
+    assert "\r" not in done.stdout and "\x1b" not in done.stdout
+    assert "alloc" in done.stdout
+
+
+def test_smoke_without_a_tier_means_the_default_one() -> None:
+    from torchlift.doctor.cli import doctor
+
+    context = doctor.make_context("doctor", ["--smoke", "--json"])
+    assert context.params["smoke"] == "default" and context.params["json"]
+
+
+def test_smokes_of_a_described_machine_are_refused() -> None:
+    done = _doctor("--smoke=quick", "--gpu", "H100")
+    assert done.returncode == 2
+    assert "Smokes run on this machine" in done.stderr
+
+
+def test_all_smokes_are_listed() -> None:
+    done = _doctor("--list-smokes", "--json")
+    listed = json.loads(done.stdout)
+    assert [row["id"] for row in listed] == list(own_smokes())
+
+
+def test_redacted_reports_name_no_folder_of_the_user(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "someone-special"
+    folder.mkdir(parents=True)
+    shutil.copy(FAULTS / "raises.py", folder)
+    done = _doctor("--smoke-only=raises", "--smoke-folder", str(folder), "--device=cpu", "--json", "--redact")
+    assert json.loads(done.stdout)["smokes"]["results"][0]["outcome"] == "fail"
+    assert "someone-special" not in done.stdout
+
+
+class _Stub(Bench):
+    """A device of a torch of which only the version is known."""
+
+    def module(self, name: str) -> Any:
+        return SimpleNamespace(
+            is_available=lambda: True,
+            is_nccl_available=lambda: True,
+            is_xccl_available=lambda: True,
+            is_gloo_available=lambda: True,
+            check_if_dynamo_supported=lambda: None,
+        )
+
+
+def _gates(version: str, kind: str, **facts: Any) -> dict[str, str]:
+    """Reasons not to run, by id, of the smokes that are for this kind of device."""
+    torch = SimpleNamespace(
+        __version__=version,
+        _scaled_mm=0,
+        cond=0,
+        accelerator=SimpleNamespace(Graph=0),
+        **dict.fromkeys(("float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn_x2"), 0),
+    )
+    name = {"cpu": "cpu", "rocm": "cuda:0"}.get(kind, f"{kind}:0")
+    bench = _Stub(torch, {"name": name, "kind": kind, "count": 2, **facts}, forked=True)
+    reasons = {smoke.id: smoke.gate(bench) for smoke in own_smokes().values() if kind in smoke.kinds}
+    return {id: reason for id, reason in reasons.items() if reason is not None and id != "triton"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_old_torch_is_told_which_one_is_needed(kind: str) -> None:
+    for id, reason in _gates("2.0.1+cu117", kind).items():
+        assert reason.startswith("needs torch >= 2."), (id, reason)
+        assert "this is 2.0.1+cu117" in reason
+
+
+def test_a_new_torch_on_a_hopper_runs_all_but_the_formats_of_blackwell() -> None:
+    assert set(_gates("2.15.0+cu132", "cuda", capability=[9, 0])) == {"mxfp8-matmul", "nvfp4-matmul"}
+
+
+def test_a_volta_is_spared_what_it_does_not_have() -> None:
+    reasons = _gates("2.14.0+cu126", "cuda", capability=[7, 0])
+    assert reasons["fp8-matmul"] == "needs compute capability 8.9; cuda:0 has 7.0"
+    assert set(reasons) >= {"sdpa-flash", "sdpa-cudnn", "flex-attention", "sparse-24", "bf16-rate"}
+    assert not set(reasons) & {"alloc", "elementwise", "matmul-half", "sdpa-efficient", "compile", "linalg"}
+
+
+def test_a_pascal_is_not_asked_to_compile() -> None:
+    reasons = _gates("2.14.0+cu126", "cuda", capability=[6, 0])
+    assert "needs compute capability 7.0" in reasons["compile"] and "aoti" in reasons
+
+
+def test_one_gpu_is_not_asked_to_talk_to_others() -> None:
+    reasons = _gates("2.15.0", "cuda", capability=[9, 0], count=1)
+    assert {"collective-multi", "point-to-point", "peer-copy"} <= set(reasons)
+    assert "collective" not in reasons
+
+
+def test_a_device_of_unknown_capability_is_tried() -> None:
+    assert _gates("2.15.0", "cuda", capability=None) == {}
+
+
+# Texts as they were printed or quoted in the issues they come from.
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("The NVIDIA driver on your system is too old (found version 12080)", "driver-too-old"),
+        ("Found no NVIDIA driver on your system", "no-driver"),
+        ("Error 804: forward compatibility was attempted on non supported HW", "forward-compatibility"),
+        ("Error 803: system has unsupported display driver / cuda driver combination", "driver-mix"),
+        ("Driver/library version mismatch", "driver-library-mismatch"),
+        ("RM has detected an NVML/RM version mismatch.", "driver-library-mismatch"),
+        ("Error 802: system not yet initialized", "system-not-ready"),
+        (
+            "CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable "
+            "CUDA_VISIBLE_DEVICES after program start. (Triggered internally) Error 999: unknown error",
+            "cuda-unknown",
+        ),
+        ("Error 34: CUDA driver is a stub library", "stub-libcuda"),
+        ("CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
+        ("CUDA error: the provided PTX was compiled with an unsupported toolchain.", "unsupported-ptx"),
+        ("No CUDA GPUs are available", "no-gpus"),
+        ("NVML_SUCCESS == r INTERNAL ASSERT FAILED at CUDACachingAllocator.cpp:1016", "mig-allocator-assert"),
+        ("AssertionError: libcuda.so cannot found!", "libcuda-not-in-loader-cache"),
+        ("undefined symbol: ncclCommResume", "wheel-families-mixed"),
+        ("undefined symbol: ncclAlltoAll", "wheel-families-mixed"),
+        ("undefined symbol: ncclMemFree", "wheel-families-mixed"),
+        ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory", "missing-library"),
+        ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
+        ("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "ptxas-too-old"),
+        ("triton.runtime.errors.PTXASError: PTXAS error", "ptxas-too-old"),
+        ("torch._inductor.exc.GPUTooOldForTriton: Found Tesla P100", "triton-gpu-too-old"),
+        ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable", "no-c-compiler"),
+        ("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "cudnn-mismatch"),
+        ("cuDNN error: CUDNN_STATUS_NOT_INITIALIZED", "cudnn-not-initialized"),
+        ("CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx`", "cublas-not-supported"),
+        ("CUDA error: all CUDA-capable device(s) is/are busy or unavailable", "busy"),
+        ("NVML: GPU is lost", "gpu-lost"),
+        ("ncclUnhandledCudaError: Call to CUDA function failed. unhandled cuda error", "nccl-cuda-error"),
+        ("Bus error (core dumped): out of shared memory", "shared-memory"),
+        ("CUDA out of memory. Tried to allocate 20.00 MiB", "out-of-memory"),
+    ],
+)
+def test_error_texts_are_recognised(text: str, id: str) -> None:
+    found = find_signature(text)
+    assert found is not None and found.id == id
+    assert found.cause and found.remedy
+
+
+@pytest.mark.parametrize(
+    ("smoke", "text", "id"),
+    [
+        ("profiler", "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", "cupti-privileges"),
+        ("sdpa-flash", "RuntimeError: No available kernel. Aborting execution.", "no-attention-kernel"),
+        ("linalg", "CUDA error: no kernel image is available for execution on the device", "magma-without-this-gpu"),
+        ("collective-multi", "ranks [0, 1] of 2 were not done within 60 s: they wait for each other", "ranks-hang"),
+        ("sparse-24", "libcusparseLt.so.0: cannot open shared object file", "no-cusparselt"),
+    ],
+)
+def test_a_smokes_own_failures_come_before_the_common_ones(smoke: str, text: str, id: str) -> None:
+    found = find_signature(text, own_smokes()[smoke].signatures)
+    assert found is not None and found.id == id
+
+
+def test_a_text_that_nobody_knows_gets_no_cause() -> None:
+    assert find_signature("RuntimeError: the moon is full") is None
+
+
+def test_signatures_have_names_of_their_own() -> None:
+    ids = [signature.id for signature in COMMON]
+    ids += sorted({signature.id for smoke in own_smokes().values() for signature in smoke.signatures})
+    assert len(ids) == len(set(ids))
+
+
+H200 = {"title": "NVIDIA H200", "memory": 150_000_000_000}
+
+
+def _rate(id: str, rate: float) -> SmokeResult:
+    return SmokeResult(id, "cuda:0", "full", "", "pass", details={"rate": rate})
+
+
+def test_a_rate_near_the_datasheet_passes_with_its_share() -> None:
+    result = _rate("bandwidth", 4.2e12)
+    judge(result, H200, Gpu(0), [])
+    assert result.outcome == "pass" and "warning" not in result.details
+    assert result.reason == "NVIDIA H200 runs at 88% of its datasheet bandwidth (4200 GB/s of 4800 GB/s)"
+
+
+def test_a_slow_card_is_told_why_it_is_slow() -> None:
+    result = _rate("bandwidth", 1.6e12)
+    gpu = Gpu(0, pcie_width=8, pcie_width_max=16, power_limit=350.0, power_limit_default=700.0)
+    judge(result, H200, gpu, ["hw-thermal-slowdown"])
+    assert result.outcome == "pass" and result.details["warning"] is True
+    assert result.reason == (
+        "NVIDIA H200 runs at 33% of its datasheet bandwidth (1600 GB/s of 4800 GB/s): hw-thermal-slowdown is active; "
+        "its PCIe link has 8 lanes of 16; its power cap is 350 W of 700 W"
+    )
+
+
+def test_a_card_far_below_its_datasheet_fails() -> None:
+    result = _rate("bf16-rate", 100e12)
+    judge(result, H200, None, [])
+    assert (result.outcome, result.signature, result.likely) == ("fail", "below-floor", True)
+
+
+def test_a_card_without_a_datasheet_and_a_slice_of_one_get_no_verdict() -> None:
+    for device, name in (({"title": "NVIDIA H300", "memory": 1}, "cuda:0"), (H200, "MIG-1")):
+        result = _rate("bandwidth", 1e9)
+        result.device = name
+        judge(result, device, None, [])
+        assert result.outcome == "pass" and "no verdict" in (result.reason or "")
+
+
+def test_a_similar_name_is_not_the_card() -> None:
+    assert find_card("NVIDIA H200 NVL", 150_000_000_000) is None
+    assert find_card("NVIDIA L4", 24 << 30) is not None
+
+
+def test_every_datasheet_row_says_where_it_is_from() -> None:
+    for card in cards():
+        assert card.source.startswith("https://")
+        assert card.bandwidth is not None and 1e11 < card.bandwidth < 2e13
+        assert card.bf16 is None or 1e13 < card.bf16 < 1e16
+
+
+def test_the_catalogue_is_in_step_with_the_smokes() -> None:
+    assert (ROOT / "docs" / "smokes.md").read_text(encoding="utf-8") == catalogue()
+
+
+def test_no_limit_is_said_to_come_from_a_gpu() -> None:
+    for smoke in own_smokes().values():
+        assert "not yet" in smoke.calibrated, smoke.id
+
+
+def _examined_side() -> list[Path]:
+    files = [path for path in FOLDER.glob("*.py") if path.stem not in PARENT_ONLY]
+    return [*files, *FOLDER.joinpath("smokes").glob("*.py")]
+
+
+@pytest.mark.parametrize("path", _examined_side(), ids=lambda path: path.stem)
+def test_what_runs_under_the_examined_interpreter_needs_only_python_39_and_torch(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    imported = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    for node in imported:
+        absolute = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        if isinstance(node, ast.ImportFrom) and node.level:
+            continue
+        for name in absolute:
+            top = name.partition(".")[0]
+            assert top in sys.stdlib_module_names or top in ("torch", "triton"), (path.name, name)
+    if path.stem != "triton_kernel" and any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree)):
+        assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in imported)

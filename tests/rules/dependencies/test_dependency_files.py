@@ -1,0 +1,592 @@
+"""Dependency and build files: what is read in them, edits that leave everything else alone, options that decide."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
+
+from torchlift.finding import Finding, ReplaceText, Safety
+from torchlift.migrate.cli import migrate
+from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.run import RunOptions, analyse
+from torchlift.migrate.text_edits import problem_with_text, text_edits
+from torchlift.pins.commands import read_commands
+from torchlift.pins.conda_file import read_conda
+from torchlift.pins.ini_file import read_ini
+from torchlift.pins.pin import PinSet
+from torchlift.pins.pyproject_file import read_pyproject
+from torchlift.pins.requirements_file import read_requirements
+from torchlift.pins.toml_strings import toml_strings
+from torchlift.rules.dependencies.builds import lines_of
+from torchlift.rules.dependencies.companions import can_go_together, companion_of
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.source import SourceText, Span
+from torchlift.versions import TorchVersion
+from torchlift.view.text import TextView, text_kind
+from torchlift.wheels.described_machine import MachineError, machine_in_facts, named_machine
+from torchlift.wheels.machine import Device, Machine
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[3]
+H100 = Machine((Device("H100", (9, 0)),), driver="580.95.05")
+V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
+WHEEL_RULES = frozenset(code for code in all_rules() if code.startswith("TL30"))
+CU = "https://download.pytorch.org/whl/"
+
+
+def view(path: str, text: str) -> TextView:
+    kind = text_kind(path)
+    assert kind is not None
+    return TextView(path, kind, SourceText(text))
+
+
+def run(
+    folder: Path, files: Mapping[str, str | bytes], machine: Machine | None = H100, *, unsafe: bool = False
+) -> RunResult:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    python = tuple(sorted(name for name in files if name.endswith(".py")))
+    texts = tuple(sorted(name for name in files if text_kind(name) is not None))
+    wanted = Settings(min_torch=TorchVersion(2, 5), machine=machine)
+    result = analyse(RunOptions(folder, python, Mode.DIFF, WHEEL_RULES, unsafe, wanted, texts=texts))
+    assert [failure.detail or failure.reason for failure in result.failures] == []
+    return result
+
+
+def after(result: RunResult, path: str) -> str | None:
+    return next((outcome.new_text for outcome in result.outcomes if outcome.path == path), None)
+
+
+def left(result: RunResult) -> list[Finding]:
+    return [finding for outcome in result.outcomes for finding in outcome.left]
+
+
+def spelled(item: PinSet, text: str) -> list[tuple[str, str | None, str]]:
+    return [(pin.name, pin.specifier, text[pin.span.start : pin.span.end]) for pin in item.pins]
+
+
+# What is read
+
+
+def test_every_part_of_a_requirement_file_has_its_place() -> None:
+    text = (
+        f"# top\n-r base.txt\n--extra-index-url={CU}cu118  # ours\nTorch_Vision [extra] == 0.18.1 ; python_version<'3.9'\n"
+        "torch==2.3.1+cu118 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n-e .\ngit+https://example.org/x\n"
+        "foo @ https://example.org/foo.whl\nbar>=1,<2\n"
+    )
+    found = read_requirements(view("requirements.txt", text))
+    assert spelled(found, text) == [
+        ("torch-vision", "==0.18.1", "Torch_Vision [extra] == 0.18.1 ; python_version<'3.9'"),
+        ("torch", "==2.3.1", "torch==2.3.1+cu118"),
+        ("foo", None, "foo @ https://example.org/foo.whl"),
+        ("bar", ">=1,<2", "bar>=1,<2"),
+    ]
+    assert [(pin.conditional, pin.hashed, pin.opaque) for pin in found.pins[:3]] == [
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
+    clause = found.pins[1].clauses[0]
+    assert (clause.public, clause.build, text[clause.span.start : clause.span.end]) == ("2.3.1", "cu118", "2.3.1+cu118")
+    assert found.includes == ("base.txt",)
+    assert [text[index.place.start : index.place.end] for index in found.indexes] == ["cu118"]
+
+
+def test_a_conda_environment_keeps_what_pip_installs_apart() -> None:
+    text = (
+        "name: a\nchannels:\n  - pytorch\n  - nvidia\ndependencies:\n  - python=3.10\n  - pytorch=2.1.0=py3.10_cuda11.8_0\n"
+        f"  - conda-forge::numpy >=1.2\n  - pip\n  - pip:\n    - --extra-index-url {CU}cu118\n    - torchaudio==2.1.0+cu118\n"
+    )
+    found = read_conda(view("environment.yml", text))
+    assert found is not None and [name for name, _ in found.channels] == ["pytorch", "nvidia"]
+    assert [(pin.name, pin.group, pin.specifier) for pin in found.pins] == [
+        ("python", "conda", "==3.10.*"),
+        ("pytorch", "conda", "==2.1.0"),
+        ("numpy", "conda", ">=1.2"),
+        ("pip", "conda", ""),
+        ("torchaudio", "pip", "==2.1.0"),
+    ]
+    assert [index.build for index in found.indexes] == ["cu118"]
+    assert read_conda(view("environment.yml", "steps:\n  - pytorch=2.1\n")) is None
+
+
+def test_lists_of_pyproject_are_groups_and_conditions_are_seen() -> None:
+    text = (
+        '[project]\nname = "cu118-tool"\ndependencies = [\n  "torch>=2.1",  # why\n  \'numpy\',\n]\n'
+        "[project.optional-dependencies]\ngpu = [\"torch==2.3.1+cu118; sys_platform == 'linux'\"]\n"
+        '[dependency-groups]\ndev = ["torchvision", {include-group = "x"}]\nx = []\n'
+        '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = [{version = "2.3.1", platform = "linux"}]\n'
+        'torchvision = {version = "^0.18", source = "gpu-cu118"}\n'
+        f'[[tool.poetry.source]]\nname = "gpu-cu118"\nurl = "{CU}cu118"\n'
+    )
+    found, python = read_pyproject(view("pyproject.toml", text))
+    assert [(pin.name, pin.group, pin.specifier, pin.conditional) for pin in found.pins] == [
+        ("torch", "project.dependencies", ">=2.1", False),
+        ("numpy", "project.dependencies", "", False),
+        ("torch", "project.optional-dependencies.gpu", "==2.3.1", True),
+        ("torchvision", "dependency-groups.dev", "", False),
+        ("torch", "tool.poetry.dependencies", "==2.3.1", True),
+        ("torchvision", "tool.poetry.dependencies", ">=0.18,<0.19", False),
+    ]
+    assert [item.value for item in python] == ["^3.9"]
+    assert [build for build, _ in found.names] == ["cu118", "cu118"], "the name of the project is none of an index"
+
+
+def test_options_of_setup_cfg_and_factors_of_tox_are_told_apart() -> None:
+    text = (
+        "[options]\npython_requires = >=3.9\ninstall_requires =\n    torch==2.1.0\n    numpy  # any\n"
+        "[options.extras_require]\nall = torchvision\n[testenv]\ndeps =\n    torch21: torch==2.1.0\n    -r requirements.txt\n"
+        "commands = pytest\n"
+    )
+    found, python = read_ini(view("setup.cfg", text))
+    assert python is not None and python[0] == ">=3.9"
+    assert [(pin.name, pin.group, pin.conditional) for pin in found.pins] == [
+        ("torch", "options.install_requires", False),
+        ("numpy", "options.install_requires", False),
+        ("torchvision", "options.extras_require.all", False),
+        ("torch", "testenv.deps", True),
+    ]
+    assert found.includes == ("requirements.txt",)
+
+
+COMMANDS = {
+    "pip install torch==2.1.0 && rm x": [["torch==2.1.0"]],
+    "python -m pip install \"torch>=2.1\" 'numpy<2' -q": [["torch>=2.1", "numpy<2"]],
+    "uv pip install --system torch; uv add torchvision": [["torch"], ["torchvision"]],
+    "sudo pip3.11 install --no-deps -t /x torch > log 2>&1": [["torch"]],
+    "conda install -y pytorch=2.1 -c pytorch -n env": [["pytorch=2.1"]],
+    "pip install -e . ./dist/x.whl git+https://example.org torch": [["torch"]],
+    "pip download torch": [],
+    "pip uninstall torch && pip install $PACKAGES": [[]],
+    "equip install torch": [],
+}
+
+
+@pytest.mark.parametrize(("command", "expected"), COMMANDS.items())
+def test_install_commands_are_read_word_by_word(command: str, expected: list[list[str]]) -> None:
+    found = read_commands(view("a.sh", command + "\n"))
+    assert [[command[pin.span.start : pin.span.end] for pin in item.pins] for item in found] == expected
+
+
+def test_a_command_over_several_lines_is_one_set() -> None:
+    text = f'FROM a\nRUN pip install \\\n    torch==2.3.1+cu118 \\\n    # a comment\n    "torchvision" \\\n    --index-url {CU}cu118\n'
+    (found,) = read_commands(view("Dockerfile", text))
+    assert [pin.name for pin in found.pins] == ["torch", "torchvision"] and found.indexes[0].build == "cu118"
+
+
+def test_the_code_of_a_readme_is_its_fenced_blocks() -> None:
+    text = (
+        "pip install torch==1\n\n```bash\n# pip install torch==2\npip install torch==3\n```\n\npip install torch==4\n"
+    )
+    found = read_commands(view("README.md", text))
+    assert [text[item.span.start : item.span.end] for item in found] == ["pip install torch==3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a = "x"\nb.c = \'y\'\n[t."q.r"]\nd = ["1", "2", # c\n  "3"]\ne = {f = "g", h = ["i"]}\n[[u]]\nn = "o"\n[[u]]\nn = "p"\n'
+        '[u.v]\nw = "deep"\nm = """\nlong # no comment\n"""\nk = "esc\\u0041"\nz = 2020-01-01 10:00:00\n',
+        'a = "x"\r\n[t]\r\nb = "y"  # c\r\n',
+        "",
+    ],
+)
+def test_strings_of_toml_have_the_places_of_their_values(text: str) -> None:
+    found, content = toml_strings(text)
+    assert content == tomllib.loads(text.replace("\r\n", "\n"))
+    assert all(text[item.span.start : item.span.end] == item.value for item in found)
+    assert {item.value for item in found} >= ({"x", "y"} if text else set())
+    if "deep" in text:
+        assert [item.path for item in found if item.value in {"p", "deep"}] == [("u", 1, "n"), ("u", 1, "v", "w")]
+
+
+def test_what_is_no_toml_has_no_strings() -> None:
+    assert toml_strings('a = "x"\n[broken\n') == ([], {})
+
+
+# What is edited
+
+
+PARTS = st.sampled_from(
+    ["numpy", "scipy==1.11.0  # pinned", "# a comment", "", "tqdm>=4 ; python_version < '4'", "-e ."]
+)
+NEWLINES = st.sampled_from(["\n", "\r\n"])
+PINS = st.sampled_from(
+    [
+        "torch==2.3.1+cu118",
+        "torch == 2.3.1+cu118",
+        "torch==2.3.1",
+        "torch",
+        "torch>=2.1",
+        "torch==2.3.*",
+        "torch[opt]==2.3.1",
+    ]
+)
+COMPANIONS = st.sampled_from(
+    ["torchvision==0.18.1", "torchvision==0.18.1+cu118", "torchvision", "triton==2.3.1", "pillow"]
+)
+TAILS = st.sampled_from(["", "  # keep", "\t"])
+PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def twice_is_nothing(folder: Path, path: str, new: str) -> None:
+    again = run(folder, {path: new})
+    assert after(again, path) is None and left(again) == []
+
+
+@PROPERTY
+@given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3), PINS, COMPANIONS, TAILS, NEWLINES)
+def test_an_edited_requirement_file_differs_in_its_pins_only(
+    tmp_path: Path, head: list[str], tail: list[str], pin: str, companion: str, end: str, newline: str
+) -> None:
+    lines = [*head, f"--extra-index-url {CU}cu118{end}", pin + end, companion, *tail]
+    text = newline.join(lines)
+    new = after(run(tmp_path, {"requirements.txt": text}), "requirements.txt")
+    assert new is not None
+    changed = new.split(newline)
+    assert len(changed) == len(lines)
+    for number, (old_line, new_line) in enumerate(zip(lines, changed, strict=True)):
+        if number not in {len(head), len(head) + 1, len(head) + 2}:
+            assert new_line == old_line
+    for line in changed[len(head) + 1 : len(head) + 3]:
+        requirement = Requirement(line.partition("#")[0].strip())
+        if requirement.name == "torch":
+            assert requirement.specifier.contains("2.15.0+cu130")
+    assert changed[len(head)] == f"--extra-index-url {CU}cu130{end}"
+    twice_is_nothing(tmp_path, "requirements.txt", new)
+
+
+@PROPERTY
+@given(PINS.filter(lambda pin: "[" not in pin), COMPANIONS, st.sampled_from(["'", '"']), st.booleans(), NEWLINES)
+def test_an_edited_pyproject_means_the_same_but_for_its_pins(
+    tmp_path: Path, pin: str, companion: str, quote: str, one_line: bool, newline: str
+) -> None:
+    items = [f"{quote}{item}{quote}" for item in ("numpy", pin, companion)]
+    joined = ", ".join(items) if one_line else "".join(f"\n    {item},  # {n}" for n, item in enumerate(items)) + "\n"
+    text = (
+        f'[project]\nname = "a"\ndescription = """\ntorch==2.3.1+cu118 in prose\n"""\ndependencies = [{joined}]\n\n'
+        f'[tool.uv.sources]\ntorch = {{ index = "gpu-cu118" }}\n\n[[tool.uv.index]]\nname = "gpu-cu118"\nurl = "{CU}cu118"\n'
+    ).replace("\n", newline)
+    new = after(run(tmp_path, {"pyproject.toml": text}), "pyproject.toml")
+    assert new is not None
+    old_content, content = (tomllib.loads(value.replace("\r\n", "\n")) for value in (text, new))
+    assert content["tool"]["uv"] == {
+        "sources": {"torch": {"index": "gpu-cu130"}},
+        "index": [{"name": "gpu-cu130", "url": f"{CU}cu130"}],
+    }
+    assert content["project"]["description"] == old_content["project"]["description"]
+    old_names, names = (
+        [Requirement(item).name for item in c["project"]["dependencies"]] for c in (old_content, content)
+    )
+    assert names == old_names and content["project"]["dependencies"][0] == "numpy"
+    assert new.count(newline) == text.count(newline)
+    twice_is_nothing(tmp_path, "pyproject.toml", new)
+
+
+@PROPERTY
+@given(
+    PINS.filter(lambda pin: "[" not in pin and ">" not in pin and " " not in pin),
+    st.sampled_from(["Dockerfile", "install.sh", "ci.yml", "Makefile"]),
+    st.sampled_from(["", '"', "'"]),
+    st.booleans(),
+)
+def test_an_edited_command_keeps_its_words(tmp_path: Path, pin: str, path: str, quote: str, split: bool) -> None:
+    before = {
+        "Dockerfile": "FROM a\nRUN ",
+        "install.sh": "#!/bin/sh\nset -e\n",
+        "ci.yml": "x:\n  - run: |\n      ",
+        "Makefile": "a:\n\t",
+    }
+    gap = " \\\n        " if split else " "
+    text = f"{before[path]}pip install -q{gap}{quote}{pin}{quote} numpy{gap}--index-url {CU}cu121 && echo done  # end\n"
+    new = after(run(tmp_path, {path: text}, unsafe=True), path)
+    assert new is not None and new != text
+    assert new.replace("2.15.0", "2.3.1").replace("2.15.*", "2.3.*").replace("cu130", "cu121") == text.replace(
+        "+cu118", "+cu121"
+    )
+    again = run(tmp_path, {path: new}, unsafe=True)
+    assert after(again, path) is None and left(again) == []
+
+
+def test_an_edited_setup_cfg_reads_the_same_otherwise(tmp_path: Path) -> None:
+    text = (
+        "[metadata]\nname = a\n\n[options]\npython_requires = >=3.8 \ninstall_requires =\n    torch >= 2.9  # new\n    numpy\n"
+        "zip_safe = no\n"
+    )
+    new = after(run(tmp_path, {"setup.cfg": text}, unsafe=True), "setup.cfg")
+    assert new == text.replace(">=3.8", ">=3.10")
+    parser = configparser.ConfigParser()
+    parser.read_string(new)
+    assert parser["options"]["python_requires"] == ">=3.10"
+
+
+def test_bytes_that_are_no_text_in_utf_8_stay(tmp_path: Path) -> None:
+    data = f"# caf\xe9\n--extra-index-url {CU}cu118\r\ntorch==2.3.1+cu118\n".encode("latin-1")
+    result = run(tmp_path, {"requirements.txt": data})
+    (outcome,) = result.outcomes
+    assert outcome.shown.to_bytes() == data.replace(b"cu118", b"cu130").replace(b"2.3.1", b"2.15.0")
+
+
+UNTOUCHED = {
+    "hashes": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1+cu118 --hash=sha256:00\n"),
+    "markers": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1+cu118; sys_platform == 'linux'\n"),
+    "two indexes": ("requirements.txt", f"--index-url {CU}cu118\n--extra-index-url {CU}cu121\ntorch==2.3.1\n"),
+    "an address of one file": (
+        "requirements.txt",
+        f"torch @ {CU}cu118/torch-2.3.1%2Bcu118-cp310-cp310-linux_x86_64.whl\n",
+    ),
+    "links of another package": (
+        "requirements.txt",
+        f"--index-url {CU}cu118\n-f https://data.pyg.org/whl/torch-2.3.1+cu118.html\ntorch==2.3.1+cu118\n",
+    ),
+    "a package for one torch": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\nxformers==0.0.27\n"),
+    "nvidia's libraries": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\nnvidia-cudnn-cu11==8.7.0.84\n"),
+    "an upper bound": ("requirements.txt", f"--index-url {CU}cu118\ntorch>=2.1,<2.4\n"),
+    "torchaudio": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\ntorchaudio==2.3.1\n"),
+    "a variable": ("a.sh", f"pip install torch==2.3.1 $MORE --index-url {CU}cu118\n"),
+    "nightly builds": ("a.sh", f"pip install --pre torch==2.3.1+cu118 --extra-index-url {CU}nightly/cu118\n"),
+    "a template": ("requirements.txt.in", ""),
+    "an image with another compiler": (
+        "Dockerfile",
+        f"FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nRUN pip install torch==2.8.0 --index-url {CU}cu128\n",
+    ),
+    "an image with a torch": (
+        "Dockerfile",
+        f"FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install torch==2.5.1 --index-url {CU}cu124\n",
+    ),
+    "Pythons that the new torch has not": (
+        "pyproject.toml",
+        '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch==2.3.1+cu118"]\n'
+        f'[[tool.uv.index]]\nname = "x"\nurl = "{CU}cu118"\n',
+    ),
+    "a README": ("README.md", f"```\npip install torch --index-url {CU}cu118\n```\n"),
+    "extras of uv": (
+        "pyproject.toml",
+        '[project]\nname = "a"\n[project.optional-dependencies]\ncpu = ["torch==2.3.1"]\ncu118 = ["torch==2.3.1+cu118"]\n'
+        f'[[tool.uv.index]]\nname = "x"\nurl = "{CU}cu118"\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_what_is_not_plain_is_never_rewritten(tmp_path: Path, name: str) -> None:
+    path, text = UNTOUCHED[name]
+    if text_kind(path) is None:
+        return
+    for unsafe in (False, True):
+        assert after(run(tmp_path, {path: text}, unsafe=unsafe), path) is None
+
+
+@pytest.mark.parametrize("name", ["a sh", "another line", "a name"])
+def test_what_else_is_made_for_the_old_torch_asks_for_review(tmp_path: Path, name: str) -> None:
+    command = f"pip install torch==2.8.0 --index-url {CU}cu128\n"
+    path, text = {
+        "a sh": ("a.sh", f"{command}pip install flash_attn-2.7.4+cu12torch2.8-cp310.whl\n"),
+        "another line": ("a.sh", f"export TAG=cu128\n{command}"),
+        "a name": ("install-torch2.8.sh", command),
+    }[name]
+    assert after(run(tmp_path, {path: text}), path) is None
+    (finding,) = [finding for finding in left(run(tmp_path, {path: text})) if finding.code == "TL301"]
+    assert finding.safety is Safety.UNSAFE and "Needs review" in (finding.help or "")
+
+
+def test_without_gpus_the_help_names_a_wheel_for_each_class(tmp_path: Path) -> None:
+    result = run(tmp_path, {"requirements.txt": f"--index-url {CU}cu118\ntorch\n"}, machine=None)
+    (finding,) = left(result)
+    assert finding.fix is None and finding.help is not None
+    for part in ("cu130", "580", "2.14 for cu126", "525.60.13", "V100", "--gpus"):
+        assert part in finding.help
+
+
+def test_a_wheel_older_than_the_lowest_torch_needs_review(tmp_path: Path) -> None:
+    files = {"requirements.txt": f"--index-url {CU}cu124\ntorch\n"}
+    (tmp_path / "requirements.txt").write_text(files["requirements.txt"])
+    wanted = Settings(min_torch=TorchVersion(2, 15), machine=V100)
+    result = analyse(RunOptions(tmp_path, (), Mode.DIFF, WHEEL_RULES, False, wanted, texts=("requirements.txt",)))
+    (finding,) = left(result)
+    assert finding.safety is Safety.UNSAFE and "--min-torch 2.14" in (finding.help or "")
+
+
+# The checks on an edited file
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "part", "replacement"),
+    [
+        ("pyproject.toml", 'a = "x"\n', '"x"', '"x'),
+        ("pyproject.toml", 'a = "x"\nb = "y"\n', '"x"', '"x", c = "z"'),
+        ("requirements.txt", "torch==2.1\n", "2.1", "two"),
+        ("requirements.txt", "torch==2.1\n", "torch", "torch2"),
+        ("a.sh", "pip install torch==2.1\n", "2.1", "2.1 ; rm x"),
+        ("a.sh", "pip install torch==2.1\n", "2.1", "$(x)"),
+        ("Dockerfile", "RUN a\nRUN b\n", "b", "b # c"),
+        ("setup.cfg", "[a]\nb = c\n", "b = c", "[d]"),
+        ("a.yml", "a:\n  - b\n", "b", "b c"),
+    ],
+)
+def test_an_edit_that_changes_the_meaning_is_refused(path: str, text: str, part: str, replacement: str) -> None:
+    shown = view(path, text)
+    start = text.index(part)
+    edits = text_edits(shown, [ReplaceText(Span(start, start + len(part)), replacement)])
+    new = SourceText(text[:start] + replacement + text[start + len(part) :])
+    assert problem_with_text(shown, edits, new) is not None
+
+
+# Options
+
+
+def test_gpus_are_named_as_people_name_them() -> None:
+    machine = named_machine(["2xH100", "Tesla V100-SXM2-32GB", "sm_75"], "R580.95.05")
+    assert [device.capability for device in machine.devices] == [(9, 0), (7, 0), (7, 5)]
+    assert (machine.driver, machine.os, machine.machine) == ("580.95.05", "linux", "x86_64")
+    assert named_machine(["DGX Spark"]).machine == "aarch64"
+
+
+@pytest.mark.parametrize("names", [["GTX 99999"], ["H1000"], [""]])
+def test_an_unknown_gpu_is_an_error(names: list[str]) -> None:
+    with pytest.raises(MachineError):
+        named_machine(names)
+
+
+def test_a_facts_file_gives_gpus_and_driver(tmp_path: Path) -> None:
+    machine = machine_in_facts(ROOT / "fixtures/machines/healthy_8xh100.json")
+    assert {device.capability for device in machine.devices} == {(9, 0)} and len(machine.devices) == 8
+    assert machine.driver == "580.95.05" and machine.glibc == (2, 39) and machine.python is None
+    for text in ("{", "[]", '{"schema": 99}', '{"schema": 1, "gpus": []}'):
+        (tmp_path / "facts.json").write_text(text)
+        with pytest.raises(MachineError):
+            machine_in_facts(tmp_path / "facts.json")
+
+
+def test_the_facts_read_here_are_those_that_the_doctor_writes() -> None:
+    from torchlift.doctor.facts_json import read_facts
+    from torchlift.doctor.machine_of import machine_of
+
+    for path in sorted((ROOT / "fixtures/machines").glob("*.json")):
+        facts = read_facts(path)
+        wanted = machine_of(facts)
+        nvidia = [device.capability for device in wanted.devices if device.vendor == "nvidia"]
+        if "CUDA_VISIBLE_DEVICES" in facts.environment or not nvidia:
+            continue
+        found = machine_in_facts(path)
+        assert [device.capability for device in found.devices] == nvidia, path.name
+        assert (found.driver, found.os, found.machine) == (wanted.driver, wanted.os, wanted.machine), path.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--driver", "580"], "goes with --gpus"),
+        (["--gpus", "H100", "--facts", "x.json"], "in the place of"),
+        (["--gpus", "H9999"], "no GPU"),
+        (["--gpus", "H100", "--driver", "new"], "not a driver version"),
+        (["--facts", "missing.json"], "cannot be read"),
+    ],
+)
+def test_wrong_options_are_explained(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(migrate, [*arguments, "--isolated", str(tmp_path)])
+    assert done.exit_code == 2 and message in done.output
+
+
+def test_the_command_writes_what_the_facts_decide(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"--index-url {CU}cu121\ntorch==2.3.1\n")
+    facts = ROOT / "fixtures/machines/healthy_8xh100.json"
+    arguments = ["--isolated", "--allow-no-vcs", "--min-torch", "2.5", "--facts", str(facts), str(tmp_path)]
+    assert CliRunner().invoke(migrate, arguments).exit_code == 0
+    assert (tmp_path / "requirements.txt").read_text() == f"--index-url {CU}cu130\ntorch==2.15.0\n"
+    done = CliRunner().invoke(migrate, ["--check", "--output-format", "json", *arguments])
+    assert json.loads(done.stdout)["findings"] == []
+
+
+def test_a_suppression_in_a_requirement_file_is_heeded(tmp_path: Path) -> None:
+    text = f"--index-url {CU}cu121  # torchlift: ignore[TL301] old cluster\ntorch==2.3.1\n"
+    result = run(tmp_path, {"requirements.txt": text})
+    assert result.suppressed == 1 and left(result) == [] and after(result, "requirements.txt") is None
+
+
+# What the tables say
+
+
+def test_indexes_end_where_the_tables_say() -> None:
+    assert {build: lines_of(build)[-1] for build in ("cu118", "cu121", "cu124", "cu126", "cu128", "cu130")} == {
+        "cu118": (2, 7),
+        "cu121": (2, 5),
+        "cu124": (2, 6),
+        "cu126": (2, 14),
+        "cu128": (2, 11),
+        "cu130": (2, 15),
+    }
+    assert lines_of("cpu") == () and lines_of("cu113") == ()
+
+
+@pytest.mark.parametrize(
+    ("torch", "name", "wanted", "together"),
+    [
+        ("==2.1.2", "torchvision", "==0.16.2", True),
+        ("==2.1.2", "torchvision", "==0.16.1", False),
+        ("==2.1.2", "torchvision", ">=0.20", False),
+        (">=2.1", "torchvision", ">=0.20", True),
+        ("==2.15.0", "torchvision", "==0.29.0", True),
+        ("==2.13.0", "torchvision", "==0.29.0", False),
+        ("==2.15.0", "torchvision", "==0.29.9", True),
+        ("==2.15.0", "torchvision", ">=0.40", True),
+        ("==1.13.1", "torchvision", "==0.14.1", True),
+        ("==2.6.0", "torchaudio", "==2.6.0", True),
+        ("==2.6.0", "torchaudio", "==2.5.1", False),
+        ("==2.15.0", "torchaudio", "==2.11.0", True),
+        ("==2.15.0", "triton", "==3.9.1", True),
+        ("==2.6.0", "triton", "==3.1.0", False),
+    ],
+)
+def test_companions_go_together_as_their_metadata_says(torch: str, name: str, wanted: str, together: bool) -> None:
+    assert can_go_together(torch, name, wanted) is together
+
+
+def test_a_companion_is_known_for_every_torch_it_was_made_for() -> None:
+    assert companion_of("torchvision", "2.5.1") == "0.20.1"
+    assert companion_of("torchaudio", "2.15.0") is None
+    assert companion_of("triton", "2.15.0") == "3.9.0"
+
+
+def test_files_that_requirements_include_are_read_whatever_they_are_called(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "numpy\n-r lists/gpu.txt\n-c 'lists/limits.in'\n-r ../outside.txt\n-r missing.txt\n-r requirements.txt\n",
+        "lists/gpu.txt": f"--index-url {CU}cu121\n-r more.txt\n",
+        "lists/more.txt": "torch==2.9.0\ntriton==3.1.0\n",
+        "lists/limits.in": f"--extra-index-url {CU}cu118\n",
+        "lists/data.txt": f"--extra-index-url {CU}cu118\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path.parent / "outside.txt").write_text(f"--extra-index-url {CU}cu118\n")
+    command = ["--check", "--isolated", "--select", "TL3", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path)]).stdout)["findings"]
+    assert {Path(finding["filename"]).name for finding in found} == {"gpu.txt", "more.txt", "limits.in"}
+    alone = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path / "requirements.txt")]).stdout)["findings"]
+    assert alone == []
+    named = json.loads(CliRunner().invoke(migrate, [*command, str(tmp_path / "lists/data.txt")]).stdout)["findings"]
+    assert [finding["code"] for finding in named] == ["TL301"]
+
+
+def test_a_build_is_not_moved_away_from_an_index_that_is_named_elsewhere_in_the_file(tmp_path: Path) -> None:
+    text = f"[testenv]\ndeps =\n    torch==2.4.0+cu121\nsetenv =\n    PIP_EXTRA_INDEX_URL = {CU}cu121\n"
+    result = run(tmp_path, {"tox.ini": text}, unsafe=True)
+    (outcome,) = result.outcomes
+    assert outcome.new_text is None
+    assert any("both change together" in (finding.help or "") for finding in outcome.left)

@@ -1,0 +1,85 @@
+"""Numbers that a scripted function computes: where they make a fix one that needs review."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from torchlift.project import Project
+from torchlift.rules.torchscript.functions.scripted_function import read_function
+from torchlift.rules.torchscript.modules.walks_over_parts import first_walk
+
+
+def _project(folder: Path, text: str) -> Project:
+    (folder / "code.py").write_text(text)
+    return Project(folder, ("code.py",))
+
+
+def _doubts(folder: Path, body: str) -> str:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    view = _project(folder, f"import math\nimport torch\n\ndef f(x: torch.Tensor):\n{lines}\n").view("code.py")
+    assert view is not None
+    function = view.tree.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    return " ".join(read_function(view, function, Project(folder, ("code.py",))).doubts)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x / math.sqrt(x.size(-1))",
+        "n = x.size(0) // 2\nreturn x[: n * 2 + 1]",
+        "b, c = x.shape\nreturn x.view(b * c)",
+        "n = 0\nfor i in range(x.size(0)):\n    n += 1\nreturn x[: n * 2]",
+        "for i in range(x.size(0) - 1):\n    x = x + (i * 2 + 1)\nreturn x",
+        "return x * (1.0 / max(x.size(0) - 1, 1))",
+        "return x * math.sqrt(2.0 / math.pi)",
+        "return x * float(x.size(0)) ** 0.5",
+    ],
+)
+def test_numbers_with_close_bounds_are_no_doubt(tmp_path: Path, body: str) -> None:
+    assert _doubts(tmp_path, body) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("n = 1\nfor i in range(99):\n    n = n * 2\nreturn x * n", "64 bits"),
+        ("n = 1\nfor i in range(99):\n    n *= 3\nreturn x * n", "64 bits"),
+        ("a = 0\nb = 1\nfor i in range(99):\n    a = a + b\n    b = a + b\nreturn x * b", "64 bits"),
+        ("n = 2\nwhile n > 0:\n    n = n - 7 * n\nreturn x * n", "64 bits"),
+        ("n = x.numel()\nif n > 3:\n    n = n * n\nreturn x * (n * x.numel())", "64 bits"),
+        ("return x * int(x.sum())", "64 bits"),
+        ("return x * int(float(x.sum()))", "64 bits"),
+        ("return x / (1.0 / (x.size(0) - 1))", "zero"),
+        ("return x * (7 % x.size(0))", "zero"),
+        ("return x * (1.0 / float(x.sum()))", "zero"),
+        ("n = 1\nif x.size(0) > 2:\n    n = 0\nreturn x * (1.0 / n)", "zero"),
+        ("return x * math.log(x.size(0))", "zero"),
+        ("return x * math.sqrt(x.size(0) - 2)", "negative"),
+        ("return x * math.exp(x.size(0))", "large"),
+        ("return x * float(x.sum()) ** 0.5", "complex"),
+        ("return x * x.size(-1) ** -0.5", "zero"),
+    ],
+)
+def test_numbers_that_scripting_computes_otherwise_are_named(tmp_path: Path, body: str, word: str) -> None:
+    assert word in _doubts(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("net.apply(init)\n", "code.py:1"),
+        ("\nfor part in net.modules():\n    pass\n", "code.py:2"),
+        ("for name, part in net.named_children():\n    pass\n", "code.py:1"),
+        ("walk = getattr(net, 'modules')\n", "code.py:1"),
+        ("parts = net._modules\n", "code.py:1"),
+        ("import sys\nsys.modules.pop('a')\n", None),
+        ("# net.apply(init)\n", None),
+        ("import modules\n", None),
+    ],
+)
+def test_walks_over_the_parts_of_modules_are_found(tmp_path: Path, text: str, found: str | None) -> None:
+    assert first_walk(_project(tmp_path, text)) == found

@@ -1,0 +1,75 @@
+"""The hooks, run by the real pre-commit in a real repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("pre-commit")
+
+ROOT = Path(__file__).parents[2]
+MODEL = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
+
+
+def run(folder: Path, *command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    done = run(folder, "git", *identity, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A repository with torchlift's files as they are now, and an environment for pre-commit."""
+    source = tmp_path_factory.mktemp("torchlift")
+    for name in git(ROOT, "ls-files", "-co", "--exclude-standard").splitlines():
+        target = source / name
+        if (ROOT / name).is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / name).read_bytes())
+    git(source, "init", "-q")
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", "as it is")
+    home = tmp_path_factory.mktemp("pre-commit")
+    return source, {**os.environ, "PRE_COMMIT_HOME": str(home)}
+
+
+def project(folder: Path, source: Path, hook: str) -> None:
+    revision = git(source, "rev-parse", "HEAD").strip()
+    (folder / ".pre-commit-config.yaml").write_text(
+        f"repos:\n  - repo: {source}\n    rev: {revision}\n    hooks:\n      - id: {hook}\n"
+    )
+    (folder / "model.py").write_text(MODEL)
+    (folder / "notes.txt").write_text("torch.ger\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+
+
+def test_the_check_hook_fails_and_changes_nothing(hooks: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    source, env = hooks
+    project(tmp_path, source, "torchlift-check")
+    done = run(tmp_path, sys.executable, "-m", "pre_commit", "run", "--all-files", env=env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "TL401" in done.stdout and "model.py:5:12" in done.stdout
+    assert (tmp_path / "model.py").read_text() == MODEL
+
+
+def test_the_migrate_hook_rewrites_staged_files_and_passes_next_time(
+    hooks: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    source, env = hooks
+    project(tmp_path, source, "torchlift-migrate")
+    first = run(tmp_path, sys.executable, "-m", "pre_commit", "run", env=env)
+    assert first.returncode == 1 and "files were modified by this hook" in first.stdout, first.stdout + first.stderr
+    assert (tmp_path / "model.py").read_text() == MODEL.replace("ger", "outer")
+    git(tmp_path, "add", "-A")
+    again = run(tmp_path, sys.executable, "-m", "pre_commit", "run", env=env)
+    assert again.returncode == 0, again.stdout + again.stderr
