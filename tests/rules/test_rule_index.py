@@ -61,7 +61,7 @@ def test_a_second_run_imports_the_rules_that_it_needs(copy: Path, tmp_path: Path
     rule.write_text(rule.read_text() + "\n# changed\n")
     assert run(copy, project)[2] > 100 and run(copy, project) == second
 
-    (kept,) = copy.rglob("known*.pickle")
+    (kept,) = copy.rglob("rule_index*.pickle")
     kept.write_bytes(b"not a pickle")
     assert run(copy, project) == first and run(copy, project) == second
 
@@ -73,9 +73,9 @@ def test_without_a_place_to_keep_it_every_rule_is_imported_as_before(copy: Path,
     for _ in range(2):
         code, found, loaded = run(copy, project, PYTHONDONTWRITEBYTECODE="1")
         assert (code, found) == (1, ["TL401"]) and loaded > 100
-    assert not [*copy.rglob("known*.pickle")]
+    assert not [*copy.rglob("rule_index*.pickle")]
     run(copy, project)
-    (kept,) = copy.rglob("known*.pickle")
+    (kept,) = copy.rglob("rule_index*.pickle")
     kept.unlink()
     kept.mkdir()
     assert run(copy, project)[:2] == (1, ["TL401"])
