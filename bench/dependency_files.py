@@ -28,9 +28,9 @@ import yaml
 from dockerfile_parse import DockerfileParser
 from packaging.requirements import Requirement
 
-from torchlift.migrate.discover import discover
 from torchlift.migrate.result import Mode
 from torchlift.migrate.run import RunOptions, analyse
+from torchlift.migrate.workspace.discover import discover
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.versions import TorchVersion

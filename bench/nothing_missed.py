@@ -18,7 +18,7 @@ from scratch import as_repository
 
 _PARSE_ALL = """
 import sys
-from torchlift.migrate.selection import RULES, Selection
+from torchlift.migrate.find.selection import RULES, Selection
 if sys.argv.pop(1) == "all":
     chosen = Selection.wanted_by
     Selection.wanted_by = lambda self, path: chosen(self, path) | {RULES}

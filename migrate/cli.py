@@ -15,10 +15,10 @@ import click
 from torchlift import __version__
 
 if TYPE_CHECKING:
-    from torchlift.migrate.config import Config
-    from torchlift.migrate.discover import Discovery
     from torchlift.migrate.result import RunResult
     from torchlift.migrate.run import RunOptions
+    from torchlift.migrate.workspace.config import Config
+    from torchlift.migrate.workspace.discover import Discovery
     from torchlift.source import SourceText
     from torchlift.versions import TorchVersion
     from torchlift.wheels.machine import Machine
@@ -112,8 +112,8 @@ def migrate(
     nothing is left, 1 findings are left (or, with --check and --diff, there are changes to make), 2 torchlift or its
     input failed.
     """
-    from torchlift.migrate.config import Config, ConfigError, load_config
-    from torchlift.migrate.parallel import calm_collector
+    from torchlift.migrate.find.parallel import calm_collector
+    from torchlift.migrate.workspace.config import Config, ConfigError, load_config
     from torchlift.versions import TorchVersion
 
     if check and diff:
@@ -160,7 +160,7 @@ def migrate(
     machine = _machine(_split(gpus), driver, facts)
     result, root, given = _analyse(config, root, named, mode, stdin, machine, from_flag=min_torch is not None)
     if mode == "write" and not stdin:
-        from torchlift.migrate.apply import write_outcomes
+        from torchlift.migrate.tell.apply import write_outcomes
 
         if any(outcome.new_text is not None for outcome in result.outcomes):
             result = write_outcomes(result, root)
@@ -218,7 +218,7 @@ def _machine(names: Sequence[str], driver: str | None, facts: Path | None) -> Ma
 
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
     """Codes of the rules that run, and the codes ignored for a path."""
-    from torchlift.migrate.config import ConfigError, check_codes
+    from torchlift.migrate.workspace.config import ConfigError, check_codes
     from torchlift.rules.registry import is_asked_for, names_of, selected_by
     from torchlift.rules.rule_index import indexed_rules
 
@@ -249,7 +249,7 @@ def _project_root(named: Sequence[Path]) -> Path:
     The nearest folder with packaging metadata, so that a project inside a larger repository stands for itself; where
     the paths belong to several projects, or there is no metadata, the repository.
     """
-    from torchlift.migrate.discover import find_root
+    from torchlift.migrate.workspace.discover import find_root
 
     outer = find_root(named)
     found = set()
@@ -274,9 +274,9 @@ def _analyse(
     *,
     from_flag: bool,
 ) -> tuple[RunResult, Path, Mapping[str, SourceText]]:
-    from torchlift.migrate.discover import Discovery, discover
     from torchlift.migrate.result import Mode
     from torchlift.migrate.run import RunOptions, analyse
+    from torchlift.migrate.workspace.discover import Discovery, discover
     from torchlift.rules.rule import Settings
     from torchlift.source import SourceText, UnreadableSource
     from torchlift.versions import LATEST
@@ -347,7 +347,7 @@ def _project_files(
 
 def _with_bound(options: RunOptions, start: Path) -> RunOptions:
     """The options with the lowest torch release that the metadata around `start` names, if it names one."""
-    from torchlift.migrate.bounds import lowest_torch
+    from torchlift.migrate.workspace.bounds import lowest_torch
 
     bound = lowest_torch(options.root, start)
     if bound is None:
@@ -357,7 +357,7 @@ def _with_bound(options: RunOptions, start: Path) -> RunOptions:
 
 def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], Mapping[str, str]]:
     def guard(files: Sequence[str]) -> Mapping[str, str]:
-        from torchlift.migrate.vcs import Reason, unsafe_to_write
+        from torchlift.migrate.workspace.vcs import Reason, unsafe_to_write
 
         refused = {}
         for path, reason in unsafe_to_write(root, files).items():
@@ -405,9 +405,9 @@ def _report(
     color: Literal["auto", "always", "never"],
     quiet: bool,
 ) -> None:
-    from torchlift.migrate.report import render
-    from torchlift.migrate.report.summary import summary
     from torchlift.migrate.result import Mode
+    from torchlift.migrate.tell.report import render
+    from torchlift.migrate.tell.report.summary import summary
     from torchlift.rules.registry import url_of
     from torchlift.rules.rule_index import indexed_rules
     from torchlift.terminal.color import wants_color
@@ -423,7 +423,7 @@ def _report(
     # A patch or a filtered file owns standard output.
     to_stderr = result.mode is Mode.DIFF or filtering
     if result.mode is Mode.DIFF:
-        from torchlift.migrate.report.diff import run_patch, shown_patch
+        from torchlift.migrate.tell.report.diff import run_patch, shown_patch
 
         here = Path.cwd()
         prefix = f"{root.relative_to(here).as_posix()}/" if here in root.parents else ""
@@ -438,7 +438,7 @@ def _report(
     stream = sys.stderr if to_stderr else sys.stdout
     shade = wants_color(color, stream)
     if statistics:
-        from torchlift.migrate.report.statistics import render as count
+        from torchlift.migrate.tell.report.statistics import render as count
 
         text = count(result, config.output_format, names=names, color=shade)
     elif result.mode is Mode.DIFF and config.output_format != "json":

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from torchlift.finding import Failure, Finding, Rewrite, Safety, Severity, TextEdit
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.parallel import Work, check_files
+from torchlift.migrate.find.parallel import Work, check_files
+from torchlift.migrate.find.selection import Selected, select_files
+from torchlift.migrate.find.suppress import apply_suppressions
+from torchlift.migrate.find.texts import check_texts, index_texts, text_source, text_view
+from torchlift.migrate.fix.settle import applicable, settle
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
-from torchlift.migrate.selection import Selected, select_files
-from torchlift.migrate.settle import applicable, settle
-from torchlift.migrate.suppress import apply_suppressions
-from torchlift.migrate.texts import check_texts, index_texts, text_source, text_view
 from torchlift.project import Deferred, Project
 from torchlift.rules.rule import Settings
 from torchlift.rules.rule_index import indexed_rules
@@ -225,10 +225,10 @@ class _Run:
 
     def _rewrite(self, project: Project, chosen: Mapping[str, Sequence[Finding]]) -> dict[str, SourceText] | None:
         """New texts of all files with chosen fixes; None if a fix or file had to be held back."""
-        from torchlift.migrate.rewrite.build import apply_edits, build_edits
-        from torchlift.migrate.rewrite.cleanup import unused_imports
-        from torchlift.migrate.rewrite.fragments import CannotEdit
-        from torchlift.migrate.verify import problem_with
+        from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
+        from torchlift.migrate.fix.rewrite.cleanup import unused_imports
+        from torchlift.migrate.fix.rewrite.fragments import CannotEdit
+        from torchlift.migrate.fix.verify import problem_with
 
         changed: dict[str, SourceText] = {}
         complete = True
@@ -273,9 +273,9 @@ class _Run:
 
     def _rewrite_text(self, project: Project, path: str, findings: Sequence[Finding]) -> tuple[SourceText | None, bool]:
         """The new text of a file that is no Python, and whether nothing had to be held back."""
-        from torchlift.migrate.rewrite.build import apply_edits
-        from torchlift.migrate.rewrite.fragments import CannotEdit
-        from torchlift.migrate.text_edits import problem_with_text, text_edits
+        from torchlift.migrate.fix.rewrite.build import apply_edits
+        from torchlift.migrate.fix.rewrite.fragments import CannotEdit
+        from torchlift.migrate.fix.text_edits import problem_with_text, text_edits
 
         view = text_view(project, path)
         accepted: list[Rewrite] = []
@@ -348,9 +348,9 @@ class _Run:
     def _edits(self, project: Project, path: str, left: Sequence[Finding]) -> tuple[tuple[TextEdit, ...], ...]:
         if not any(finding.fix for finding in left):
             return tuple(() for _ in left)
-        from torchlift.migrate.rewrite.build import build_edits
-        from torchlift.migrate.rewrite.fragments import CannotEdit
-        from torchlift.migrate.text_edits import text_edits
+        from torchlift.migrate.fix.rewrite.build import build_edits
+        from torchlift.migrate.fix.rewrite.fragments import CannotEdit
+        from torchlift.migrate.fix.text_edits import text_edits
 
         build: Callable[[Sequence[Rewrite]], list[TextEdit]]
         if path in self.texts:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from torchlift.migrate.cli import migrate
-from torchlift.migrate.config import Config, ConfigError, load_config
+from torchlift.migrate.workspace.config import Config, ConfigError, load_config
 from torchlift.project import Project
 from torchlift.search.prefilter import Prefilter
 from torchlift.view import Use

@@ -8,8 +8,8 @@ from pathlib import Path
 from example_project import analyse_files
 from writer_and_reader import FILES
 
-from torchlift.migrate.apply import write_outcomes
 from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.tell.apply import write_outcomes
 
 
 def analysed(folder: Path) -> RunResult:

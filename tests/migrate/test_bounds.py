@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.migrate.bounds import Bound, BoundsReport, lowest_torch, read_bounds
+from torchlift.migrate.workspace.bounds import Bound, BoundsReport, lowest_torch, read_bounds
 from torchlift.versions import TorchVersion
 
 
@@ -449,7 +449,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
 def test_neither_packaging_nor_torch_nor_yaml_is_imported(tmp_path: Path) -> None:
     project(tmp_path, {"requirements.txt": "torch>=2.4", "environment.yml": "- pytorch=2.4.0"})
     code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.bounds import lowest_torch\n"
+        "import sys; from pathlib import Path; from torchlift.migrate.workspace.bounds import lowest_torch\n"
         f"assert lowest_torch(Path({str(tmp_path)!r}))\n"
         "assert not {'packaging', 'yaml', 'torch', 'tomllib', 'importlib.metadata'} & set(sys.modules)"
     )

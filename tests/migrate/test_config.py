@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.migrate.config import OUTPUT_FORMATS, Config, ConfigError, check_codes, load_config
+from torchlift.migrate.workspace.config import OUTPUT_FORMATS, Config, ConfigError, check_codes, load_config
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import Wrapper
 
@@ -318,7 +318,7 @@ def test_the_formats_are_those_of_the_command_line() -> None:
 def test_a_project_that_does_not_mention_torchlift_costs_no_toml_parser(here: Path) -> None:
     put(here / "pyproject.toml", "[project]\nname = 'a'")
     code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.config import load_config\n"
+        "import sys; from pathlib import Path; from torchlift.migrate.workspace.config import load_config\n"
         f"load_config(Path({os.fspath(here)!r}))\n"
         "assert not {'tomllib', 'tomli', 'packaging', 'click'} & set(sys.modules)"
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from example_project import analyse_files, new_bytes
 
-import torchlift.migrate.rewrite.build
-from torchlift.migrate.check import Dispatcher
-from torchlift.migrate.selection import Selection
+import torchlift.migrate.fix.rewrite.build
+from torchlift.migrate.find.check import Dispatcher
+from torchlift.migrate.find.selection import Selection
 from torchlift.project import Project
 
 FILES = {"a.py": "import torch\nx = torch.ger(1, 2)\n", "b.py": "import torch\ny = torch.ger(3, 4)\n"}
@@ -30,7 +30,7 @@ def broken_for_a(original: object) -> object:
         (Project, "parse", "check"),
         (Selection, "wanted_by", "select"),
         (Dispatcher, "check", "check"),
-        (torchlift.migrate.rewrite.build, "build_edits", "rewrite"),
+        (torchlift.migrate.fix.rewrite.build, "build_edits", "rewrite"),
     ],
     ids=["parse", "select", "check", "rewrite"],
 )

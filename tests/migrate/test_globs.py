@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchlift.migrate.globs import PathPatterns
+from torchlift.migrate.workspace.globs import PathPatterns
 
 
 @pytest.mark.parametrize(

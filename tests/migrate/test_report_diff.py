@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from torchlift.migrate.report.diff import patch_bytes, run_patch, shown_patch
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.tell.report.diff import patch_bytes, run_patch, shown_patch
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 

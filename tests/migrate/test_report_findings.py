@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.migrate.report import render
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.tell.report import render
 from torchlift.source import SourceText, Span
 from torchlift.terminal.columns import cells
 from torchlift.versions import TorchVersion

@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from torchlift.finding import Failure, Finding, Fix, Safety, Severity, TextEdit
-from torchlift.migrate.report import render
-from torchlift.migrate.report.json_schema import SCHEMA
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.tell.report import render
+from torchlift.migrate.tell.report.json_schema import SCHEMA
 from torchlift.source import SourceText, Span
 from torchlift.versions import TorchVersion
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from torchlift.migrate.report.palette import Palette
+from torchlift.migrate.tell.report.palette import Palette
 from torchlift.terminal.color import ColorChoice, wants_color
 
 
@@ -62,8 +62,8 @@ def test_reports_without_colour_import_nothing_heavy() -> None:
 import sys
 from pathlib import Path
 from torchlift.finding import Finding
-from torchlift.migrate.report import render
-from torchlift.migrate.report import diff, statistics, summary
+from torchlift.migrate.tell.report import render
+from torchlift.migrate.tell.report import diff, statistics, summary
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.source import SourceText, Span
 from torchlift.versions import TorchVersion

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from torchlift.finding import Failure, Finding, Fix, Safety
-from torchlift.migrate.report.statistics import render as statistics
-from torchlift.migrate.report.summary import summary
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
+from torchlift.migrate.tell.report.statistics import render as statistics
+from torchlift.migrate.tell.report.summary import summary
 from torchlift.source import SourceText, Span
 from torchlift.versions import TorchVersion
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchlift.finding import Finding
-from torchlift.migrate import texts
 from torchlift.migrate.cli import migrate
-from torchlift.migrate.discover import Discovery, discover
+from torchlift.migrate.find import texts
+from torchlift.migrate.workspace.discover import Discovery, discover
 from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.view.text import TextKind, TextView, is_shell_script, is_text_name, read_text, text_kind
 

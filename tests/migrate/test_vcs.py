@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.migrate import git as git_module
-from torchlift.migrate.vcs import Reason, unsafe_to_write
+from torchlift.migrate.workspace import git as git_module
+from torchlift.migrate.workspace.vcs import Reason, unsafe_to_write
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +214,7 @@ def test_a_thousand_files_are_asked_in_few_commands(tmp_path: Path, monkeypatch:
     put(project, names[::100], "x = 2\n")
     calls = []
     real = git_module.git
-    monkeypatch.setattr("torchlift.migrate.vcs.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
+    monkeypatch.setattr("torchlift.migrate.workspace.vcs.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
     assert unsafe_to_write(project, names) == dict.fromkeys(names[::100], Reason.DIRTY)
     assert len(calls) == 6
     assert all(sum(map(len, arguments)) < 30_000 for arguments, _ in calls)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from torchlift.migrate import write as write_module
-from torchlift.migrate.write import ChangedOnDisk, write_atomic
+from torchlift.migrate.tell import write as write_module
+from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
 
 OLD = b"old = 1\n" * 1000
 NEW = b"new = 2\n" * 2000
@@ -196,7 +196,7 @@ def test_a_fault_at_any_step_leaves_the_old_file_and_nothing_else(
 @posix
 def test_a_real_full_disk_leaves_the_old_file(file: Path) -> None:
     code = (
-        "import resource, signal, sys; from pathlib import Path; from torchlift.migrate.write import write_atomic\n"
+        "import resource, signal, sys; from pathlib import Path; from torchlift.migrate.tell.write import write_atomic\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try: write_atomic(Path(sys.argv[1]), b'x' * 100_000)\n"
         "except OSError as error: print(error.strerror)"
@@ -277,7 +277,7 @@ def test_a_kill_at_any_moment_leaves_one_whole_version(file: Path) -> None:
     versions = [bytes([65 + number]) * (700_000 + number) + b"\n" for number in range(4)]
     code = (
         "import sys; from pathlib import Path; from time import monotonic\n"
-        "from torchlift.migrate.write import write_atomic\n"
+        "from torchlift.migrate.tell.write import write_atomic\n"
         "versions = [bytes([65 + n]) * (700_000 + n) + b'\\n' for n in range(4)]\n"
         "path = Path(sys.argv[1])\n"
         "while True:\n"

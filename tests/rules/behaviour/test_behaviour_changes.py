@@ -11,7 +11,7 @@ from example_project import all_findings, analyse_files, new_bytes
 from torch_programs import TorchPrograms
 
 from torchlift.finding import Finding, Safety
-from torchlift.migrate.check import Dispatcher
+from torchlift.migrate.find.check import Dispatcher
 from torchlift.project import Project
 from torchlift.rules.behaviour.tl507_profiler_device_times import RULE as PROFILER
 from torchlift.rules.registry import all_rules

@@ -16,9 +16,9 @@ from packaging.requirements import Requirement
 
 from torchlift.finding import Finding, ReplaceText, Safety
 from torchlift.migrate.cli import migrate
+from torchlift.migrate.fix.text_edits import problem_with_text, text_edits
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
-from torchlift.migrate.text_edits import problem_with_text, text_edits
 from torchlift.pins.commands import read_commands
 from torchlift.pins.conda_file import read_conda
 from torchlift.pins.ini_file import read_ini

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from torchlift.finding import Safety
-from torchlift.migrate.rewrite.build import apply_edits, build_edits
-from torchlift.migrate.verify import problem_with
+from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
+from torchlift.migrate.fix.verify import problem_with
 from torchlift.rules.distributed.p2p.batches.batching import BatchPlan, plan_batch
 from torchlift.source import SourceText
 from torchlift.view import ModuleView

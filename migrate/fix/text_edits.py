@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from torchlift.finding import ReplaceText, Rewrite, TextEdit
-from torchlift.migrate.rewrite.fragments import CannotEdit
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText
 from torchlift.view.text import TextView
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torchlift.finding import Failure
 from torchlift.migrate.result import FileOutcome, RunResult
-from torchlift.migrate.write import ChangedOnDisk, write_atomic
+from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
 
 
 def write_outcomes(result: RunResult, root: Path) -> RunResult:

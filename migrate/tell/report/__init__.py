@@ -45,15 +45,15 @@ def render(
         ValueError: the format is not known.
     """
     if output_format == "full":
-        from torchlift.migrate.report import full
+        from torchlift.migrate.tell.report import full
 
         return full.render(result, root=root, color=color)
     if output_format == "concise":
-        from torchlift.migrate.report import concise
+        from torchlift.migrate.tell.report import concise
 
         return concise.render(result, root=root, color=color)
     if output_format == "json":
-        from torchlift.migrate.report import json_report
+        from torchlift.migrate.tell.report import json_report
 
         return json_report.render(result, root=root, names=names, urls=urls)
     raise ValueError(f"{output_format!r} is not an output format; choose one of {', '.join(OUTPUT_FORMATS)}")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from torchlift.finding import Failure, Safety
-from torchlift.migrate.report.items import Item, items
-from torchlift.migrate.report.palette import Palette
-from torchlift.migrate.report.paths import shown_path
 from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.tell.report.items import Item, items
+from torchlift.migrate.tell.report.palette import Palette
+from torchlift.migrate.tell.report.paths import shown_path
 from torchlift.terminal.columns import one_line
 
 _MOST_PATHS = 5

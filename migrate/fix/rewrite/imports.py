@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlift.finding import EditImport
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.rewrite.fragments import CannotEdit, parse_import, render
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit, parse_import, render
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.check import Checked, check_text, why_unreadable
+from torchlift.migrate.find.check import Checked, check_text, why_unreadable
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.prefilter import Prefilter

@@ -13,10 +13,10 @@ from typing import Any
 
 from torchlift import __version__
 from torchlift.finding import Safety
-from torchlift.migrate.report.items import Item, items
-from torchlift.migrate.report.json_schema import SCHEMA_VERSION
-from torchlift.migrate.report.paths import from_here
 from torchlift.migrate.result import RunResult
+from torchlift.migrate.tell.report.items import Item, items
+from torchlift.migrate.tell.report.json_schema import SCHEMA_VERSION
+from torchlift.migrate.tell.report.paths import from_here
 from torchlift.source import SourceText
 
 

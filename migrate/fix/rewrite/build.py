@@ -23,11 +23,11 @@ from torchlift.finding import (
     Template,
     TextEdit,
 )
-from torchlift.migrate.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch
-from torchlift.migrate.rewrite.calls import edit_call
-from torchlift.migrate.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
-from torchlift.migrate.rewrite.imports import edit_import
-from torchlift.migrate.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines
+from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch
+from torchlift.migrate.fix.rewrite.calls import edit_call
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
+from torchlift.migrate.fix.rewrite.imports import edit_import
+from torchlift.migrate.fix.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines
 from torchlift.source import Span
 from torchlift.view import ModuleView
 

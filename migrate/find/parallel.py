@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.check import Checked, Dispatcher
-from torchlift.migrate.selection import Progress
+from torchlift.migrate.find.check import Checked, Dispatcher
+from torchlift.migrate.find.selection import Progress
 from torchlift.project import Project
 from torchlift.rules.rule import Settings
 from torchlift.rules.rule_index import indexed_rules

@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from torchlift.migrate.report.palette import Palette
 from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.migrate.tell.report.palette import Palette
 from torchlift.terminal.columns import cells
 
 _CONTEXT = 3

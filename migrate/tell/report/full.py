@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from torchlift.finding import Safety
-from torchlift.migrate.report.frame import frame
-from torchlift.migrate.report.items import Item, left
-from torchlift.migrate.report.palette import Palette
-from torchlift.migrate.report.paths import shown_path
 from torchlift.migrate.result import RunResult
+from torchlift.migrate.tell.report.frame import frame
+from torchlift.migrate.tell.report.items import Item, left
+from torchlift.migrate.tell.report.palette import Palette
+from torchlift.migrate.tell.report.paths import shown_path
 from torchlift.terminal.columns import one_line
 
 

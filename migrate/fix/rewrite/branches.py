@@ -11,8 +11,8 @@ from typing import Literal
 
 from torchlift.finding import TextEdit
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.rewrite.fragments import CannotEdit
-from torchlift.migrate.rewrite.lines import line_end, statement_at
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit
+from torchlift.migrate.fix.rewrite.lines import line_end, statement_at
 from torchlift.source import Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torchlift.migrate.report.items import Item, left
-from torchlift.migrate.report.palette import Palette
-from torchlift.migrate.report.paths import shown_path
 from torchlift.migrate.result import RunResult
+from torchlift.migrate.tell.report.items import Item, left
+from torchlift.migrate.tell.report.palette import Palette
+from torchlift.migrate.tell.report.paths import shown_path
 from torchlift.terminal.columns import one_line
 
 

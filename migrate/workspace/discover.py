@@ -22,9 +22,9 @@ from pathlib import Path
 
 from torchlift.finding import Failure
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
-from torchlift.migrate.gitignore import IgnoreFiles
-from torchlift.migrate.globs import PathPatterns
+from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
+from torchlift.migrate.workspace.gitignore import IgnoreFiles
+from torchlift.migrate.workspace.globs import PathPatterns
 from torchlift.view.text import is_shell_script, is_text_name, named_kind, text_kind
 
 SUFFIXES = (".py", ".pyi")

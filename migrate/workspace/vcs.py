@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from torchlift.migrate.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
+from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 
 _OTHER_SYSTEMS = (".hg", ".jj", ".sl", ".svn", ".bzr")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.globs import PathPatterns
+from torchlift.migrate.workspace.globs import PathPatterns
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 

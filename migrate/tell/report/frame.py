@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from torchlift.finding import Severity
-from torchlift.migrate.report.palette import Palette
+from torchlift.migrate.tell.report.palette import Palette
 from torchlift.source import SourceText, Span
 from torchlift.terminal.columns import cells
 

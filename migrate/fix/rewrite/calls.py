@@ -8,7 +8,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from torchlift.finding import EditCall, Template
-from torchlift.migrate.rewrite.fragments import CannotEdit, parse_expression, render
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit, parse_expression, render
 
 Filler = Callable[[Template], cst.BaseExpression]
 

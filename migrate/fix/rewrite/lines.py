@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.finding import TextEdit
-from torchlift.migrate.rewrite.fragments import CannotEdit
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText, Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

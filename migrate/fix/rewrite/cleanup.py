@@ -17,7 +17,7 @@ from torchlift.finding import (
     ReplaceExpression,
     Rewrite,
 )
-from torchlift.migrate.rewrite.branches import keep_branch
+from torchlift.migrate.fix.rewrite.branches import keep_branch
 from torchlift.project import Project
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
