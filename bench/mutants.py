@@ -1,0 +1,385 @@
+"""What the tests notice: `python bench/mutants.py --number 200 --seed 1 --map MAP --json RESULTS`.
+
+Chosen at random, one small change of a function at a time (`mutations.py`) is made to torchlift as it runs, and the tests
+that execute the changed line are run until one fails. A mutant that no test kills is listed with its place, to be read:
+it lacks a test, or it is no defect.
+
+The tests are collected once. Each mutant is a fork of that process in which the code of the changed function is exchanged,
+so what runs in a process of its own (children of the doctor, the zygote of programs under torch, commands) does not see
+the change: mutants of lines that no test executes in its own process are judged apart, by the tests of their folder in a
+copy of the package (`--apart`). `--exhaustive` runs the tests at full size, to see what the quick ones lose.
+
+MAP says which tests execute which line and how long they take; it is made by running every test once with coverage.py,
+and kept. Run it in the environment that the tests run in, with coverage.py installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+from mutations import Mutation, differs, mutations_of
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = {"rules": "rules", "migrate": "migrate", "doctor": "doctor", "src/torchlift": "ground"}
+TABLES = ("data", "examples", "smokes", "probes")
+
+
+@dataclass
+class Mutant:
+    """One change of one file, and what became of it.
+
+    Attributes:
+        module: dotted name of the changed module.
+        path: its file, relative to the repository.
+        mutation: the change.
+        fate: `killed`, `survived`, `timeout` (killed, too), `unseen`: no test executes the line in its own process, or
+            `unclear`: the test that fails also fails without the change when it is run alone.
+        by: the test that failed.
+        tests: how many tests execute the line.
+        seconds: how long it took.
+    """
+
+    module: str
+    path: str
+    mutation: Mutation
+    fate: str = ""
+    by: str = ""
+    tests: int = 0
+    seconds: float = 0.0
+
+    def told(self) -> str:
+        change = self.mutation
+        return f"{self.path}:{change.line} {change.kind}: `{change.old}` -> `{change.new}`".replace("\n", " ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="See which small mistakes in torchlift the tests notice.")
+    parser.add_argument("--number", type=int, default=200, help="mutants (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
+    parser.add_argument("--map", type=Path, required=True, help="which test executes which line; made when missing")
+    parser.add_argument("--json", type=Path, metavar="RESULTS", help="where to write what became of each mutant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a processor)")
+    parser.add_argument("--most", type=float, default=120, help="seconds of tests for a mutant (default: 120)")
+    parser.add_argument("--apart", action="store_true", help="judge what no test executes in its own process, too")
+    parser.add_argument("--exhaustive", action="store_true", help="run the tests at full size")
+    parser.add_argument("--tests", default="tests", help="folder or file of the tests to run (default: tests)")
+    parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job is not None:
+        raise SystemExit(_job(options))
+    if not options.map.exists():
+        print("Every test is run once to see which lines it executes.", flush=True)
+        _merge([_read(part) for part in _jobs(options, "--number", "0")], options.map)
+    mutants = [Mutant(**{**row, "mutation": Mutation(**row["mutation"])}) for row in _ran(options)]
+    if options.apart:
+        for mutant in mutants:
+            if mutant.fate == "unseen":
+                _apart(mutant, options.most * 4)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(mutant) for mutant in mutants], indent=1) + "\n")
+    _tell(mutants)
+
+
+def _tell(mutants: list[Mutant]) -> None:
+    for mutant in mutants:
+        if mutant.fate in {"survived", "unseen"}:
+            print(f"{mutant.fate}: {mutant.told()} ({mutant.tests} tests)")
+    for folder in FOLDERS:
+        fates = Counter(mutant.fate for mutant in mutants if mutant.path.startswith(f"{folder}/"))
+        print(f"{folder}: {_shares(fates)}")
+    print(f"all: {_shares(Counter(mutant.fate for mutant in mutants))}")
+
+
+def _shares(fates: Counter[str]) -> str:
+    dead = fates["killed"] + fates["timeout"]
+    whole = sum(fates.values())
+    return f"{dead} of {whole} dead ({dead / whole:.0%}), {dict(fates)}" if whole else "none chosen"
+
+
+def _jobs(options: argparse.Namespace, *arguments: str) -> list[Path]:
+    """Run this script once a processor, each with its share of the work, and return what each wrote."""
+    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    parts = [folder / f"{job}.json" for job in range(options.jobs)]
+    command = [sys.executable, __file__, "--map", str(options.map), "--jobs", str(options.jobs), *arguments]
+    command += ["--most", str(options.most), "--seed", str(options.seed), "--only", options.only]
+    command += ["--tests", options.tests]
+    command += ["--exhaustive"] if options.exhaustive else []
+    running = [
+        subprocess.Popen([*command, "--job", str(job), "--json", str(part)], cwd=ROOT) for job, part in enumerate(parts)
+    ]
+    codes = [process.wait() for process in running]
+    if any(codes):
+        raise SystemExit("A process of the tests failed; see above.")
+    return parts
+
+
+def _ran(options: argparse.Namespace) -> list[dict[str, Any]]:
+    return [row for part in _jobs(options, "--number", str(options.number)) for row in _read(part)]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def _merge(parts: list[dict[str, Any]], target: Path) -> None:
+    merged: dict[str, Any] = {"seconds": {}, "lines": {}}
+    for part in parts:
+        merged["seconds"] |= part["seconds"]
+        for path, lines in part["lines"].items():
+            rows = merged["lines"].setdefault(path, {})
+            for line, tests in lines.items():
+                rows.setdefault(line, []).extend(tests)
+    target.write_text(json.dumps(merged))
+
+
+def _job(options: argparse.Namespace) -> int:
+    arguments = [options.tests, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
+    arguments += ["--import-mode=importlib", "--strict-markers"]
+    arguments += ["--exhaustive"] if options.exhaustive else []
+    os.chdir(ROOT)
+    return int(pytest.main(arguments, plugins=[_Mapping(options) if options.number == 0 else _Mutating(options)]))
+
+
+class _Mapping:
+    """Runs this process' share of the tests and notes which lines each executes."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        import coverage
+
+        self.options = options
+        self.coverage = coverage.Coverage(data_file=None, source_pkgs=["torchlift"], config_file=False)
+        self.coverage.start()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        seconds: dict[str, float] = {}
+        for item in session.items[self.options.job :: self.options.jobs]:
+            self.coverage.switch_context(item.nodeid)
+            start = time.process_time()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            seconds[item.nodeid] = round(time.process_time() - start, 3)
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        numbers = {nodeid: number for number, nodeid in enumerate(seconds)}
+        lines: dict[str, dict[int, list[str]]] = {}
+        for path in data.measured_files():
+            rows = {
+                line: [context for context in contexts if context in numbers]
+                for line, contexts in data.contexts_by_lineno(path).items()
+            }
+            lines[_relative(path)] = {line: tests for line, tests in rows.items() if tests}
+        self.options.json.write_text(json.dumps({"seconds": seconds, "lines": lines}))
+        return True
+
+
+def _relative(installed: str) -> str:
+    """Path in the repository of a file of the installed package."""
+    inside = Path(installed).as_posix().rpartition("/torchlift/")[2]
+    first = inside.partition("/")[0]
+    return inside if first in {"rules", "migrate", "doctor", "testing"} else f"src/torchlift/{inside}"
+
+
+class _Mutating:
+    """Makes this process' share of the mutants, each in a fork, and runs the tests that execute the changed line."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.map = _read(options.map)
+        self.failed = ""
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        mutants = []
+        for mutant in _chosen(self.options)[self.options.job :: self.options.jobs]:
+            tests = sorted((nodeid for nodeid in self._executing(mutant) if nodeid in items), key=self._seconds)
+            mutant.tests = len(tests)
+            start = time.monotonic()
+            if tests:
+                self._judge(mutant, [items[nodeid] for nodeid in tests])
+            else:
+                mutant.fate = "unseen"
+            mutant.seconds = round(time.monotonic() - start, 1)
+            print(f"\n{mutant.fate} {mutant.seconds} s: {mutant.told()} {mutant.by}", flush=True)
+            mutants.append(mutant)
+            self.options.json.write_text(json.dumps([asdict(mutant) for mutant in mutants]))
+        return True
+
+    def _executing(self, mutant: Mutant) -> list[str]:
+        """Tests that execute the changed line, or the line above on which the statement around it begins."""
+        lines = self.map["lines"].get(mutant.path, {})
+        near = (str(line) for line in range(mutant.mutation.line, max(mutant.mutation.line - 12, 0), -1))
+        return next((lines[line] for line in near if line in lines), [])
+
+    def _seconds(self, nodeid: str) -> float:
+        return float(self.map["seconds"].get(nodeid, 0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed = report.nodeid
+
+    def _judge(self, mutant: Mutant, items: list[pytest.Item]) -> None:
+        mutant.fate, mutant.by = self._in_a_fork(mutant, items)
+        killers = [item for item in items if item.nodeid == mutant.by]
+        if killers and self._in_a_fork(None, killers)[0] != "survived":
+            mutant.fate = "unclear"
+
+    def _in_a_fork(self, mutant: Mutant | None, items: list[pytest.Item]) -> tuple[str, str]:
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.setsid()
+            os.close(read)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(1, 2)
+            os.write(write, self._until_one_fails(mutant, items).encode())
+            os._exit(0)
+        os.close(write)
+        return _answer(child, read, self.options.most * 1.5 + 20)
+
+    def _until_one_fails(self, mutant: Mutant | None, items: list[pytest.Item]) -> str:
+        try:
+            if mutant is not None:
+                _exchange(mutant)
+            spent = 0.0
+            for item in items:
+                spent += self._seconds(item.nodeid)
+                if spent > self.options.most and item is not items[0]:
+                    break
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                if self.failed:
+                    return f"killed\n{self.failed}"
+        except BaseException as error:  # whatever stops the tests has been noticed
+            return f"killed\n{type(error).__name__}"
+        return "survived\n"
+
+
+def _answer(child: int, read: int, most: float) -> tuple[str, str]:
+    """What a child says until it ends or `most` seconds have passed."""
+    import select
+
+    try:
+        ready, _, _ = select.select([read], [], [], most)
+        if not ready:
+            return "timeout", ""
+        fate, _, by = os.read(read, 10_000).decode().partition("\n")
+        return (fate, by) if fate else ("killed", "the process ended")
+    finally:
+        os.close(read)
+        try:
+            os.killpg(child, signal.SIGKILL)
+        except ProcessLookupError:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _exchange(mutant: Mutant) -> None:
+    """Give every living function of the changed file its changed code."""
+    module = importlib.import_module(mutant.module)
+    assert module.__file__ is not None
+    text = Path(module.__file__).read_text(encoding="utf-8")
+    old = dict(_functions(compile(text, module.__file__, "exec")))
+    new = dict(_functions(compile(mutant.mutation.applied(text), module.__file__, "exec")))
+    changed = {place: new[place] for place, code in old.items() if place in new and code != new[place]}
+    if not changed:
+        raise RuntimeError("the change is in no function")
+    for function in [found for found in gc.get_objects() if isinstance(found, FunctionType)]:
+        code = function.__code__
+        place = (code.co_qualname, code.co_firstlineno)
+        if code.co_filename == module.__file__ and place in changed:
+            function.__code__ = changed[place]
+    for function in gc.get_objects():
+        if isinstance(function, _CACHED):
+            function.cache_clear()
+
+
+_CACHED = type(importlib.import_module("functools").lru_cache(lambda: None))
+
+
+def _functions(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield (constant.co_qualname, constant.co_firstlineno), constant
+            yield from _functions(constant)
+
+
+def _chosen(options: argparse.Namespace) -> list[Mutant]:
+    """The mutants of a seed: every possible change of every function is as likely as any other."""
+    everything: list[tuple[Path, Mutation]] = []
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside = path.relative_to(ROOT).as_posix()
+            if inside.startswith(options.only) and not any(part in TABLES for part in path.parts):
+                everything += ((path, mutation) for mutation in mutations_of(path.read_text(encoding="utf-8")))
+    order = random.Random(options.seed).sample(everything, len(everything))
+    mutants: list[Mutant] = []
+    for path, mutation in order:
+        if len(mutants) == options.number:
+            break
+        text = path.read_text(encoding="utf-8")
+        if differs(text, mutation.applied(text)):
+            inside = path.relative_to(ROOT).as_posix()
+            dotted = inside.removeprefix("src/torchlift/").removesuffix(".py").removesuffix("/__init__")
+            mutants.append(Mutant(f"torchlift.{dotted.replace('/', '.')}", inside, mutation))
+    return mutants
+
+
+def _apart(mutant: Mutant, most: float) -> None:
+    """Judge a mutant by the tests of its folder, in a copy of the package that processes of the tests run, too."""
+    import shutil
+
+    import torchlift
+
+    installed = Path(torchlift.__path__[0])
+    tests = next(tests for folder, tests in FOLDERS.items() if mutant.path.startswith(f"{folder}/"))
+    with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+        copy = Path(scratch, "torchlift")
+        shutil.copytree(installed, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        file = copy / mutant.path.removeprefix("src/torchlift/")
+        file.write_text(mutant.mutation.applied(file.read_text(encoding="utf-8")), encoding="utf-8")
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            f"tests/{tests}",
+            "tests/whole",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+        ]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": scratch},
+                capture_output=True,
+                text=True,
+                timeout=most,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            mutant.fate = "timeout"
+            return
+    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    mutant.fate, mutant.by = ("killed", failed[0] if failed else "") if done.returncode else ("survived", "")
+
+
+if __name__ == "__main__":
+    main()
