@@ -19,7 +19,7 @@ from torchlift.doctor.options import (
     output_options,
     question_options,
 )
-from torchlift.doctor.smoke.options import SmokeOptions, smoke_options
+from torchlift.doctor.smoke.parent.options import SmokeOptions, smoke_options
 
 if TYPE_CHECKING:
     from torchlift.doctor.check import Check
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torchlift.doctor.facts import Facts
     from torchlift.doctor.fleet.launch import Launch
     from torchlift.doctor.report.style import Style
-    from torchlift.doctor.smoke.report import SmokeReport
+    from torchlift.doctor.smoke.parent.report import SmokeReport
 
 _Options = TypeVar("_Options")
 
@@ -59,7 +59,7 @@ def _run(given: Mapping[str, Any]) -> None:
     smokes = _read(SmokeOptions, given)
     fleet = _read(FleetOptions, given)
     if smokes.list_smokes:
-        from torchlift.doctor.smoke.options import listed
+        from torchlift.doctor.smoke.parent.options import listed
 
         _say(listed(smokes, as_json=output.json), 0)
     if smokes.wanted and (machine.facts is not None or machine.is_described):
@@ -76,7 +76,7 @@ def _run(given: Mapping[str, Any]) -> None:
     if smokes.wanted:
         examination = replace(examination, smokes=_smokes(smokes, facts, output))
     if output.redact:
-        from torchlift.doctor.redact import redacted
+        from torchlift.doctor.report.redact import redacted
 
         examination = redacted(examination)
     if machine.save_facts is not None:
@@ -147,7 +147,7 @@ def _as_rank(
 ) -> None:
     """Examine all machines of a job as one of its ranks, and exit."""
     from torchlift.doctor.fleet.cli import fleet_report, run_as_rank
-    from torchlift.doctor.interpreter import PythonError, default_python, python_of
+    from torchlift.doctor.probes.examined_python import PythonError, default_python, python_of
 
     try:
         python = default_python() if machine.python is None else python_of(machine.python)
@@ -157,7 +157,7 @@ def _as_rank(
     def run_smokes(facts: Facts) -> list[dict[str, Any]]:
         if not smokes.wanted:
             return []
-        from torchlift.doctor.smoke.options import run
+        from torchlift.doctor.smoke.parent.options import run
 
         share = (launch.local_rank, launch.local_size)
         report = run(smokes, facts, style=_style(output), live=False, out=None, share=share)
@@ -192,7 +192,7 @@ def _diagnosed(facts: Facts, checks: tuple[Check, ...], output: OutputOptions) -
 
 def _checks(question: QuestionOptions) -> tuple[Check, ...]:
     from torchlift.doctor.checks import all_checks
-    from torchlift.doctor.select_checks import UnknownName, selected, split_names
+    from torchlift.doctor.checks.registry import UnknownName, selected, split_names
 
     try:
         return selected(all_checks(), split_names(question.only), split_names(question.skip))
@@ -224,7 +224,7 @@ def _facts(options: MachineOptions) -> Facts:
 
 
 def _described(options: MachineOptions) -> Facts:
-    from torchlift.doctor.hypothetical import DescriptionError, described
+    from torchlift.doctor.facts.hypothetical import DescriptionError, described
 
     for name in ("facts", "python", "root", "import_torch"):
         if getattr(options, name):
@@ -248,7 +248,7 @@ def _described(options: MachineOptions) -> Facts:
 def _from_file(name: str) -> Facts:
     from pathlib import Path
 
-    from torchlift.doctor.facts_json import FactsError, from_json, read_facts
+    from torchlift.doctor.facts.facts_json import FactsError, from_json, read_facts
 
     try:
         if name != "-":
@@ -269,7 +269,7 @@ def _from_here(options: MachineOptions) -> Facts:
     from pathlib import Path
 
     from torchlift.doctor.collect import Options, collect
-    from torchlift.doctor.interpreter import PythonError, python_of
+    from torchlift.doctor.probes.examined_python import PythonError, python_of
 
     if options.python is not None:
         try:
@@ -289,7 +289,7 @@ def _examination(
 ) -> Examination:
     from torchlift.doctor.diagnose import diagnose, without_installed_wheels
     from torchlift.doctor.examination import Examination
-    from torchlift.doctor.wheel_remedy import fitted, wheel_answer
+    from torchlift.doctor.remedies.wheel_remedy import fitted, wheel_answer
 
     looked_at = facts
     if wanted is not None:
@@ -313,7 +313,7 @@ def _examination(
 
 
 def _smokes(options: SmokeOptions, facts: Facts, output: OutputOptions) -> SmokeReport:
-    from torchlift.doctor.smoke.options import run
+    from torchlift.doctor.smoke.parent.options import run
 
     # Whatever needs the whole first (JSON, and names taken out) cannot be written as it comes.
     at_once = output.json or output.redact
@@ -322,9 +322,9 @@ def _smokes(options: SmokeOptions, facts: Facts, output: OutputOptions) -> Smoke
 
 
 def _about_checks(question: QuestionOptions, output: OutputOptions) -> str:
-    from torchlift.doctor.catalogue import explained, listed
     from torchlift.doctor.checks import all_checks
-    from torchlift.doctor.select_checks import UnknownName, check_named
+    from torchlift.doctor.checks.registry import UnknownName, check_named
+    from torchlift.doctor.report.catalogue import explained, listed
 
     if question.explain is None:
         return listed(_checks(question), as_json=output.json)
@@ -338,7 +338,7 @@ def _save(facts: Facts, name: str) -> None:
     import json
     from pathlib import Path
 
-    from torchlift.doctor.facts_json import to_json
+    from torchlift.doctor.facts.facts_json import to_json
 
     text = json.dumps(to_json(facts), indent=1) + "\n"
     if name == "-":
@@ -360,7 +360,7 @@ def _report(examination: Examination, output: OutputOptions) -> str:
     text = render(examination, _style(output), verbose=output.verbose)
     if examination.smokes is None:
         return text
-    from torchlift.doctor.smoke.report import render_smokes
+    from torchlift.doctor.smoke.parent.report import render_smokes
 
     # Otherwise it has been written already, as it came.
     return f"{render_smokes(examination.smokes, _style(output))}\n{text}" if output.redact else f"\n{text}"

@@ -13,11 +13,11 @@ from typing import Any
 
 from torchlift import __version__
 from torchlift.doctor.facts import Facts, ProbeFailure
-from torchlift.doctor.facts_json import from_json, to_json
-from torchlift.doctor.interpreter import PythonError, default_python, python_of
-from torchlift.doctor.probes import interpreter, libcuda, nvml
+from torchlift.doctor.facts.facts_json import from_json, to_json
+from torchlift.doctor.probes import libcuda, nvml, python_environment
 from torchlift.doctor.probes.child import Child, ChildResult
 from torchlift.doctor.probes.environment import environment
+from torchlift.doctor.probes.examined_python import PythonError, default_python, python_of
 from torchlift.doctor.probes.kernel_driver import kernel_driver
 from torchlift.doctor.probes.other_accelerators import other_accelerators
 from torchlift.doctor.probes.pci import pci_cards
@@ -71,7 +71,9 @@ def _start(children: _Children, options: Options, variables: dict[str, str], gua
     # Whose answer is longest to read first: it is read while the drivers' are waited for.
     if python is not None:
         more = {"import_torch": options.import_torch, "scan_libraries": options.scan_libraries, **limit}
-        children.start("interpreter", lambda: interpreter.start(python, variables, **more), interpreter.read)
+        children.start(
+            "interpreter", lambda: python_environment.start(python, variables, **more), python_environment.read
+        )
     children.start("nvml", lambda: nvml.start(variables, **limit), nvml.read)
     children.start("libcuda", lambda: libcuda.start(variables, python=python, **limit), libcuda.read)
 

@@ -10,7 +10,7 @@ from torchlift.doctor.check import Result
 from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.repo import ProjectReport
-from torchlift.doctor.smoke.report import SmokeReport
+from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.wheels.answer import Answer
 
 Health = Literal["healthy", "problems", "failed"]

@@ -13,10 +13,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from torchlift.doctor.check import Evidence, Remedy, Result, Status
+from torchlift.doctor.derived.machine_of import machine_of
+from torchlift.doctor.derived.requirements_met import marker_environment
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.machine_of import machine_of
-from torchlift.doctor.requirements_met import marker_environment
-from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
+from torchlift.doctor.remedies.wheel_remedy import remedy_of, wheel_answer
 from torchlift.requirements.metadata import Declaration, Metadata, PackageIndex, Strength, read_metadata
 from torchlift.wheels.answer import Answer
 from torchlift.wheels.host import host_of

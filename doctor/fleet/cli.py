@@ -52,7 +52,7 @@ def merged(files: Sequence[str], examine: Callable[[Facts], Examination], *, str
     """The machines of these files."""
     from pathlib import Path
 
-    from torchlift.doctor.facts_json import FactsError
+    from torchlift.doctor.facts.facts_json import FactsError
     from torchlift.doctor.fleet.fleet import fleet_of
     from torchlift.doctor.fleet.merge import records_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torchlift.doctor.facts_json import FactsError
+from torchlift.doctor.facts.facts_json import FactsError
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record, from_object, to_object
 from torchlift.doctor.probes.child import Child

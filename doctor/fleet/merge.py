@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.doctor.facts_json import FactsError, from_json
+from torchlift.doctor.facts.facts_json import FactsError, from_json
 from torchlift.doctor.fleet.record import Record
 
 

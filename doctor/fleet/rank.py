@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
-from torchlift.doctor.visible_gpus import visible_gpus
 
 
 def examine_rank(

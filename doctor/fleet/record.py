@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.facts_json import FactsError, from_json, to_json
+from torchlift.doctor.facts.facts_json import FactsError, from_json, to_json
 
 RECORD_SCHEMA = 1
 """Version of the JSON form: ranks with different torchlifts still understand each other, or say that they do not."""

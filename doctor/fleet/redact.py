@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchlift.doctor.fleet.differences import Difference
 from torchlift.doctor.fleet.fleet import Fleet, Machine
-from torchlift.doctor.redact import redacted as redacted_examination
+from torchlift.doctor.report.redact import redacted as redacted_examination
 
 
 def redacted(fleet: Fleet) -> Fleet:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torchlift.doctor.facts import FACTS_SCHEMA, Facts, ProbeFailure
-from torchlift.doctor.facts_json import FactsError, from_json
+from torchlift.doctor.facts.facts_json import FactsError, from_json
 from torchlift.doctor.probes.child import AT, MARK, Child, ChildResult
 
 TIMEOUT = 30.0

@@ -11,7 +11,7 @@ from torchlift import __version__
 from torchlift.doctor.check import Result
 from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.examination import Examination
-from torchlift.doctor.facts_json import to_json
+from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.report.verdict import verdict
 
 REPORT_SCHEMA = 1

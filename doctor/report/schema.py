@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 from torchlift.doctor.check import GROUPS, Confidence, Status
 from torchlift.doctor.examination import Health
-from torchlift.doctor.facts_schema import facts_schema
+from torchlift.doctor.facts.facts_schema import facts_schema
 from torchlift.doctor.report.json_report import REPORT_SCHEMA
-from torchlift.doctor.smoke.schema import smoke_properties, smokes_properties
+from torchlift.doctor.smoke.parent.schema import smoke_properties, smokes_properties
 from torchlift.wheels.answer import Kind
 
 _TEXT = {"type": "string"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from torchlift.doctor.check import GROUPS, Evidence, Result
+from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text, driver_version
 from torchlift.doctor.diagnose import Finding
-from torchlift.doctor.driver_state import cuda_of_driver, cuda_text, driver_version
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
 from torchlift.doctor.report.data_age import data_age

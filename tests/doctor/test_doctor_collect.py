@@ -18,8 +18,8 @@ from torchlift import __version__
 from torchlift.doctor import collect as module
 from torchlift.doctor.collect import Options, collect
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.facts_json import from_json, to_json
-from torchlift.doctor.facts_schema import facts_schema
+from torchlift.doctor.facts.facts_json import from_json, to_json
+from torchlift.doctor.facts.facts_schema import facts_schema
 
 posix = pytest.mark.skipif(os.name != "posix", reason="a program is a script with #!")
 
@@ -101,7 +101,7 @@ def test_a_defect_in_reading_an_answer_is_a_failure(monkeypatch: pytest.MonkeyPa
     def broken(*_: object) -> None:
         raise TypeError("odd")
 
-    monkeypatch.setattr(module.interpreter, "read", broken)
+    monkeypatch.setattr(module.python_environment, "read", broken)
     facts = collect(Options(python=sys.executable, scan_libraries=False))
     assert [detail[:38] for _, detail in failures(facts, "interpreter")] == ["A defect of torchlift: TypeError: odd "]
     assert facts.libcuda.outcome != "not-run"

@@ -14,15 +14,15 @@ import jsonschema
 import pytest
 from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
-from torchlift.doctor.catalogue import catalogue
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks import all_checks
 from torchlift.doctor.diagnose import diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.facts_json import to_json
-from torchlift.doctor.hypothetical import DescriptionError, described
+from torchlift.doctor.facts.facts_json import to_json
+from torchlift.doctor.facts.hypothetical import DescriptionError, described
 from torchlift.doctor.report import json_report, text
+from torchlift.doctor.report.catalogue import catalogue
 from torchlift.doctor.report.schema import report_schema, schema_text
 from torchlift.doctor.report.style import Style
 from torchlift.doctor.wanted import WantedError, torch_requirement
@@ -189,7 +189,7 @@ def test_all_checks_are_listed_and_explained() -> None:
 
 def test_the_catalogue_is_up_to_date() -> None:
     assert (ROOT / "docs/doctor.md").read_text(encoding="utf-8") == catalogue(all_checks()), (
-        "run: python -m torchlift.doctor.catalogue > docs/doctor.md"
+        "run: python -m torchlift.doctor.report.catalogue > docs/doctor.md"
     )
 
 

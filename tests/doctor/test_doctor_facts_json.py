@@ -26,8 +26,8 @@ from torchlift.doctor.facts import (
     System,
     Torch,
 )
-from torchlift.doctor.facts_json import FactsError, from_json, read_facts, to_json
-from torchlift.doctor.facts_schema import facts_schema, schema_text
+from torchlift.doctor.facts.facts_json import FactsError, from_json, read_facts, to_json
+from torchlift.doctor.facts.facts_schema import facts_schema, schema_text
 
 SCHEMA = Path(torchlift.doctor.__file__).with_name("facts.schema.json")
 VALIDATOR = jsonschema.Draft202012Validator(facts_schema())
@@ -178,7 +178,7 @@ def test_a_file_written_by_another_shell_is_read(tmp_path: Path, encoding: str) 
 
 def test_the_published_schema_is_the_one_of_the_record() -> None:
     assert SCHEMA.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m torchlift.doctor.facts_schema > doctor/facts.schema.json"
+        "run: python -m torchlift.doctor.facts.facts_schema > doctor/facts.schema.json"
     )
 
 

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from native_files import CUBIN, PTX, SPECIFIC, elf, fatbin, image
 
 from torchlift.doctor.facts import Facts, Library, Package
-from torchlift.doctor.facts_json import from_json, to_json
-from torchlift.doctor.probes import interpreter, torch_import
+from torchlift.doctor.facts.facts_json import from_json, to_json
+from torchlift.doctor.probes import python_environment, torch_import
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments are laid out as on POSIX")
 CC = shutil.which("cc")
@@ -72,9 +72,9 @@ class Environment:
         return (site or self.site) / folder
 
     def facts(self, **options: object) -> Facts:
-        child = interpreter.start(self.python, {**os.environ, "PYTHONPATH": "", **self.variables}, **options)  # type: ignore[arg-type]
+        child = python_environment.start(self.python, {**os.environ, "PYTHONPATH": "", **self.variables}, **options)  # type: ignore[arg-type]
         facts = Facts()
-        interpreter.read(child.result(), facts)
+        python_environment.read(child.result(), facts)
         # Whatever was found goes into a file and back.
         assert to_json(from_json(json.loads(json.dumps(to_json(facts))))) == to_json(facts)
         json.dumps(to_json(facts), ensure_ascii=False).encode()
@@ -503,7 +503,7 @@ def test_cuda_libraries_from_outside_the_environment_are_named(
 def test_what_is_no_python_is_a_failure_and_leaves_the_rest_unknown() -> None:
     for command in ("/nowhere/python", "/bin/false", "/bin/echo"):
         facts = Facts()
-        interpreter.read(interpreter.start(command).result(), facts)
+        python_environment.read(python_environment.start(command).result(), facts)
         assert [failure.probe for failure in facts.failures] == ["interpreter"]
         assert (facts.torch, facts.packages, facts.python.version) == (None, [], "")
 
@@ -511,7 +511,7 @@ def test_what_is_no_python_is_a_failure_and_leaves_the_rest_unknown() -> None:
 def test_the_tests_own_interpreter_is_read_without_a_failure() -> None:
     metadata = pytest.importorskip("importlib.metadata")
     facts = Facts()
-    interpreter.read(interpreter.start(sys.executable, dict(os.environ)).result(), facts)
+    python_environment.read(python_environment.start(sys.executable, dict(os.environ)).result(), facts)
     assert facts.failures == []
     installed = {package.name: package.version for package in facts.packages}
     assert installed["nvidia-ml-py"] == metadata.version("nvidia-ml-py")
@@ -530,7 +530,7 @@ def test_the_tests_own_interpreter_is_read_without_a_failure() -> None:
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system has no Python")
 def test_the_systems_python_is_read_without_a_failure() -> None:
     facts = Facts()
-    interpreter.read(interpreter.start("/usr/bin/python3", {"PATH": "/usr/bin"}).result(), facts)
+    python_environment.read(python_environment.start("/usr/bin/python3", {"PATH": "/usr/bin"}).result(), facts)
     assert facts.failures == []
     assert facts.python.executable.startswith("/usr/")
 
@@ -567,7 +567,7 @@ def test_no_bytes_in_any_file_of_an_installation_make_the_probe_raise(
         "torch": {"origin": str(package / "__init__.py")},
     }
     facts = Facts()
-    interpreter.read(interpreter.ChildResult("ok", answer), facts)
+    python_environment.read(python_environment.ChildResult("ok", answer), facts)
     assert facts.failures == []
     assert facts.torch is not None
     json.dumps(to_json(facts), ensure_ascii=False).encode()

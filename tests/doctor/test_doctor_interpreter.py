@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.doctor.interpreter import PythonError, default_python, python_of
+from torchlift.doctor.probes.examined_python import PythonError, default_python, python_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments are laid out as on POSIX")
 

@@ -11,7 +11,7 @@ import pytest
 from fake_drivers import A100, GB10, GIB, H100, K80, UNKNOWN, V100, FakeDrivers, is_installed, uuid_of
 
 from torchlift.doctor.facts import CudaDevice, Facts
-from torchlift.doctor.facts_json import from_json, to_json
+from torchlift.doctor.facts.facts_json import from_json, to_json
 from torchlift.doctor.probes import libcuda, libcuda_child
 from torchlift.doctor.probes.child import ChildResult
 

@@ -29,7 +29,7 @@ from fake_drivers import (
 )
 
 from torchlift.doctor.facts import CallError, Facts, Gpu, MigSlice, PeerLink
-from torchlift.doctor.facts_json import from_json, to_json
+from torchlift.doctor.facts.facts_json import from_json, to_json
 from torchlift.doctor.probes import nvml
 from torchlift.doctor.probes.child import ChildResult
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from doctor_machines import changed
 
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, uninstall
-from torchlift.doctor.torch_origin import torch_origin
-from torchlift.doctor.wheel_remedy import fitted, wheel_answer
+from torchlift.doctor.remedies.package_commands import install, uninstall
+from torchlift.doctor.remedies.wheel_remedy import fitted, wheel_answer
 from torchlift.wheels.driver_view import DriverView
 
 V100 = {
@@ -168,7 +168,7 @@ def test_jetson_wheels_of_nvidia_are_wheels() -> None:
 
 
 def test_an_environment_that_uv_made_is_known_by_its_configuration(tmp_path: Path) -> None:
-    import torchlift.doctor.probes.interpreter_child as probe
+    import torchlift.doctor.probes.python_environment_child as probe
 
     venv.create(tmp_path / "env", with_pip=False, symlinks=sys.platform != "win32")
     python = tmp_path / "env" / ("Scripts" if sys.platform == "win32" else "bin") / "python"

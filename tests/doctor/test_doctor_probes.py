@@ -16,8 +16,8 @@ import pytest
 from machine_files import loader_cache, machine, pci_device
 
 from torchlift.doctor.facts import DeviceNode, Facts, KernelDriver, OtherAccelerators, RocmDevice, System, Toolkit
-from torchlift.doctor.facts_json import from_json, to_json
-from torchlift.doctor.facts_schema import facts_schema
+from torchlift.doctor.facts.facts_json import from_json, to_json
+from torchlift.doctor.facts.facts_schema import facts_schema
 from torchlift.doctor.probes.container import container
 from torchlift.doctor.probes.environment import environment
 from torchlift.doctor.probes.kernel_driver import kernel_driver

@@ -15,10 +15,10 @@ from torchlift.doctor.checks import all_checks
 from torchlift.doctor.diagnose import Finding, diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import DriverLibrary, Facts, Library, Package, ProbeFailure
-from torchlift.doctor.facts_json import to_json
-from torchlift.doctor.redact import redact_facts, redacted
+from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.repo import ProjectReport
 from torchlift.doctor.report import json_report, text
+from torchlift.doctor.report.redact import redact_facts, redacted
 from torchlift.doctor.report.style import Style
 
 names = st.from_regex(r"[a-z]{3,8}[0-9]{2}[a-z]{2}", fullmatch=True)

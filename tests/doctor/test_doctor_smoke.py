@@ -19,12 +19,12 @@ import torchlift.doctor.smoke as package
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.report.schema import report_schema
 from torchlift.doctor.smoke.bench import Bench
-from torchlift.doctor.smoke.catalogue import catalogue
 from torchlift.doctor.smoke.finding import own_smokes
-from torchlift.doctor.smoke.floor import cards, find_card, judge
-from torchlift.doctor.smoke.interpreter import Interpreter, TorchUnavailable
-from torchlift.doctor.smoke.outcome import SmokeResult
-from torchlift.doctor.smoke.runner import Plan, Run, SmokeError
+from torchlift.doctor.smoke.parent.catalogue import catalogue
+from torchlift.doctor.smoke.parent.floor import cards, find_card, judge
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
+from torchlift.doctor.smoke.parent.torch_process import Interpreter, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.smoke import KINDS, TIERS
 
@@ -33,10 +33,6 @@ pytestmark = pytest.mark.xdist_group("smokes")
 FOLDER = Path(package.__file__).parent
 ROOT = Path(__file__).parents[2]
 FAULTS = Path(__file__).parent / "faulty_smokes"
-PARENT_ONLY = frozenset(
-    "interpreter outcome runner floor options report catalogue schema".split()
-)  # what never runs under the examined interpreter
-
 ON_GPUS_ONLY = frozenset(
     """accelerator-graph cuda-graph jiterator mxfp8-matmul nvfp4-matmul peer-copy sdpa-cudnn sdpa-efficient sparse-24
     triton""".split()
@@ -106,7 +102,7 @@ def test_eigh_tells_its_speed_against_a_loop(full_on_cpu: dict[str, Any]) -> Non
 
 def test_the_doctors_own_process_never_imports_torch() -> None:
     code = (
-        "import sys; from torchlift.doctor.smoke.runner import Plan, Run;"
+        "import sys; from torchlift.doctor.smoke.parent.runner import Plan, Run;"
         "results = list(Run(Plan(sys.executable, only=('alloc',), devices=('cpu',))).results());"
         "print(results[0].outcome, 'torch' in sys.modules)"
     )
@@ -432,8 +428,7 @@ def test_no_limit_is_said_to_come_from_a_gpu() -> None:
 
 
 def _examined_side() -> list[Path]:
-    files = [path for path in FOLDER.glob("*.py") if path.stem not in PARENT_ONLY]
-    return [*files, *FOLDER.joinpath("smokes").glob("*.py")]
+    return [*FOLDER.glob("*.py"), *FOLDER.joinpath("smokes").glob("*.py")]
 
 
 @pytest.mark.parametrize("path", _examined_side(), ids=lambda path: path.stem)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.doctor.smoke.outcome import SmokeResult
-from torchlift.doctor.smoke.runner import Plan, Run
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.runner import Plan, Run
 
 pytestmark = pytest.mark.xdist_group("faulty smokes")
 

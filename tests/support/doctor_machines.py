@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.facts_json import from_json
+from torchlift.doctor.facts.facts_json import from_json
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MACHINES = tuple(sorted(path.stem for path in (FIXTURES / "machines").glob("*.json")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, cuda_code, cuda_text, libraries, loaded_libcuda
+from torchlift.doctor.derived.driver_state import breaks_torch, cuda_code, cuda_text, libraries, loaded_libcuda
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.loader_path import hide_library
+from torchlift.doctor.remedies.loader_path import hide_library
 
 _PAGE = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 

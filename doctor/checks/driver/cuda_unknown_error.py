@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.driver_not_loaded import module_not_loaded
 from torchlift.doctor.checks.driver.driver_version_mismatch import versions_differ
-from torchlift.doctor.driver_state import breaks_torch, cuda_code, driver_answers, in_container
+from torchlift.doctor.derived.driver_state import breaks_torch, cuda_code, driver_answers, in_container
 from torchlift.doctor.facts import Facts
 
 _UVM = "/dev/nvidia-uvm"

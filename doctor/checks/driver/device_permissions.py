@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, in_container
+from torchlift.doctor.derived.driver_state import breaks_torch, in_container
 from torchlift.doctor.facts import DeviceNode, Facts
 
 _NVIDIA = re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import driver_version
+from torchlift.doctor.derived.driver_state import driver_version
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.driver_install import install_driver
 from torchlift.wheels.compatibility import capability
 from torchlift.wheels.drivers import branch, end_of_life, kind, last_branch, newest_branch
 from torchlift.wheels.tables import data_date

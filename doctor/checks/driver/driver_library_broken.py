@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import breaks_torch, driver_answers, in_container, libraries
+from torchlift.doctor.derived.driver_state import breaks_torch, driver_answers, in_container, libraries
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.driver_install import install_driver
 
 _SIGNS = ("file too short", "invalid ELF header", "wrong ELF class", "Exec format", "has no cuInit")
 

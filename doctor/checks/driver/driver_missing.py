@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
 from torchlift.doctor.checks.driver.driver_library_broken import unloadable
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import (
+from torchlift.doctor.derived.driver_state import (
     breaks_torch,
     driver_answers,
     driver_version,
@@ -18,8 +17,9 @@ from torchlift.doctor.driver_state import (
     libraries,
     nvidia_cards,
 )
+from torchlift.doctor.derived.known_cards import known_cards
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import known_cards
+from torchlift.doctor.remedies.driver_install import install_driver
 
 _CONTAINER_TOOLKIT = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
 from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
-from torchlift.doctor.driver_state import breaks_torch, has_nvidia_gpu, in_container, libraries, nvidia_cards
+from torchlift.doctor.derived.driver_state import breaks_torch, has_nvidia_gpu, in_container, libraries, nvidia_cards
 from torchlift.doctor.facts import Facts
 
 _BLACKLIST = (

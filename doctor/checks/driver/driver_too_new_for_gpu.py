@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, driver_version
+from torchlift.doctor.derived.driver_state import breaks_torch, driver_version
+from torchlift.doctor.derived.known_cards import known_cards
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import known_cards
 from torchlift.wheels.drivers import branch, last_branch
 
 _MATRIX = "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import cuda_of_driver, cuda_text, driver_version, has_nvidia_gpu
+from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text, driver_version, has_nvidia_gpu
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_origin import torch_origin
-from torchlift.doctor.wheel_remedy import remedy_of, wheel_answer
+from torchlift.doctor.remedies.driver_install import install_driver
+from torchlift.doctor.remedies.wheel_remedy import remedy_of, wheel_answer
 from torchlift.wheels.drivers import lowest, meets, paired, parts
 from torchlift.wheels.tables import data_date
 

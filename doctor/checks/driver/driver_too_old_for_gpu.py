@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import breaks_torch, driver_version
+from torchlift.doctor.derived.driver_state import breaks_torch, driver_version
+from torchlift.doctor.derived.known_cards import KnownCard, known_cards
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import KnownCard, known_cards
+from torchlift.doctor.remedies.driver_install import install_driver
 from torchlift.wheels.drivers import branch, first_branch
 
 _MATRIX = "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, cuda_code, driver_version, gpu_list, in_container
+from torchlift.doctor.derived.driver_state import breaks_torch, cuda_code, driver_version, gpu_list, in_container
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import branch
 

@@ -9,9 +9,9 @@ from torchlift.doctor.checks.driver.device_permissions import refused_nodes
 from torchlift.doctor.checks.driver.driver_version_mismatch import versions_differ
 from torchlift.doctor.checks.driver.wsl_driver import hides_windows_driver
 from torchlift.doctor.checks.gpu.cuda_visible_devices import hides_all
-from torchlift.doctor.driver_install import install_driver
-from torchlift.doctor.driver_state import breaks_torch, code_text, cuda_code, in_container
+from torchlift.doctor.derived.driver_state import breaks_torch, code_text, cuda_code, in_container
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.driver_install import install_driver
 
 _EXPLAINED = {
     34: "stub-libcuda",

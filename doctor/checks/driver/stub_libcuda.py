@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, cuda_code, libraries, loaded_libcuda
+from torchlift.doctor.derived.driver_state import breaks_torch, cuda_code, libraries, loaded_libcuda
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.loader_path import hide_library
+from torchlift.doctor.remedies.loader_path import hide_library
 
 
 def look(facts: Facts) -> Iterator[Result]:

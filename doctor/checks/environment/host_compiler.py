@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.visible_gpus import visible_gpus
 
 _INSTALL = {
     "ubuntu": "apt-get install -y gcc g++",

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.paths import path_entries, within
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.paths import path_entries, within
-from torchlift.doctor.torch_origin import torch_origin
 
 
 def look(facts: Facts) -> Iterator[Result]:

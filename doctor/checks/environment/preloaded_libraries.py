@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.device_code import file_name
+from torchlift.doctor.derived.device_code import file_name
 from torchlift.doctor.facts import Facts
 
 _CUDA = re.compile(r"lib(cudnn|nccl|cudart|nvrtc|cublas|cufft|cusparse|cusolver|curand|nvJitLink|c10|torch)")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.paths import within
+from torchlift.doctor.derived.torch_build import toolkit, torch_build
+from torchlift.doctor.derived.visible_gpus import spelled
 from torchlift.doctor.facts import Facts, Toolkit
-from torchlift.doctor.paths import within
-from torchlift.doctor.torch_build import toolkit, torch_build
-from torchlift.doctor.visible_gpus import spelled
 
 
 def look(facts: Facts) -> Iterator[Result]:

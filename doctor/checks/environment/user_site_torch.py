@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.paths import within
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.paths import within
 
 
 def look(facts: Facts) -> Iterator[Result]:

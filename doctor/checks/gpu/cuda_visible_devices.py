@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import breaks_torch, has_nvidia_gpu
+from torchlift.doctor.derived.driver_state import breaks_torch, has_nvidia_gpu
 from torchlift.doctor.facts import Facts
 
 _NAME = "CUDA_VISIBLE_DEVICES"

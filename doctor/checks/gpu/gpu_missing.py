@@ -8,9 +8,9 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
 from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
 from torchlift.doctor.checks.driver.kernel_module_flavour import cards_of_the_other_flavour
-from torchlift.doctor.driver_state import breaks_torch, nvidia_cards
+from torchlift.doctor.derived.driver_state import breaks_torch, nvidia_cards
+from torchlift.doctor.derived.known_cards import lists_every_card
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import lists_every_card
 
 
 def look(facts: Facts) -> Iterator[Result]:

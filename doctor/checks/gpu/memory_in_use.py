@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import gpu_label
+from torchlift.doctor.derived.driver_state import gpu_label
 from torchlift.doctor.facts import Facts
 
 _NEARLY_ALL = 0.9

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.gpu.ecc_errors import reset_gpu
-from torchlift.doctor.driver_state import gpu_label
+from torchlift.doctor.derived.driver_state import gpu_label
 from torchlift.doctor.facts import Facts
 
 _GUIDE = "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install
+from torchlift.doctor.remedies.package_commands import install
 from torchlift.versions import TorchVersion
 from torchlift.wheels.drivers import parts
 

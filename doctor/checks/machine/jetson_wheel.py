@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.driver_state import cuda_of_driver, cuda_text
+from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install
+from torchlift.doctor.remedies.package_commands import install
 from torchlift.wheels.compatibility import INTEGRATED, capability, runs_on
 from torchlift.wheels.drivers import parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.driver_state import driver_version, gpu_label
+from torchlift.doctor.derived.driver_state import driver_version, gpu_label
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import capability, renamed
 from torchlift.wheels.drivers import branch, newest_branch

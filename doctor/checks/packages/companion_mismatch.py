@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
+from torchlift.doctor.derived.requirements_met import requirements_of, satisfies
+from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts, Package
-from torchlift.doctor.package_commands import from_conda, install, nightly_index, pinned
-from torchlift.doctor.requirements_met import requirements_of, satisfies
-from torchlift.doctor.torch_build import TorchBuild, torch_build
-from torchlift.doctor.torch_origin import torch_origin
-from torchlift.doctor.wheel_remedy import is_companion
+from torchlift.doctor.remedies.package_commands import from_conda, install, nightly_index, pinned
+from torchlift.doctor.remedies.wheel_remedy import is_companion
 from torchlift.wheels.tables import table
 
 _DEFAULT_BUILDS = {("torchaudio", "2.11.0"): "cu130"}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, pinned
-from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
+from torchlift.doctor.remedies.package_commands import install, pinned
+from torchlift.doctor.remedies.wheel_remedy import is_companion, wheel_remedy
 
 
 def look(facts: Facts) -> Iterator[Result]:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
-from torchlift.doctor.device_code import cubin_for, listed, ptx_for
-from torchlift.doctor.driver_state import cuda_of_driver
+from torchlift.doctor.derived.device_code import cubin_for, listed, ptx_for
+from torchlift.doctor.derived.driver_state import cuda_of_driver
+from torchlift.doctor.derived.torch_build import driver_toolkit, torch_build
+from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, spelled, visible_gpus
 from torchlift.doctor.facts import CodeImages, Facts, Library
-from torchlift.doctor.package_commands import install, pinned
-from torchlift.doctor.torch_build import driver_toolkit, torch_build
-from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
-from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
+from torchlift.doctor.remedies.package_commands import install, pinned
+from torchlift.doctor.remedies.wheel_remedy import is_companion, wheel_remedy
 
 _CUDART = re.compile(r"libcudart(?:\.[0-9a-f]{8})?\.so\.(\d{1,2})", re.ASCII)
 

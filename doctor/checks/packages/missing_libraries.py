@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.device_code import file_name
+from torchlift.doctor.derived.device_code import file_name
 from torchlift.doctor.facts import Facts, Library
-from torchlift.doctor.package_commands import install, pinned
-from torchlift.doctor.wheel_remedy import is_companion, wheel_remedy
+from torchlift.doctor.remedies.package_commands import install, pinned
+from torchlift.doctor.remedies.wheel_remedy import is_companion, wheel_remedy
 
 _DRIVER = re.compile(r"lib(cuda|nvidia-ml|nvcuvid|nvidia-encode)\.so|nvcuda\.dll|nvml\.dll")
 _TORCH = re.compile(r"(lib)?(torch|c10)[a-z_]*\.(so|dll|dylib)")

@@ -8,9 +8,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
+from torchlift.doctor.derived.requirements_met import Requires, requirements_of
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install
-from torchlift.doctor.requirements_met import Requires, requirements_of
+from torchlift.doctor.remedies.package_commands import install
 
 _STRICT = ("nvidia-nccl", "nvidia-cudnn")
 """An older one than torch was built with stops torch: cuDNN by its own check (torch/backends/cudnn/__init__.py), NCCL

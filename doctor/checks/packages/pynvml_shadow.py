@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, uninstall
+from torchlift.doctor.remedies.package_commands import install, uninstall
 
 
 def look(facts: Facts) -> Iterator[Result]:

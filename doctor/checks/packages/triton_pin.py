@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.requirements_met import Requires, requirements_of
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, nightly_index
-from torchlift.doctor.requirements_met import Requires, requirements_of
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.torch_origin import torch_origin
+from torchlift.doctor.remedies.package_commands import install, nightly_index
 
 _NAMES = ("triton", "pytorch-triton", "triton-rocm", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-xpu")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.requirements_met import requirements_of
 from torchlift.doctor.facts import Facts, SharedFile
-from torchlift.doctor.package_commands import install, pinned, uninstall
-from torchlift.doctor.requirements_met import requirements_of
+from torchlift.doctor.remedies.package_commands import install, pinned, uninstall
 
 
 def look(facts: Facts) -> Iterator[Result]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, Status, skipped
-from torchlift.doctor.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
-from torchlift.doctor.driver_state import cuda_of_driver
+from torchlift.doctor.derived.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
+from torchlift.doctor.derived.driver_state import cuda_of_driver
+from torchlift.doctor.derived.torch_build import driver_toolkit, torch_build
+from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, spelled, visible_gpus
 from torchlift.doctor.facts import CodeImages, Facts
-from torchlift.doctor.torch_build import driver_toolkit, torch_build
-from torchlift.doctor.visible_gpus import VisibleGpu, names, spelled, visible_gpus
-from torchlift.doctor.wheel_remedy import wheel_remedy
+from torchlift.doctor.remedies.wheel_remedy import wheel_remedy
 from torchlift.wheels.tables import table
 
 _SCREEN = 4 << 30

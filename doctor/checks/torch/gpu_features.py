@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.derived.visible_gpus import names, spelled, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.visible_gpus import names, spelled, visible_gpus
 
 _GATES = (
     ((8, 0), "flash and cuDNN attention"),

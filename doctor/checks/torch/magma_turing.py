@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.device_code import complete, cubin_for, linear_algebra_library, listed
+from torchlift.doctor.derived.device_code import complete, cubin_for, linear_algebra_library, listed
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.visible_gpus import names, visible_gpus
 
 
 def look(facts: Facts) -> Iterator[Result]:

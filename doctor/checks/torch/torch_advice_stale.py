@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.visible_gpus import names, visible_gpus
 
 
 def look(facts: Facts) -> Iterator[Result]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.remedies.package_commands import install, pinned
 
 _REUPLOADED = {"2.10.0": 3}
 """Version on PyPI -> build tag of its last upload for Linux; seen in PyPI's file list, 2026-11-21."""

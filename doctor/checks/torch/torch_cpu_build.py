@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
+from torchlift.doctor.derived.visible_gpus import hidden_by_environment, names, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_build import TorchBuild, torch_build
-from torchlift.doctor.visible_gpus import hidden_by_environment, names, visible_gpus
-from torchlift.doctor.wheel_remedy import wheel_answer, wheel_remedy
+from torchlift.doctor.remedies.wheel_remedy import wheel_answer, wheel_remedy
 
 
 def look(facts: Facts) -> Iterator[Result]:

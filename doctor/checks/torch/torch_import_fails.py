@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.package_commands import install, pinned
+from torchlift.doctor.remedies.package_commands import install, pinned
 
 _CAUSES = (
     (r"undefined symbol: \w*nccl", "two-nvidia-families"),

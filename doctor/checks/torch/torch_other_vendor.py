@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result, Status
-from torchlift.doctor.driver_state import has_nvidia_gpu
+from torchlift.doctor.derived.driver_state import has_nvidia_gpu
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.visible_gpus import hidden_by_environment
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.visible_gpus import hidden_by_environment
-from torchlift.doctor.wheel_remedy import wheel_remedy
+from torchlift.doctor.remedies.wheel_remedy import wheel_remedy
 
 # Sources: AMD's tables of GPU architectures in ROCm's documentation and LLVM's AMDGPU processors, read 2026-11-21.
 _INSTINCT = re.compile(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)

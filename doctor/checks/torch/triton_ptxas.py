@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.visible_gpus import names, visible_gpus
 from torchlift.wheels.compatibility import renamed
 
 _FIRST = {(10, 3): "3.6.0", (11, 0): "3.7.0", (12, 1): "3.6.0"}

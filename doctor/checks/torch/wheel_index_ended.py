@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.torch_origin import torch_origin
 from torchlift.wheels.tables import table
 
 

@@ -474,8 +474,8 @@ def test_a_facts_file_gives_gpus_and_driver(tmp_path: Path) -> None:
 
 
 def test_the_facts_read_here_are_those_that_the_doctor_writes() -> None:
-    from torchlift.doctor.facts_json import read_facts
-    from torchlift.doctor.machine_of import machine_of
+    from torchlift.doctor.derived.machine_of import machine_of
+    from torchlift.doctor.facts.facts_json import read_facts
 
     for path in sorted((ROOT / "fixtures/machines").glob("*.json")):
         facts = read_facts(path)

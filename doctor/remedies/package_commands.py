@@ -6,8 +6,8 @@ import re
 import shlex
 from typing import Literal
 
+from torchlift.doctor.derived.paths import path_entries, within
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.paths import path_entries, within
 
 Tool = Literal["pip", "uv"]
 

@@ -77,7 +77,7 @@ class Interpreter:
             return
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         boot = _BOOT.format(name=ALIAS)
-        command = [self.python, "-c", boot, str(Path(__file__).parent), "fork" if self.fork else "here"]
+        command = [self.python, "-c", boot, str(Path(__file__).parents[1]), "fork" if self.fork else "here"]
         try:
             process = subprocess.Popen(
                 command,

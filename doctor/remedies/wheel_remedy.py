@@ -6,9 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.doctor.check import Remedy
+from torchlift.doctor.derived.machine_of import machine_of
+from torchlift.doctor.derived.requirements_met import satisfies
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.torch_origin import image_of, torch_origin
+from torchlift.doctor.derived.visible_gpus import spelled, visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.machine_of import machine_of
-from torchlift.doctor.package_commands import (
+from torchlift.doctor.remedies.package_commands import (
     Tool,
     from_conda,
     installing,
@@ -17,10 +21,6 @@ from torchlift.doctor.package_commands import (
     tool_of,
     uninstall,
 )
-from torchlift.doctor.requirements_met import satisfies
-from torchlift.doctor.torch_build import torch_build
-from torchlift.doctor.torch_origin import image_of, torch_origin
-from torchlift.doctor.visible_gpus import spelled, visible_gpus
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.machine import Machine
 from torchlift.wheels.resolver import resolve

@@ -1,6 +1,6 @@
 """The published JSON schema of the facts, made from the dataclasses:
 
-python -m torchlift.doctor.facts_schema > doctor/facts.schema.json
+python -m torchlift.doctor.facts.facts_schema > doctor/facts.schema.json
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin
 
 from torchlift.doctor import facts
-from torchlift.doctor.facts_json import field_types, has_default
+from torchlift.doctor.facts.facts_json import field_types, has_default
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from torchlift.doctor.check import Remedy
-from torchlift.doctor.driver_state import driver_version, in_container
+from torchlift.doctor.derived.driver_state import driver_version, in_container
+from torchlift.doctor.derived.known_cards import kernel_module_flavour, known_cards, needs_proprietary_module
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.known_cards import kernel_module_flavour, known_cards, needs_proprietary_module
 from torchlift.wheels.drivers import branch
 
 LONG_TERM_BRANCH = 580

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from torchlift.doctor.driver_state import nvidia_cards
+from torchlift.doctor.derived.driver_state import nvidia_cards
+from torchlift.doctor.derived.known_cards import known_cards
 from torchlift.doctor.facts import Facts, Gpu
-from torchlift.doctor.known_cards import known_cards
 from torchlift.wheels.compatibility import capability
 
 

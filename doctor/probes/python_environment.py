@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import FACTS_SCHEMA, Facts, Package, ProbeFailure, Python
-from torchlift.doctor.facts_json import FactsError, from_json
+from torchlift.doctor.facts.facts_json import FactsError, from_json
 from torchlift.doctor.probes import torch_import
 from torchlift.doctor.probes.child import Child, ChildResult
 from torchlift.doctor.probes.distributions import Distribution, conda_packages, distributions_of
@@ -40,7 +40,7 @@ def start(
 
     `import_torch` also imports torch, which takes seconds, in `read`; `timeout` is for that, too.
     """
-    script = Path(__file__).with_name("interpreter_child.py")
+    script = Path(__file__).with_name("python_environment_child.py")
     options = {"import_torch": import_torch, "scan_libraries": scan_libraries, "timeout": timeout}
     return Child((python, str(script)), options, timeout or TIMEOUT, environment).start()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from torchlift.doctor.smoke.outcome import Outcome
-from torchlift.doctor.smoke.report import SMOKE_SCHEMA
+from torchlift.doctor.smoke.parent.outcome import Outcome
+from torchlift.doctor.smoke.parent.report import SMOKE_SCHEMA
 from torchlift.doctor.smoke.smoke import TIERS
 
 _TEXT = {"type": "string"}

@@ -14,7 +14,7 @@ from torchlift.doctor.smoke.smoke import TIERS
 if TYPE_CHECKING:
     from torchlift.doctor.facts import Facts, Gpu
     from torchlift.doctor.report.style import Style
-    from torchlift.doctor.smoke.report import SmokeReport
+    from torchlift.doctor.smoke.parent.report import SmokeReport
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -82,7 +82,7 @@ def listed(options: SmokeOptions, *, as_json: bool = False) -> str:
     Raises:
         click.UsageError: if an id or a folder of the options is wrong.
     """
-    from torchlift.doctor.smoke.report import list_smokes
+    from torchlift.doctor.smoke.parent.report import list_smokes
 
     return list_smokes([chosen.smoke for chosen in _chosen(options, python="", everything=True)], as_json=as_json)
 
@@ -112,9 +112,9 @@ def run(
     import sys
     from dataclasses import replace
 
-    from torchlift.doctor.smoke.interpreter import TorchUnavailable
-    from torchlift.doctor.smoke.report import Progress, SmokeReport
-    from torchlift.doctor.smoke.runner import Run, SmokeError
+    from torchlift.doctor.smoke.parent.report import Progress, SmokeReport
+    from torchlift.doctor.smoke.parent.runner import Run, SmokeError
+    from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 
     tier = options.smoke or "default"
     try:
@@ -152,7 +152,7 @@ def read_gpus() -> Sequence[Gpu]:
 def _plan(
     options: SmokeOptions, python: str, gpus: Sequence[Gpu] = (), read: Callable[[], Sequence[Gpu]] | None = None
 ) -> Any:
-    from torchlift.doctor.smoke.runner import Plan
+    from torchlift.doctor.smoke.parent.runner import Plan
 
     return Plan(
         python=python,
@@ -169,7 +169,7 @@ def _plan(
 def _chosen(options: SmokeOptions, python: str, *, everything: bool) -> Any:
     from dataclasses import replace
 
-    from torchlift.doctor.smoke.runner import SmokeError, choose
+    from torchlift.doctor.smoke.parent.runner import SmokeError, choose
 
     plan = _plan(options, python)
     if everything and options.smoke is None:

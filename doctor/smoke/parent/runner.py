@@ -14,9 +14,9 @@ from typing import Any
 
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.finding import own_smokes, smokes_below
-from torchlift.doctor.smoke.floor import judge
-from torchlift.doctor.smoke.interpreter import Interpreter, TorchUnavailable
-from torchlift.doctor.smoke.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.floor import judge
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.torch_process import Interpreter, TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import TIERS, Signature, Smoke
 

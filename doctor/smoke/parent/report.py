@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torchlift.doctor.report.style import Style
-from torchlift.doctor.smoke.interpreter import TorchUnavailable
-from torchlift.doctor.smoke.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import Smoke
 
 if TYPE_CHECKING:
-    from torchlift.doctor.smoke.runner import Target
+    from torchlift.doctor.smoke.parent.runner import Target
 
 SMOKE_SCHEMA = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""

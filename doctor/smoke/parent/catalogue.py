@@ -1,4 +1,4 @@
-"""Writes `docs/smokes.md` from the smokes: `python -m torchlift.doctor.smoke.catalogue > docs/smokes.md`."""
+"""Writes `docs/smokes.md` from the smokes: `python -m torchlift.doctor.smoke.parent.catalogue > docs/smokes.md`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ adds compilers, profilers and rates.
 ten times that. No limit has been measured on a GPU yet: every smoke below is {calibrated}, unless it says otherwise. The
 share of a datasheet's rate below which a card fails is a guess.
 
-This page is written by `python -m torchlift.doctor.smoke.catalogue`.
+This page is written by `python -m torchlift.doctor.smoke.parent.catalogue`.
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
-from torchlift.doctor.smoke.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
 
 WARN_BELOW = 0.5
 FAIL_BELOW = 0.2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchlift.doctor.driver_state import in_container, nvidia_cards
+from torchlift.doctor.derived.driver_state import in_container, nvidia_cards
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import capability
 from torchlift.wheels.gpus import by_pci_device
