@@ -14,10 +14,11 @@ import pytest
 from torchlift.finding import Failure, Finding, Fix, Safety, Severity, TextEdit
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.tell.report import render
-from torchlift.migrate.tell.report.json_schema import SCHEMA
+from torchlift.migrate.tell.report.json_schema import migrate_schema
 from torchlift.source import SourceText, Span
 from torchlift.versions import TorchVersion
 
+SCHEMA = migrate_schema()
 NAMES = {"TL101": "torchscript-trace"}
 URLS = {"TL101": "https://example.org/tl101"}
 
