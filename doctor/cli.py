@@ -103,7 +103,7 @@ def merge(files: tuple[str, ...], **given: Any) -> None:
 
 def main() -> None:
     """Entry point of the `doctor` command."""
-    from torchlift.cli import run_command
+    from torchlift.terminal.running import run_command
 
     run_command(doctor, "doctor")
 

@@ -170,7 +170,7 @@ def migrate(
 
 def main() -> None:
     """Entry point of the `migrate` command."""
-    from torchlift.cli import run_command
+    from torchlift.terminal.running import run_command
 
     run_command(migrate, "migrate")
 

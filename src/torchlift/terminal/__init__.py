@@ -1,1 +1,1 @@
-"""Text on a terminal: whether it has colour, how wide its characters are, what must not reach it."""
+"""The terminal: how a command runs there, whether text has colour, how wide it is, what must not reach it."""
