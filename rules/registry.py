@@ -1,4 +1,4 @@
-"""All rules, found by file name: every `tl*.py` below this package defines `RULE` or `RULES`."""
+"""All rules, found by file name: every `tl*.py` below this package declares a `RULE`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
 import torchlift.rules
-from torchlift.rules.rule import Rule
+from torchlift.rules.rule import Rule, nothing, unbound
 from torchlift.view.module import longest_target
+
+# What a rule file defines below its declaration, and what the declaration has in the place of it.
+_FUNCTIONS = {"check": unbound, "text": None, "matters": None, "applies": None}
+
+
+class RuleFileError(Exception):
+    """A file of a rule that cannot be used; the message names the file and says why."""
 
 
 @cache
@@ -30,10 +38,10 @@ def loaded_rules() -> Mapping[str, tuple[Rule, str]]:
     rules: dict[str, tuple[Rule, str]] = {}
     for module in pkgutil.walk_packages(torchlift.rules.__path__, "torchlift.rules."):
         if module.name.rpartition(".")[2].startswith("tl"):
-            for rule in rules_in(importlib.import_module(module.name)):
-                if rule.code in rules:
-                    raise ValueError(f"{rule.code} is defined twice")
-                rules[rule.code] = rule, module.name
+            rule = rule_in(importlib.import_module(module.name))
+            if rule.code in rules:
+                raise ValueError(f"{rule.code} is defined twice")
+            rules[rule.code] = rule, module.name
     first = frozenset(target for rule, _ in rules.values() if rule.gives_way is None for target in rule.targets)
     for code, (rule, name) in rules.items():
         if rule.gives_way is not None:
@@ -42,9 +50,32 @@ def loaded_rules() -> Mapping[str, tuple[Rule, str]]:
     return dict(sorted(rules.items()))
 
 
-def rules_in(module: ModuleType) -> tuple[Rule, ...]:
-    """The rules that a module defines."""
-    return tuple(getattr(module, "RULES", None) or (module.RULE,))
+def rule_in(module: ModuleType) -> Rule:
+    """The rule that `module` declares, with the functions, collectors and examples that stand below its `RULE`.
+
+    Raises:
+        RuleFileError: something is missing, or said twice.
+    """
+    rule = getattr(module, "RULE", None)
+    if not isinstance(rule, Rule):
+        raise RuleFileError(f"{module.__file__} declares no rule: it needs `RULE = Rule(...)`.")
+    below: dict[str, Any] = {}
+    for name, unsaid in _FUNCTIONS.items():
+        function = getattr(module, name, None)
+        if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
+            continue
+        if getattr(rule, name) not in (unsaid, function):
+            raise RuleFileError(f"{module.__file__} has `{name}` twice: in its `RULE`, and as a function.")
+        below[name] = function
+    if rule.check is unbound and "check" not in below:
+        if rule.text is None and "text" not in below:
+            raise RuleFileError(f"{module.__file__} has no function `check`: nothing would find {rule.code}.")
+        below["check"] = nothing
+    if not rule.examples:
+        below["examples"] = tuple(getattr(module, "EXAMPLES", ()))
+    if not rule.collectors:
+        below["collectors"] = tuple(getattr(module, "COLLECTORS", ()))
+    return replace(rule, **below)
 
 
 def names_of(rules: Iterable[Rule]) -> list[str]:

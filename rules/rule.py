@@ -3,6 +3,9 @@
 A rule is plain data around one pure function. The engine finds the uses of the rule's targets, whatever they are called
 in the file, and hands them over one by one. Scripts, container files and YAML have no names to resolve: a rule that knows
 something about them gets a whole file.
+
+A rule file says first what it is about, in its `RULE`, then how, then shows it, in its `EXAMPLES`. The register binds the
+functions and examples of the file to its declaration (`registry.rule_in`).
 """
 
 from __future__ import annotations
@@ -71,8 +74,19 @@ TextCheck = Callable[["TextView", TextContext], Iterable[Finding]]
 
 
 def nothing(use: Use, context: Context) -> Iterable[Finding]:
-    """The check of a rule that asks about no Python."""
+    """The check of a rule that asks about no Python, or whose findings the engine makes."""
     return ()
+
+
+def unbound(use: Use, context: Context) -> Iterable[Finding]:
+    """The check of a declaration that was not taken from the register.
+
+    Raises:
+        LookupError: always.
+    """
+    raise LookupError(
+        "This is a rule's declaration only: `torchlift.rules.registry` binds its functions and examples to it."
+    )
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,9 @@ class Ok:
 class Rule:
     """One thing torchlift knows.
 
+    The functions, `collectors` and `examples` are usually left out of a declaration: the register takes them from the
+    module's `check`, `text`, `matters`, `applies`, `COLLECTORS` and `EXAMPLES`.
+
     Attributes:
         code: stable code, `TL101`.
         name: kebab-case name of the bad pattern, also accepted in suppressions and configuration.
@@ -135,9 +152,9 @@ class Rule:
         why: what breaks and since when; Markdown.
         fix: when the fix is safe, when it needs review, when there is none; Markdown.
         targets: qualified names whose uses are handed to `check`; `*.name` is the attribute `name` of any value.
+        sources: where the facts come from.
         check: the rule's function.
         examples: at least one `Bad` and three `Ok`.
-        sources: where the facts come from.
         severity: default severity.
         deprecated: release that deprecated the pattern, if any.
         removed: release that removed it, if any.
@@ -166,9 +183,9 @@ class Rule:
     why: str
     fix: str
     targets: tuple[str, ...]
-    check: Check
-    examples: tuple[Bad | Ok, ...]
     sources: tuple[str, ...]
+    check: Check = unbound
+    examples: tuple[Bad | Ok, ...] = ()
     severity: Severity = Severity.WARNING
     deprecated: TorchVersion | None = None
     removed: TorchVersion | None = None

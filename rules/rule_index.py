@@ -22,7 +22,7 @@ import torchlift
 import torchlift.rules
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector
-from torchlift.rules.registry import loaded_rules, rules_in
+from torchlift.rules.registry import loaded_rules, rule_in
 from torchlift.rules.rule import Rule
 
 _NOT_OF_RULES = frozenset({"__pycache__", "doctor"})
@@ -50,13 +50,11 @@ class _Late:
 
     Attributes:
         module: the module that defines the rule.
-        code: the rule.
         field: which of its functions.
         collector: name of the collector that has the function, where it is one's.
     """
 
     module: str
-    code: str
     field: str
     collector: str = ""
 
@@ -66,7 +64,7 @@ class _Late:
 
 @cache
 def _found(late: _Late) -> Any:
-    rule = next(rule for rule in rules_in(importlib.import_module(late.module)) if rule.code == late.code)
+    rule = rule_in(importlib.import_module(late.module))
     owner = next((c for c in rule.collectors if c.name == late.collector), rule) if late.collector else rule
     return getattr(owner, late.field)
 
@@ -83,7 +81,7 @@ class _Table:
 
 def _described(rule: Rule, module: str) -> Rule:
     def late(field: str, collector: str = "") -> _Late:
-        return _Late(module, rule.code, field, collector)
+        return _Late(module, field, collector)
 
     def described(collector: Collector) -> Collector:
         return replace(

@@ -13,7 +13,6 @@ from torch_programs import TorchPrograms
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.find.check import Dispatcher
 from torchlift.project import Project
-from torchlift.rules.behaviour.tl507_profiler_device_times import RULE as PROFILER
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
 from torchlift.versions import TorchVersion
@@ -209,7 +208,7 @@ def test_the_rule_reports_the_settings_that_clash_and_no_others(tmp_path: Path, 
 
 
 def test_profiler_names_are_gone_and_kept_where_the_rule_says_so(tmp_path: Path, torch_programs: TorchPrograms) -> None:
-    old = [target.removeprefix("*.") for target in PROFILER.targets]
+    old = [target.removeprefix("*.") for target in all_rules()["TL507"].targets]
     code = (
         "import torch\n\nwith torch.autograd.profiler.profile() as prof:\n    torch.ones(3) + 1\n"
         f"entry, event = prof.key_averages()[0], prof.function_events[0]\nold = {old}\n"
