@@ -7,7 +7,6 @@ import importlib
 import click
 
 from torchlift import __version__
-from torchlift.terminal.running import run_command
 
 _COMMANDS = {
     "migrate": (
@@ -67,4 +66,6 @@ def torchlift() -> None:
 
 def main() -> None:
     """Entry point of the `torchlift` command."""
+    from torchlift.terminal.running import run_command
+
     run_command(torchlift, "torchlift")
