@@ -9,15 +9,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.search.asked import Asked, Ear
 from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.module_files import ModuleFiles
 from torchlift.search.prefilter import Prefilter
 from torchlift.search.project_files import ProjectFiles
+from torchlift.search.reads import STAR, Reads, reads_of, starred
+from torchlift.search.translations import Translations
 from torchlift.search.view_cache import ViewCache
 from torchlift.search.vocabulary import Needle
 from torchlift.source import SourceText, UnreadableSource
@@ -26,6 +31,9 @@ from torchlift.view.walk import walk
 from torchlift.wrappers import Wrappers
 
 _MOST_USERS = 60
+
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
 
 
 @dataclass(frozen=True)
@@ -57,46 +65,8 @@ class Deferred(Enum):
     DEFERRED = "deferred"
 
 
-@dataclass(frozen=True)
-class _Exports:
-    """What the names of one module are bound to, and the modules it imports everything from."""
-
-    names: Mapping[str, str | None]
-    stars: tuple[str, ...] = ()
-
-
 _IMPORT = Needle(b"import", whole=True)
-_STAR = b"import *"
-_NO_EXPORTS = _Exports({})
-_ITSELF = "."
 _QUOTES = frozenset((b'"', b"'"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Reads:
-    """What one file reads of other modules: kept where many questions are asked, since parsing it again is dear.
-
-    Attributes:
-        stars: modules it imports everything from.
-        imported: what its imported names stand for.
-        attributes: the first attributes read of each imported name; `.` where it is passed on as it is.
-    """
-
-    stars: tuple[str, ...]
-    imported: Mapping[str, frozenset[str]]
-    attributes: Mapping[str, frozenset[str]]
-
-    def member(self, module: str, name: str) -> bool:
-        """Whether it may take `name` from a module whose last name is `module`, wherever that module stands."""
-        if any(star.rpartition(".")[2] == module for star in self.stars):
-            return True
-        for root, targets in self.imported.items():
-            if any(f".{target}".endswith(f".{module}.{name}") for target in targets):
-                return True
-            read = self.attributes[root]
-            if (name in read or _ITSELF in read) and any(f".{target}".endswith(f".{module}") for target in targets):
-                return True
-        return False
 
 
 class Project:
@@ -126,19 +96,49 @@ class Project:
         self.indexed = dict(indexed or {})
         self.wrappers = wrappers or Wrappers()
         self._prefilters: dict[str, Prefilter] = {}
-        self._known = frozenset(self.files)
+        self._modules = ModuleFiles(self.files)
         earlier = before._files if before is not None else None
         self._files: ProjectFiles = ProjectFiles(root, self.files, self.overlay, earlier)
-        self._modules: dict[str, list[str]] | None = None
-        self._heads: frozenset[str] | None = None
-        self._folders: frozenset[str] = frozenset()
-        self._beside: dict[tuple[str, str], bool] = {}
         self._views = ViewCache()
         self._records: dict[str, dict[str, Any]] = {}
-        self._exports: dict[str, _Exports] = {}
-        self._translated: dict[tuple[str, str], str | None] = {}
-        self._reads: dict[str, _Reads | None] = {}
+        self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        self._ear = Ear()
+        self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
+        self._reads: dict[str, Reads | None] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None
+
+    # What was asked
+
+    def listening(self) -> AbstractContextManager[Asked]:
+        """Note what is asked until the end of the block; it counts as asked around the block, too."""
+        return self._ear.listening()
+
+    def all_asked(self, asked: Asked) -> Asked:
+        """`asked` with what the meaning of names in the files that were read rests on: a view remembers what they mean."""
+        found, pending, names = Asked(), [asked], self._translations.asked_in
+        while pending:
+            some = pending.pop()
+            pending += [names[path] for path in some.files - found.files if path in names]
+            found.add(some)
+        return found
+
+    def once(
+        self,
+        answer: Callable[Concatenate[Project, Arguments], Answer],
+        *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:
+        """`answer(project, *arguments)`, worked out once for all who ask.
+
+        Answers of two states of the project are compared with `==`.
+        """
+        assert not named
+        key = (answer, arguments)
+        if key not in self._answers:
+            self._answers[key] = self._ear.unheard(lambda: answer(self, *arguments, **named))
+        self._ear.asked.answers.add(key)
+        known: Answer = self._answers[key]
+        return known
 
     # Files
 
@@ -148,6 +148,7 @@ class Project:
         Raises:
             OSError: it cannot be read.
         """
+        self._ear.asked.files.add(path)
         return self._files.data(path)
 
     def size(self, path: str) -> int:
@@ -156,6 +157,7 @@ class Project:
         Raises:
             OSError: it cannot be read.
         """
+        self._ear.asked.files.add(path)
         return self._files.size(path)
 
     def source(self, path: str) -> SourceText:
@@ -164,6 +166,7 @@ class Project:
         Raises:
             OSError, UnreadableSource: it cannot be read or decoded.
         """
+        self._ear.asked.files.add(path)
         return self.overlay.get(path) or SourceText.from_bytes(self.data(path))
 
     def parse(self, path: str) -> ModuleView:
@@ -172,6 +175,7 @@ class Project:
         Raises:
             OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
         """
+        self._ear.asked.files.add(path)
         view = self._views.get(path)
         if view is None:
             source = self.source(path)
@@ -209,140 +213,34 @@ class Project:
 
     # Modules
 
-    def module_name(self, path: str) -> str:
-        """Dotted name of a file, from the outermost folder that is a package."""
-        folder, _, file = path.rpartition("/")
-        parts = [] if file in {"__init__.py", "__init__.pyi"} else [file.rpartition(".")[0]]
-        while folder and self._is_package(folder):
-            folder, _, name = folder.rpartition("/")
-            parts.append(name)
-        return ".".join(reversed(parts))
-
-    def _is_package(self, folder: str) -> bool:
-        return f"{folder}/__init__.py" in self._known or f"{folder}/__init__.pyi" in self._known
-
     @property
     def modules(self) -> Mapping[str, list[str]]:
         """Files by dotted module name; scripts in different folders may share one."""
-        if self._modules is None:
-            self._modules = {}
-            for path in self.files:
-                self._modules.setdefault(self.module_name(path), []).append(path)
-        return self._modules
+        return self._modules.by_name
+
+    def module_name(self, path: str) -> str:
+        """Dotted name of a file, from the outermost folder that is a package."""
+        return self._modules.name(path)
 
     def may_own(self, head: str, importer: str) -> bool:
         """Whether `find_module` may find a module whose name begins with `head`."""
-        if self._heads is None:
-            self._heads = frozenset(name.partition(".")[0] for name in self.modules)
-            self._folders = frozenset(
-                path[:end] for path in self.files for end, letter in enumerate(path) if letter == "/"
-            )
-        if head in self._heads:
-            return True
-        folder = importer.rpartition("/")[0]
-        known = self._beside.get((head, folder))
-        if known is None:
-            known = self._beside[head, folder] = any(
-                f"{base}{head}.py" in self._known or f"{base}{head}" in self._folders
-                for base in (folder + "/" if folder else "", "", "src/")
-            )
-        return known
+        return self._modules.may_own(head, importer)
 
     def find_module(self, name: str, importer: str) -> str | None:
         """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""
-        candidates = self.modules.get(name, [])
-        folder = importer.rpartition("/")[0]
-        if len(candidates) > 1:
-            beside = [path for path in candidates if path.rpartition("/")[0] == folder]
-            candidates = beside or candidates
-        if len(candidates) == 1:
-            return candidates[0]
-        if candidates:
-            return None
-        relative = name.replace(".", "/")
-        for base in (folder + "/" if folder else "", "", "src/"):
-            for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
-                if path in self._known:
-                    return path
-        return None
-
-    def _split(self, name: str, importer: str) -> tuple[str, list[str]] | None:
-        """The file of the longest module prefix of `name`, and the attributes behind it."""
-        parts = name.split(".")
-        for end in range(len(parts), 0, -1):
-            path = self.find_module(".".join(parts[:end]), importer)
-            if path is not None:
-                return path, parts[end:]
-        return None
+        return self._modules.find(name, importer)
 
     def translate(self, name: str, importer: str) -> str | None:
         """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
 
         What a wrapper mirrors is not looked up in it: its names stand for torch's. Modules inside a wrapper are modules.
         """
-        wrapper = self.wrappers.of(name)
-        if wrapper is not None:
-            inner = name[len(wrapper.module) + 1 :].partition(".")[0]
-            if not inner or self.find_module(f"{wrapper.module}.{inner}", importer) is None:
-                return name
-        key = (name, importer.rpartition("/")[0])
-        if key not in self._translated:
-            self._translated[key] = None  # a circle of re-exports ends here
-            self._translated[key] = self._translate(name, importer)
-        return self._translated[key]
-
-    def _translate(self, name: str, importer: str) -> str | None:
-        found = self._split(name, importer)
-        if found is None:
-            return None
-        path, rest = found
-        if not rest:
-            return self.module_name(path)
-        exports = self._exports_of(path)
-        meaning = exports.names.get(rest[0])
-        if meaning is None and rest[0] not in exports.names:
-            through_stars = {
-                self.translate(f"{module}.{rest[0]}", path)
-                or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
-                for module in exports.stars
-            } - {None}
-            meaning = through_stars.pop() if len(through_stars) == 1 else None
-        if meaning is None:
-            return None
-        full = ".".join([meaning, *rest[1:]])
-        if meaning == f"{self.module_name(path)}.{rest[0]}":
-            return full
-        return self.translate(full, path) or full
-
-    def _exports_of(self, path: str) -> _Exports:
-        if path not in self._exports:
-            view = self.view(path)
-            self._exports[path] = _NO_EXPORTS
-            if view is not None:
-                names = {
-                    name: meanings.pop()
-                    if len(meanings := {self._meaning(view, item) for item in bound}) == 1
-                    else None
-                    for name, bound in view.scopes.module.bindings.items()
-                }
-                stars = tuple(module for module in map(view.absolute, view.scopes.stars) if module)
-                self._exports[path] = _Exports(names, stars)
-        return self._exports[path]
-
-    @staticmethod
-    def _meaning(view: ModuleView, binding: Binding) -> str | None:
-        if binding.imported is not None:
-            return view.absolute(binding.imported)
-        if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
-            resolution = view.resolve(binding.value)
-            if resolution is not None and resolution.certain:
-                return resolution.name
-        return f"{view.module}.{binding.name}"
+        return self._translations.translate(name, importer)
 
     def binding(self, name: str, importer: str) -> tuple[ModuleView, Binding] | None:
         """The one module-level binding that defines a qualified name of the project, with its file."""
         name = self.translate(name, importer) or name
-        found = self._split(name, importer)
+        found = self._modules.split(name, importer)
         if found is None or len(found[1]) != 1:
             return None
         view = self.view(found[0])
@@ -361,10 +259,12 @@ class Project:
 
     def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
         """The same for several words at once, by word, reading every file once."""
+        self._ear.asked.places.update(word.encode() for word in words)
         return self._files.places(words)
 
     def files_holding(self, *words: str) -> list[str]:
         """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
+        self._ear.asked.texts.update((word.encode(), False) for word in words)
         return self._files.holding(words)
 
     def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
@@ -408,6 +308,7 @@ class Project:
         """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
         skipped = frozenset(skip)
         word = name.encode()
+        self._ear.asked.texts.add((word, True))
         return [
             path for path in self._files.naming(name) if path not in skipped and _holds_attribute(word, self.data(path))
         ]
@@ -442,6 +343,7 @@ class Project:
         word = Needle(name.encode(), whole=True)
         module = view.module.rpartition(".")[2]
         starring = self._starring(module.encode())
+        self._ear.asked.texts.update(((module.encode(), True), (word.text, True), (_IMPORT.text, True)))
         return [
             path
             for path in self._files.naming(module)
@@ -452,14 +354,18 @@ class Project:
 
     def _starring(self, module: bytes) -> frozenset[str]:
         """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
+        self._ear.asked.places.add(STAR)
         if self._stars is None:
-            self._stars = {path: frozenset(_starred(self.data(path))) for path in self.files_holding(_STAR.decode())}
+            self._stars = self._ear.unheard(
+                lambda: {path: frozenset(starred(self.data(path))) for path in self.files_holding(STAR.decode())}
+            )
         return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
 
-    def _reads_in(self, path: str) -> _Reads | None:
+    def _reads_in(self, path: str) -> Reads | None:
+        self._ear.asked.files.add(path)
         if path not in self._reads:
             view = self.view(path)
-            self._reads[path] = _reads_of(view) if view is not None else None
+            self._reads[path] = reads_of(view) if view is not None else None
         return self._reads[path]
 
     # Facts that cross files
@@ -472,8 +378,9 @@ class Project:
 
     def records(self, collector: Collector) -> Mapping[str, Any]:
         """Records of all files that have one, by path."""
+        self._ear.asked.records.add(collector.name)
         if collector.name not in self._records:
-            self._records[collector.name] = dict(self._collect(collector))
+            self._records[collector.name] = self._ear.unheard(lambda: dict(self._collect(collector)))
         return self._records[collector.name]
 
     def collected(self, collector: Collector, path: str) -> Any:
@@ -486,25 +393,23 @@ class Project:
         view = self.view(path)
         return collector.collect(view) if view is not None else None
 
-    def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
-        matches = self.prefilter(collector).matches
-        for path in self.files:
-            if path in self.indexed:
-                if self.indexed[path].get(collector.name) is Deferred.DEFERRED:
-                    record = self.collected(collector, path)
-                    self.indexed[path] = {**self.indexed[path], collector.name: record}
-                known = self.indexed[path].get(collector.name)
-                if known is not None:
-                    yield path, known
-                continue
+    def record(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None if nothing."""
+        if path not in self.indexed:
             try:
                 data = self.data(path)
             except OSError:
-                continue
-            if matches(data):
-                record = self.collected(collector, path)
-                if record is not None:
-                    yield path, record
+                return None
+            return self.collected(collector, path) if self.prefilter(collector).matches(data) else None
+        if self.indexed[path].get(collector.name) is Deferred.DEFERRED:
+            self.indexed[path] = {**self.indexed[path], collector.name: self.collected(collector, path)}
+        return self.indexed[path].get(collector.name)
+
+    def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
+        for path in self.files:
+            record = self.record(collector, path)
+            if record is not None:
+                yield path, record
 
 
 def _holds_attribute(word: bytes, data: bytes) -> bool:
@@ -524,35 +429,3 @@ def _holds(view: ModuleView, use: Use, name: str) -> bool:
     """Whether an import binds a name of its module."""
     bound = view.scopes.module.bindings.get(name, ())
     return any(binding.node is use.node for binding in bound)
-
-
-def _starred(data: bytes) -> Iterator[bytes]:
-    """Last names of modules of which all names are imported; empty where only dots stand for the module."""
-    at = data.find(_STAR)
-    while at >= 0:
-        last = re.search(rb"\w*\Z", data[max(0, at - 200) : at].rstrip(b" \t\f\r\n\\"))
-        assert last is not None
-        yield last[0]
-        at = data.find(_STAR, at + 1)
-
-
-def _reads_of(view: ModuleView) -> _Reads:
-    imported: dict[str, set[str]] = {}
-    for scope in view.scopes.scope_of.values():
-        for local, bound in scope.bindings.items():
-            targets = {binding.imported for binding in bound if binding.imported}
-            if targets:
-                imported.setdefault(local, set()).update(targets)
-    attributes: dict[str, frozenset[str]] = {}
-    for root in imported:
-        chains = view.scopes.chains.get(root, ())
-        first = {chain.attributes[0] for chain in chains if chain.attributes}
-        bare = any(not chain.attributes and not _is_called(view, chain.root) for chain in chains)
-        attributes[root] = frozenset(first | {_ITSELF} if bare else first)
-    return _Reads(tuple(view.scopes.stars), {local: frozenset(names) for local, names in imported.items()}, attributes)
-
-
-def _is_called(view: ModuleView, node: ast.Name) -> bool:
-    """Whether a name is called, which a module cannot be."""
-    parent = view.parent(node)
-    return isinstance(parent, ast.Call) and parent.func is node

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 
@@ -16,7 +15,6 @@ _WITHOUT_TORCH = frozenset(
     "yaml".split()
 )
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
-_known: WeakKeyDictionary[Project, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def foreign_packages(project: Project) -> tuple[str, ...]:
@@ -25,11 +23,13 @@ def foreign_packages(project: Project) -> tuple[str, ...]:
     Read from the text of all files, comments and strings included, so there may be too many and never too few, except
     for imports by `importlib`.
     """
-    if project not in _known:
-        own = {part for name in project.modules for part in name.split(".")}
-        skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch"}
-        _known[project] = tuple(sorted({name for name in _imported(project) if name not in skipped}))
-    return _known[project]
+    return project.once(_foreign)
+
+
+def _foreign(project: Project) -> tuple[str, ...]:
+    own = {part for name in project.modules for part in name.split(".")}
+    skipped = own | sys.stdlib_module_names | _WITHOUT_TORCH | {"torch"}
+    return tuple(sorted({name for name in _imported(project) if name not in skipped}))
 
 
 def _imported(project: Project) -> Iterator[str]:

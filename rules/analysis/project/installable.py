@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 
@@ -21,9 +20,6 @@ _NOT_INSTALLED = frozenset(
 )
 
 
-_known: WeakKeyDictionary[Project, dict[str, str | None]] = WeakKeyDictionary()
-
-
 def packaging_of(project: Project, path: str) -> str | None:
     """The file that makes the code at `path` installable, both relative to the project; None if there is none.
 
@@ -32,16 +28,14 @@ def packaging_of(project: Project, path: str) -> str | None:
     for folder in _folders(path):
         if not folder and "/" in path and path.partition("/")[0] in _NOT_INSTALLED:
             return None
-        known = _known.setdefault(project, {})
-        if folder not in known:
-            known[folder] = _packaging_in(project.root / folder)
-        found = known[folder]
+        found = project.once(_packaging_in, folder)
         if found is not None:
             return f"{folder}/{found}" if folder else found
     return None
 
 
-def _packaging_in(folder: Path) -> str | None:
+def _packaging_in(project: Project, inside: str) -> str | None:
+    folder = project.root / inside
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - a Path for each of hundreds of names is dear
     except OSError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from weakref import WeakKeyDictionary
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
@@ -54,8 +53,6 @@ COLLECTOR = Collector(
     _collect,
 )
 
-_known: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
-
 
 def sensitive_place(project: Project) -> str | None:
     """The first place that may hang when a legacy NCCL group is created eagerly, as `what at path:line`.
@@ -64,9 +61,7 @@ def sensitive_place(project: Project) -> str | None:
     Source: torch 2.10-2.15 binaries ("In eager initialization mode, unbatched P2P ops are treated as independent
     collective ops, and are thus serialized"), pytorch#153960, open-instruct#1311, DeepSpeed#7266; read 2026-11-21.
     """
-    if project not in _known:
-        _known[project] = _first_place(project)
-    return _known[project]
+    return project.once(_first_place)
 
 
 def _first_place(project: Project) -> str | None:

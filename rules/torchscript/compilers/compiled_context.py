@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 from torchlift.rules.analysis.project.installable import packaging_of
@@ -27,41 +26,32 @@ _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
 _NEWLINE = b"\n"
-_known: WeakKeyDictionary[Project, list[str]] = WeakKeyDictionary()
-_traced: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
 
 def context_doubts(project: Project, path: str) -> list[str]:
     """Clauses about what makes a compiled function of the file `path` differ from a plain one, as far as it is known."""
-    if project not in _known:
-        _known[project] = [
-            clause
-            for clause in (
-                _first(
-                    project,
-                    _AUTOCAST,
-                    _AUTOCAST_WORDS,
-                    "uses autocast, under which TorchScript chooses other dtypes than Python",
-                ),
-                _first(
-                    project,
-                    _SUBCLASS,
-                    _SUBCLASS_WORDS,
-                    "uses subclasses of Tensor, which a scripted function does not give back",
-                ),
-            )
-            if clause
-        ]
     packaging = packaging_of(project, path)
-    return [*_known[project], *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+    return [*project.once(_doubts), *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+
+
+def _doubts(project: Project) -> tuple[str, ...]:
+    autocast = "uses autocast, under which TorchScript chooses other dtypes than Python"
+    subclass = "uses subclasses of Tensor, which a scripted function does not give back"
+    clauses = (
+        _first(project, _AUTOCAST, _AUTOCAST_WORDS, autocast),
+        _first(project, _SUBCLASS, _SUBCLASS_WORDS, subclass),
+    )
+    return tuple(clause for clause in clauses if clause)
 
 
 def symbolic_trace(project: Project) -> str | None:
     """`path:line` of the first place that runs code under torch.fx, for which a scripted function is one step."""
-    if project not in _traced:
-        found = _first(project, _SYMBOLIC, _SYMBOLIC_WORDS, "")
-        _traced[project] = found.strip() if found else None
-    return _traced[project]
+    return project.once(_symbolic_trace)
+
+
+def _symbolic_trace(project: Project) -> str | None:
+    found = _first(project, _SYMBOLIC, _SYMBOLIC_WORDS, "")
+    return found.strip() if found else None
 
 
 def _first(project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str], what: str) -> str | None:

@@ -7,7 +7,6 @@ for the parts of a plain module (measured on torch 2.13.0, 2026-11-21).
 from __future__ import annotations
 
 import re
-from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 
@@ -15,7 +14,6 @@ _WORDS = ("apply", "modules", "children", "get_submodule")
 _WALK = re.compile(
     rb"(?<!\bsys)\.\s*(?:apply|(?:named_)?(?:modules|children)|get_submodule|_modules)\b|[\"'](?:apply|(?:named_|_)?modules|(?:named_)?children)[\"']"
 )
-_known: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
 
 
 def first_walk(project: Project) -> str | None:
@@ -23,9 +21,7 @@ def first_walk(project: Project) -> str | None:
 
     Whatever is called `.apply`, `.modules` or the like counts: which object it belongs to is not looked at.
     """
-    if project not in _known:
-        _known[project] = _find(project)
-    return _known[project]
+    return project.once(_find)
 
 
 def _find(project: Project) -> str | None:
