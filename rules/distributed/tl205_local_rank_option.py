@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import AddImport, EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.devices.device_guess import environment_variable
+from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use

@@ -54,7 +54,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             here, there = ancestor.body, ancestor.orelse
             if not any(item is child for item in here):
                 here, there = there, here
-            if differs_by_rank(view, ancestor.test):
+            if differs_by_rank(view, ancestor.test, "plausible"):
                 found = _other_side(view, use.call, here, there)
                 if found is not None:
                     function = function_of_call(view, found) or "isend"

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.values.environment_reads import GETTERS
 from torchlift.rules.analysis.values.repeatable import returned_value
 from torchlift.rules.distributed.groups.group_calls import new_group_arguments
-from torchlift.rules.distributed.ranks.proven_rank import differs_by_rank, own_rank
+from torchlift.rules.distributed.ranks.own_rank import differs_by_rank, own_rank
 from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -90,15 +91,15 @@ def _causes(view: ModuleView, call: ast.Call) -> Iterator[_Cause]:
     for ancestor in view.ancestors(call):
         if isinstance(ancestor, ast.If) and child is not ancestor.test:
             other = ancestor.orelse if any(child is item for item in ancestor.body) else ancestor.body
-            if differs_by_rank(view, ancestor.test) and not _creates_the_same(view, call, other):
+            if differs_by_rank(view, ancestor.test, "proven") and not _creates_the_same(view, call, other):
                 yield _Cause(ancestor.test, "it stands under", ancestor)
         elif isinstance(ancestor, ast.IfExp) and child is not ancestor.test:
             other_value = ancestor.orelse if child is ancestor.body else ancestor.body
-            if differs_by_rank(view, ancestor.test) and not _creates_the_same(view, call, [other_value]):
+            if differs_by_rank(view, ancestor.test, "proven") and not _creates_the_same(view, call, [other_value]):
                 yield _Cause(ancestor.test, "it stands under")
         elif isinstance(ancestor, _COMPREHENSIONS):
             for test in (test for generator in ancestor.generators for test in generator.ifs):
-                if child is not test and differs_by_rank(view, test):
+                if child is not test and differs_by_rank(view, test, "proven"):
                     yield _Cause(test, "it stands under")
         if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Match):
             yield from _left_early(view, child, call)
@@ -114,14 +115,14 @@ def _left_early(view: ModuleView, statement: ast.stmt, call: ast.Call) -> Iterat
     for earlier in block[:index]:
         if _leaves(earlier, (ast.Return, ast.Continue, ast.Break)):
             assert isinstance(earlier, ast.If)
-            if differs_by_rank(view, earlier.test) and not _creates_the_same(view, call, earlier.body):
+            if differs_by_rank(view, earlier.test, "proven") and not _creates_the_same(view, call, earlier.body):
                 yield _Cause(earlier.test, "some ranks have left under")
     loop = view.parent(statement)
     if isinstance(loop, (ast.For, ast.AsyncFor)) and any(statement is item for item in loop.body):
         for later in block[index + 1 :]:
             if _leaves(later, (ast.Return, ast.Break)):
                 assert isinstance(later, ast.If)
-                if differs_by_rank(view, later.test):
+                if differs_by_rank(view, later.test, "proven"):
                     yield _Cause(later.test, "some ranks leave the loop under")
 
 
@@ -161,7 +162,12 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Pr
     arguments = new_group_arguments(call)
     if arguments is None or "\n" in view.text(call):
         return None
-    if any(own_rank(view, node) for value in arguments.values() for node in walk(value) if isinstance(node, ast.expr)):
+    if any(
+        own_rank(view, node, "proven")
+        for value in arguments.values()
+        for node in walk(value)
+        if isinstance(node, ast.expr)
+    ):
         return (
             "Its arguments depend on the rank too, so it cannot just move. Loop over the rank lists of all groups on every "
             "rank, create each of them there, and keep the one the rank is a member of."
@@ -234,7 +240,7 @@ def _same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
 
 _ASKING = frozenset(
     {"torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.get_node_local_rank",
-     "torch.distributed.is_initialized", "os.environ.get", "os.getenv"}
+     "torch.distributed.is_initialized", *GETTERS}
 )  # fmt: skip
 _ENDING = frozenset(
     {"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"}
@@ -468,6 +474,19 @@ RULE = Rule(
             "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(worker, args=(4,), nprocs=4)\n",
             safety="manual",
             why="the index of a spawned process",
+        ),
+        Bad(
+            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
+            "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(fn=worker, args=(4,), nprocs=4)\n",
+            safety="manual",
+            why="a process spawned by keyword",
+        ),
+        Bad(
+            "import torch.distributed as dist\nfrom torch.multiprocessing import start_processes\n\n\n"
+            "def worker(index, world):\n    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\n"
+            "start_processes(worker, args=(4,), nprocs=4)\n",
+            safety="manual",
+            why="the index of a started process",
         ),
         Ok(
             "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"

@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
 from torchlift.rules.distributed.groups.group_calls import is_true, new_group_arguments
-from torchlift.rules.distributed.ranks.proven_rank import own_rank
+from torchlift.rules.distributed.ranks.own_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -51,7 +51,10 @@ def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
     if isinstance(ranks, ast.List) and len(ranks.elts) == 1:
         # Every rank makes a group of its own.
         alone = ranks.elts[0]
-        return bool(own_rank(view, alone)) or view.text(alone).rpartition(".")[2].strip("_") in {"rank", "global_rank"}
+        return bool(own_rank(view, alone, "proven")) or view.text(alone).rpartition(".")[2].strip("_") in {
+            "rank",
+            "global_rank",
+        }
     if isinstance(ranks, ast.Call) and isinstance(ranks.func, ast.Name) and ranks.func.id in {"list", "range"}:
         argument = ranks.args[0] if len(ranks.args) == 1 else ranks
         return "world_size" in view.text(argument) and argument is not ranks

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTERS
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _KNOWN = frozenset(
-    {"os.environ.get", "os.getenv", "torch.cuda.device_count", "torch.cuda.is_available", "torch.device",
+    {*GETTERS, "torch.cuda.device_count", "torch.cuda.is_available", "torch.device",
      "torch.accelerator.is_available", "torch.accelerator.device_count", "torch.distributed.get_node_local_rank",
      "torch.distributed.is_available", "torch.distributed.is_nccl_available"}
 )  # fmt: skip
@@ -43,9 +44,7 @@ def is_repeatable(view: ModuleView, node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="int" | "str" as name), args=[inner], keywords=[]):
             return view.scope_at(node).lookup(name) is None and is_repeatable(view, inner)
         case ast.Call(keywords=[]):
-            resolution = view.resolve(node.func)
-            known = resolution is not None and resolution.certain and resolution.name in _KNOWN
-            if known:
+            if view.certain_name(node.func) in _KNOWN:
                 return all(is_repeatable(view, argument) for argument in node.args)
             returned = returned_value(view, node)
             return returned is not None and is_repeatable(view, returned)
@@ -152,8 +151,7 @@ def stores_item(view: ModuleView, node: ast.AST, variables: set[object]) -> bool
         return True
     if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
         return False
-    resolution = view.resolve(node.value)
-    if resolution is not None and resolution.name == "os.environ" and isinstance(node.slice, ast.Constant):
+    if view.possible_name(node.value) == ENVIRONMENT and isinstance(node.slice, ast.Constant):
         return node.slice.value in variables
     return True
 
@@ -167,11 +165,7 @@ def is_harmless_call(view: ModuleView, call: ast.Call) -> bool:
     if resolution is not None:
         if resolution.name.startswith("torch.distributed.") and resolution.name.rpartition(".")[2][:1].islower():
             return True
-        if resolution.name in _KNOWN or resolution.name.startswith(
-            ("logging.", "warnings.", "os.environ.get", "datetime.")
-        ):
-            return True
-        if resolution.name in _STORES:
+        if resolution.name in _KNOWN | _STORES or resolution.name.startswith(("logging.", "warnings.", "datetime.")):
             return True
     if isinstance(function, ast.Attribute) and function.attr == "format" and isinstance(function.value, ast.Constant):
         return True

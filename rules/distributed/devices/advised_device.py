@@ -6,12 +6,13 @@ import ast
 import re
 
 from torchlift.project import Project
+from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.wording.spelled_out import spelled_out
-from torchlift.rules.distributed.devices.device_guess import environment_variable
 from torchlift.rules.distributed.devices.device_value import device_kind
 from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.local_rank import customary_device, reads_local_rank, visible_rank
 from torchlift.rules.distributed.devices.process_device import ProcessDevice
+from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -19,7 +20,6 @@ NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
 """How names of numbers end; it only decides between two spellings of what somebody reviews anyway."""
 
 _ANYWHERE = re.compile(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)")
-_TORCHRUN = frozenset({"RANK", "LOCAL_RANK"})
 
 
 def advised_device(view: ModuleView, project: Project, init: InitCall, found: ProcessDevice | None) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def _is_device(view: ModuleView, annotation: ast.expr | None) -> bool:
 def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:
     """Whether the rank is passed by hand and neither it nor anything near by is read from what torchrun sets."""
     rank = init.arguments.get("rank")
-    if rank is None or environment_variable(view, rank) in _TORCHRUN:
+    if rank is None or environment_variable(view, rank) in SET_BY_TORCHRUN:
         return False
     if isinstance(rank, ast.UnaryOp) and isinstance(rank.op, ast.USub):
         return False  # -1, the default

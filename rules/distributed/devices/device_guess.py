@@ -11,24 +11,20 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
-from torchlift.rules.analysis.values.parameter_values import arguments_of, is_spawned_index
-from torchlift.rules.analysis.values.repeatable import returned_value
+from torchlift.rules.analysis.values.environment_reads import environment_variable
+from torchlift.rules.analysis.values.parameter_values import is_spawned_index
+from torchlift.rules.analysis.values.trace_back import TraceBack, constant_items
 from torchlift.rules.distributed.devices.device_value import (
-    assigned_before,
-    constant_items,
+    is_device_count,
+    option_keywords,
     options_called,
     stored_values,
 )
+from torchlift.rules.distributed.facts.launchers import LOCAL_RANKS, RANKS
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_DEEPEST = 6
-_COUNTS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
-_ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
-LOCAL_RANKS_OF_LAUNCHERS = frozenset(
-    {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID"}
-)
-"""Variables in which launchers other than torchrun pass the local rank."""
+_RANK_NAMES = frozenset({"rank", "local_rank", "global_rank"})
 
 
 @dataclass(frozen=True)
@@ -36,25 +32,29 @@ class Guess:
     """The verdict on one device expression.
 
     Attributes:
-        same: `same` as the pick, `other`, `maybe` other, or `unknown`.
+        same: `same` as the pick, `other`, `maybe` other, or `unknown`; `rank` is the process's number itself, of which the pick
+            is the rest modulo the number of GPUs.
         why: for `other` and `maybe`, what the device depends on, as the end of a sentence.
         alone: whether it is right where each process sees a single GPU.
         constant: whether it is one GPU in every process, whichever torch picks.
     """
 
-    same: Literal["same", "other", "maybe", "unknown"]
+    same: Literal["same", "other", "maybe", "rank", "unknown"]
     why: str = ""
     alone: bool = False
     constant: bool = False
 
 
 _SAME = Guess("same")
+_RANK = Guess("rank")
 _UNKNOWN = Guess("unknown")
 
 
 def compare_with_guess(view: ModuleView, project: Project, node: ast.expr, at: ast.AST) -> Guess:
     """How `node`, the device set next to the initialisation `at`, compares with what torch 2.15 would pick."""
-    guess = _Guesses(view, project, at).of(node, 0)
+    guess = _Guesses(view, project, at).of(node)
+    if guess == _RANK:
+        return _UNKNOWN
     if guess.same in {"other", "maybe"}:
         record = project.records(VISIBLE_DEVICES)
         # Where the program hides GPUs itself, every process may see a single one, and any pick is that one.
@@ -63,34 +63,10 @@ def compare_with_guess(view: ModuleView, project: Project, node: ast.expr, at: a
     return guess
 
 
-def environment_variable(view: ModuleView, node: ast.expr) -> str | None:
-    """The variable that an expression reads from the environment, behind `int(...)` if need be."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
-        node = node.args[0]
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is None or binding.kind != "assign" or isinstance(binding.value, (ast.Name, type(None))):
-            return None
-        return environment_variable(view, binding.value)
-    key: ast.expr | None = None
-    if isinstance(node, ast.Call) and node.args:
-        resolution = view.resolve(node.func)
-        key = node.args[0] if resolution is not None and resolution.name in _ENVIRONMENT else None
-    elif isinstance(node, ast.Subscript):
-        resolution = view.resolve(node.value)
-        key = node.slice if resolution is not None and resolution.name == "os.environ" else None
-    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+class _Guesses(TraceBack[Guess]):
+    unknown = _UNKNOWN
 
-
-class _Guesses:
-    def __init__(self, view: ModuleView, project: Project, at: ast.AST) -> None:
-        self.view = view
-        self.project = project
-        self.at = at
-
-    def of(self, node: ast.expr, depth: int) -> Guess:
-        if depth > _DEEPEST:
-            return _UNKNOWN
+    def says(self, node: ast.expr, depth: int) -> Guess | None:
         variable = environment_variable(self.view, node)
         if variable is not None:
             return self._variable(variable)
@@ -109,40 +85,46 @@ class _Guesses:
                 return self._arithmetic(node, depth)
             case ast.Subscript():
                 return self._item(node, depth)
-            case ast.Call():
-                return self._call(node, depth)
-            case ast.Name():
-                return self._name(node, depth)
-            case ast.Attribute():
-                return self._attribute(node, depth)
-        return _UNKNOWN
-
-    def _elsewhere(self, node: ast.expr, depth: int) -> Guess:
-        """The verdict on an expression that is evaluated where it stands."""
-        return _Guesses(self.view, self.project, node).of(node, depth + 1)
+            case ast.Call(func=ast.Name(id="int"), args=[inner]):
+                return self.of(inner, depth + 1)
+            case ast.Call(func=function, args=arguments):
+                name = self.view.certain_name(function)
+                if name == "torch.distributed.get_node_local_rank":
+                    return _SAME
+                if name == "torch.distributed.get_rank":
+                    return _RANK
+                if name == "torch.device" and arguments and not node.keywords:
+                    return self.of(arguments[-1], depth + 1)
+        return None
 
     def _variable(self, name: str) -> Guess:
-        if name in {"LOCAL_RANK", "RANK"}:
-            return _SAME if name == "LOCAL_RANK" else _UNKNOWN
-        if name in LOCAL_RANKS_OF_LAUNCHERS and not self.project.records(LOCAL_RANK_SET):
+        if name == "LOCAL_RANK":
+            return _SAME
+        if name in LOCAL_RANKS and self.project is not None and not self.project.records(LOCAL_RANK_SET):
             return Guess(
                 "maybe", f"comes from `{name}`; torch reads only `LOCAL_RANK`, which nothing in this project sets"
             )
-        return _UNKNOWN
+        return _RANK if name in RANKS else _UNKNOWN
+
+    def _is_rank(self, node: ast.expr, depth: int) -> bool:
+        """Whether `node` is the process's number among all, or among those of its host."""
+        if isinstance(node, ast.Attribute) and node.attr in _RANK_NAMES:
+            return True
+        return self.of(node, depth + 1).same in {"same", "rank"}
 
     def _arithmetic(self, node: ast.BinOp, depth: int) -> Guess:
+        if not self._is_rank(node.left, depth):
+            return _UNKNOWN
         if isinstance(node.op, ast.Mod):
-            return _SAME if self._is_count(node.right, depth) and self._is_rank(node.left, depth) else _UNKNOWN
+            return _SAME if is_device_count(self.view, node.right) else _UNKNOWN
         if isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
-            if not self._is_rank(node.left, depth) and self.of(node.left, depth + 1) != _SAME:
-                return _UNKNOWN
             neutral = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.FloorDiv: 1}.get(type(node.op))
             if neutral is not None and node.right.value != neutral:
                 return Guess("other", f"is `{self.view.text(node)}`")
         return _UNKNOWN
 
     def _item(self, node: ast.Subscript, depth: int) -> Guess:
-        if not self._is_rank(node.slice, depth) and self.of(node.slice, depth + 1) != _SAME:
+        if not self._is_rank(node.slice, depth):
             return _UNKNOWN
         items = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else None
         if isinstance(node.value, ast.Name):
@@ -160,82 +142,24 @@ class _Guesses:
             return _UNKNOWN
         return Guess("maybe", f"is looked up in `{self.view.text(node.value)}`")
 
-    def _call(self, node: ast.Call, depth: int) -> Guess:
-        resolution = self.view.resolve(node.func)
-        name = resolution.name if resolution is not None and resolution.certain else ""
-        if name == "torch.distributed.get_node_local_rank":
-            return _SAME
-        if name == "torch.device" and node.args and not node.keywords:
-            return self.of(node.args[-1], depth + 1)
-        if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
-            return self.of(node.args[0], depth + 1)
-        value = returned_value(self.view, node)
-        return self.of(value, depth + 1) if value is not None else _UNKNOWN
-
-    def _name(self, node: ast.Name, depth: int) -> Guess:
-        binding = self.view.definition(node)
-        if binding is None:
-            return _UNKNOWN
-        if binding.kind == "assign" and binding.value is not None:
-            return self._elsewhere(binding.value, depth)
-        if isinstance(binding.node, ast.arg):
-            return self._parameter(binding.node, depth)
-        return _UNKNOWN
-
-    def _parameter(self, parameter: ast.arg, depth: int) -> Guess:
+    def of_parameter(self, parameter: ast.arg, depth: int) -> Guess:
         if is_spawned_index(self.view, parameter):
             return _SAME
-        arguments = arguments_of(self.view, self.project, parameter)
-        verdicts = {self._elsewhere(argument, depth) for argument in arguments or ()}
-        return verdicts.pop() if len(verdicts) == 1 else _UNKNOWN
+        guess = super().of_parameter(parameter, depth)
+        return _RANK if guess == _UNKNOWN and parameter.arg in _RANK_NAMES else guess
 
-    def _attribute(self, node: ast.Attribute, depth: int) -> Guess:
-        value = assigned_before(self.view, node, self.at)
-        if value is not None:
-            return self._elsewhere(value, depth)
-        if node.attr.lower() in {"local_rank", "localrank"} or stored_values(self.view, node.attr):
-            return _UNKNOWN
-        options = options_called(self.view, node.attr)
-        if len(options) != 1 or any(keyword.arg == "nargs" for keyword in options[0].keywords):
-            return _UNKNOWN
-        default = next((k.value for k in options[0].keywords if k.arg == "default"), None)
-        if default is not None and environment_variable(self.view, default) is not None:
-            return self.of(default, depth + 1)
-        flag = next((str(a.value) for a in options[0].args if isinstance(a, ast.Constant)), node.attr)
-        if "rank" in node.attr.lower():
-            return _UNKNOWN
-        return Guess("maybe", f"is whatever `{flag}` says on the command line", alone=True)
-
-    def _is_rank(self, node: ast.expr, depth: int) -> bool:
-        """Whether `node` is the process's number among all, or among those of its host."""
-        if depth > _DEEPEST:
-            return False
-        if environment_variable(self.view, node) in {"RANK", "LOCAL_RANK"}:
-            return True
-        if isinstance(node, ast.Call):
-            resolution = self.view.resolve(node.func)
-            known = {"torch.distributed.get_rank", "torch.distributed.get_node_local_rank"}
-            return resolution is not None and resolution.name in known
-        if isinstance(node, ast.Name):
-            binding = self.view.definition(node)
-            if binding is None:
-                return False
-            if binding.kind == "assign" and binding.value is not None:
-                return self._is_rank(binding.value, depth + 1)
-            if isinstance(binding.node, ast.arg):
-                return node.id in {"rank", "local_rank", "global_rank"} or is_spawned_index(self.view, binding.node)
-        return isinstance(node, ast.Attribute) and node.attr in {"rank", "local_rank", "global_rank"}
-
-    def _is_count(self, node: ast.expr, depth: int) -> bool:
-        if isinstance(node, ast.Name) and depth <= _DEEPEST:
-            binding = self.view.definition(node)
-            if binding is None or binding.kind != "assign" or binding.value is None:
-                return False
-            return self._is_count(binding.value, depth + 1)
-        if isinstance(node, ast.Call):
-            resolution = self.view.resolve(node.func)
-            return resolution is not None and resolution.name in _COUNTS
-        return False
+    def of_stored(self, node: ast.Attribute, depth: int) -> Guess:
+        stored, options = stored_values(self.view, node.attr), options_called(self.view, node.attr)
+        keywords = option_keywords(options[0]) if len(options) == 1 else {}
+        by_option = not stored and len(options) == 1 and "nargs" not in keywords
+        if by_option and node.attr.lower() not in {"local_rank", "localrank"}:
+            default = keywords.get("default")
+            if default is not None and environment_variable(self.view, default) is not None:
+                return self.of(default, depth + 1)
+            if "rank" not in node.attr.lower():
+                flag = next((str(a.value) for a in options[0].args if isinstance(a, ast.Constant)), node.attr)
+                return Guess("maybe", f"is whatever `{flag}` says on the command line", alone=True)
+        return _RANK if node.attr in _RANK_NAMES else _UNKNOWN
 
 
 def _counts(node: ast.expr) -> bool:

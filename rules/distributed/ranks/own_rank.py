@@ -1,87 +1,204 @@
-"""What stands for the rank of the process itself, and which tests come out differently from rank to rank."""
+"""What is the rank of the process itself, and which tests come out differently from rank to rank.
+
+There are two strengths. `proven` is what is followed through names, attributes and small functions to `get_rank()`, to a
+variable that a launcher sets, or to the index of a spawned process: a parameter called `rank` may be anybody's, and most
+tests with that word in them come out alike everywhere. `plausible` goes by names too: it withholds fixes, where a doubt is
+enough.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
+from torchlift.rules.analysis.values.environment_reads import environment_read
+from torchlift.rules.analysis.values.parameter_values import is_spawned_index
+from torchlift.rules.analysis.values.trace_back import TraceBack
+from torchlift.rules.distributed.facts.launchers import OWN_NUMBERS
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
-_DEEPEST = 4
-_GETTERS = frozenset(
-    {"torch.distributed.get_rank", "torch.distributed.get_node_local_rank", "torch.distributed.get_group_rank"}
-)
-_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK"})
-_ENVIRONMENT = frozenset({"os.environ.get", "os.getenv"})
+Strength = Literal["proven", "plausible"]
+Kind = Literal["number", "text"]
+"""Whether the rank is a number, or still the text of an environment variable."""
+
+_Origin = Literal["number", "text", "constant", "unknown"]
+
+_GETTERS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_node_local_rank"})
 # `rank`, `global_rank`, `self.rank`: a parameter or attribute of that name is nobody else's.
 _NAME = re.compile(r"_?(?:global_|local_|my_|node_|dist_|world_)?rank(?:_id)?")
+_DEEPEST = 6
 
 
-def own_rank(view: ModuleView, node: ast.expr) -> bool:
-    """Whether `node` is the rank of this process, or computed from it: `rank`, `rank % 2`, `int(os.environ["RANK"])`."""
-    if isinstance(node, ast.BinOp):
-        return own_rank(view, node.left) or own_rank(view, node.right)
-    return _is_rank(view, node, 0)
+def own_rank(view: ModuleView, node: ast.expr, strength: Strength) -> Kind | None:
+    """Whether `node` is computed from the rank of the process it runs in, as a number or as text; None if not known."""
+    lattice = _Proven if strength == "proven" else _Plausible
+    origin = lattice(view, None, node).of(node)
+    match origin:
+        case "number" | "text":
+            return origin
+    return None
 
 
-def differs_by_rank(view: ModuleView, test: ast.expr) -> bool:
-    """Whether the truth of `test` differs between ranks because it asks which rank this is.
+def differs_by_rank(view: ModuleView, test: ast.expr, strength: Strength, depth: int = 0) -> bool:
+    """Whether a test asks for the own rank, so that it can be true on one rank and false on another.
 
-    Whether there is a rank at all (`rank is not None`, `rank != -1`) is the same on all of them.
+    Questions that are answered alike everywhere (`rank != -1`, `rank is None`, `rank < world_size`) are not meant.
     """
+    if depth > _DEEPEST:
+        return False
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return differs_by_rank(view, operand)
+            return differs_by_rank(view, operand, strength, depth + 1)
         case ast.BoolOp(values=values):
-            return any(differs_by_rank(view, value) for value in values)
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            if isinstance(op, (ast.Is, ast.IsNot)) or _says_no_rank(left) or _says_no_rank(right):
-                return False
-            if isinstance(op, (ast.In, ast.NotIn)):
-                return own_rank(view, left)
-            return own_rank(view, left) or own_rank(view, right)
+            return any(differs_by_rank(view, value, strength, depth + 1) for value in values)
         case ast.Compare():
-            return any(own_rank(view, part) for part in (test.left, *test.comparators))
+            return _comparison_differs(view, test, strength)
+        case ast.Call(func=ast.Name() as name, args=[], keywords=[]):
+            returned = list(_returns(view, name))
+            if (
+                len(returned) == 1
+                and returned[0] is not None
+                and differs_by_rank(view, returned[0], strength, depth + 1)
+            ):
+                return True
         case ast.Name():
             binding = view.definition(test)
-            if (
-                binding is not None
-                and binding.kind == "assign"
-                and isinstance(binding.value, (ast.Compare, ast.BoolOp))
-            ):
-                return differs_by_rank(view, binding.value)
-    return own_rank(view, test)
+            value = binding.value if binding is not None and binding.kind == "assign" else None
+            if isinstance(value, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
+                return differs_by_rank(view, value, strength, depth + 1)
+    # The text of a variable is true wherever it is set.
+    return own_rank(view, test, strength) == "number"
 
 
-def _is_rank(view: ModuleView, node: ast.expr, depth: int) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="int"), args=[inner]):
-            return _is_rank(view, inner, depth)
-        case ast.Call():
-            resolution = view.resolve(node.func)
-            name = resolution.name if resolution is not None else ""
-            if name in _ENVIRONMENT and node.args:
-                return isinstance(node.args[0], ast.Constant) and node.args[0].value in _VARIABLES
-            last = node.func.attr if isinstance(node.func, ast.Attribute) else name.rpartition(".")[2]
-            return name in _GETTERS or (last == "get_rank" and not node.args)
-        case ast.Subscript(slice=ast.Constant(value=str() as key)):
-            resolution = view.resolve(node.value)
-            return resolution is not None and resolution.name == "os.environ" and key in _VARIABLES
-        case ast.Attribute(attr=attribute):
-            return _NAME.fullmatch(attribute) is not None
-        case ast.Name() if depth <= _DEEPEST:
-            binding = view.definition(node)
-            if binding is None or isinstance(binding.node, ast.arg):
-                return _NAME.fullmatch(node.id) is not None
-            if binding.kind == "assign" and binding.value is not None:
-                value = binding.value
-                parts = (value.left, value.right) if isinstance(value, ast.BinOp) else (value,)
-                return any(_is_rank(view, part, depth + 1) for part in parts)
-    return False
+def _comparison_differs(view: ModuleView, test: ast.Compare, strength: Strength) -> bool:
+    operands = [test.left, *test.comparators]
+    if any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in test.ops):
+        return False
+    ours = [operand for operand in operands if own_rank(view, operand, strength)]
+    others = [operand for operand in operands if not any(operand is own for own in ours)]
+    if isinstance(test.ops[0], (ast.In, ast.NotIn)) and not any(test.left is own for own in ours):
+        return False
+    if not ours or not others:
+        return bool(ours) and strength == "plausible"  # what is called a rank may be another one
+    if any(_same_answer_everywhere(view, other) for other in others):
+        return False
+    first, second = test.ops[0], others[0]
+    zero = isinstance(second, ast.Constant) and second.value == 0
+    # `rank >= 0` and `rank < 0` ask whether there is a rank at all.
+    return not (zero and isinstance(first, (ast.GtE, ast.Lt)) and len(operands) == 2 and second is operands[1])
 
 
-def _says_no_rank(node: ast.expr) -> bool:
-    """Whether a value stands for "not distributed": None, -1."""
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
-    return isinstance(node, ast.Constant) and node.value is None
+def _same_answer_everywhere(view: ModuleView, other: ast.expr) -> bool:
+    """Whether comparing a rank with `other` only tells whether the program is distributed at all."""
+    match other:
+        case ast.UnaryOp(op=ast.USub()):
+            return True
+        case ast.Constant(value=value):
+            return value is None or value in ("", "-1")
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return all(_same_answer_everywhere(view, element) for element in elements)
+        case ast.Call(func=function):
+            return view.possible_name(function) == "torch.distributed.get_world_size"
+        case ast.Name():
+            binding = view.definition(other)
+            assigned = binding.value if binding is not None and binding.kind == "assign" else None
+            return isinstance(assigned, ast.Call) and _same_answer_everywhere(view, assigned)
+        case _:
+            return False
+
+
+class _Proven(TraceBack[_Origin]):
+    unknown = "unknown"
+
+    def says(self, node: ast.expr, depth: int) -> _Origin | None:
+        match node:
+            case ast.Constant() | ast.UnaryOp():
+                return "constant"
+            case ast.Call(func=ast.Name(id="int"), args=[inner, *_]):
+                return "number" if self._is_ours(inner, depth) else "unknown"
+            case ast.Call(func=ast.Name(id="str"), args=[inner]):
+                return "text" if self._is_ours(inner, depth) else "unknown"
+            case ast.BinOp(left=left, right=right):
+                return "number" if self._is_ours(left, depth) or self._is_ours(right, depth) else "unknown"
+            case ast.IfExp(body=one, orelse=other):
+                return self.merged([self.of(one, depth + 1), self.of(other, depth + 1)])
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return self.merged([self.of(value, depth + 1) for value in values])
+            case ast.Call(func=function) if self.view.possible_name(function) in _GETTERS:
+                return "number"
+        read = environment_read(self.view, node)
+        if read is None:
+            return None
+        return "text" if read.variable in OWN_NUMBERS else "unknown"
+
+    def _is_ours(self, node: ast.expr, depth: int) -> bool:
+        return self.of(node, depth + 1) in {"number", "text"}
+
+    def merged(self, values: Iterable[_Origin]) -> _Origin:
+        # `rank = 0` stands in for the rank of a program that is not distributed.
+        different = set(values)
+        return super().merged(different - {"constant"} or different)
+
+    def of_parameter(self, parameter: ast.arg, depth: int) -> _Origin:
+        return "number" if is_spawned_index(self.view, parameter) else "unknown"
+
+    def of_stored(self, node: ast.Attribute, depth: int) -> _Origin:
+        return self._all(_stored_values(self.view, node), depth)
+
+    def of_call(self, node: ast.Call, depth: int) -> _Origin:
+        if node.args or node.keywords or not isinstance(node.func, ast.Name):
+            return "unknown"
+        return self._all(_returns(self.view, node.func), depth)
+
+    def _all(self, values: Iterable[ast.expr | None], depth: int) -> _Origin:
+        return self.merged([self.elsewhere(value, depth) if value is not None else "unknown" for value in values])
+
+
+class _Plausible(_Proven):
+    def says(self, node: ast.expr, depth: int) -> _Origin | None:
+        match node:
+            case ast.Attribute(attr=name) if _NAME.fullmatch(name):
+                return "number"
+            case ast.Call(func=ast.Attribute(attr="get_rank"), args=[]):
+                return "number"
+            case ast.Call(func=function, args=arguments):
+                name = self.view.possible_name(function)
+                if name == "torch.distributed.get_group_rank" or (name.endswith(".get_rank") and not arguments):
+                    return "number"
+        return super().says(node, depth)
+
+    def of_name(self, node: ast.Name, depth: int) -> _Origin:
+        binding = self.view.definition(node)
+        if (binding is None or isinstance(binding.node, ast.arg)) and _NAME.fullmatch(node.id):
+            return "number"
+        return super().of_name(node, depth)
+
+
+def _returns(view: ModuleView, name: ast.Name) -> Iterator[ast.expr | None]:
+    """What the function of this file that a name stands for returns; None for a bare `return`."""
+    binding = view.definition(name)
+    function = binding.node if binding is not None else None
+    stack: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Return):
+            yield node.value
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _stored_values(view: ModuleView, node: ast.Attribute) -> Iterator[ast.expr | None]:
+    """What the file assigns to the same dotted name; for `self`, in the same class."""
+    text = ast.unparse(node)
+    area: ast.AST = view.tree
+    if text.startswith("self."):
+        area = next((a for a in view.ancestors(node) if isinstance(a, ast.ClassDef)), view.tree)
+    for store in walk(area):
+        if not isinstance(store, ast.Attribute) or isinstance(store.ctx, ast.Load) or ast.unparse(store) != text:
+            continue
+        statement = view.statement(store)
+        simple = isinstance(statement, (ast.Assign, ast.AnnAssign)) and view.parent(store) is statement
+        yield statement.value if simple and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None

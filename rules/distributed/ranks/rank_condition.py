@@ -16,16 +16,16 @@ def condition_on_own_rank(view: ModuleView, node: ast.AST) -> ast.expr | None:
     child: ast.AST = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if differs_by_rank(view, ancestor.test):
+            if differs_by_rank(view, ancestor.test, "plausible"):
                 return ancestor.test
         elif isinstance(ancestor, ast.BoolOp) and child is not ancestor.values[0]:
             for value in ancestor.values[: ancestor.values.index(child)]:  # type: ignore[arg-type]
-                if differs_by_rank(view, value):
+                if differs_by_rank(view, value, "plausible"):
                     return value
         if isinstance(child, ast.stmt):
             for earlier in _statements_before(view, child):
                 leaves = isinstance(earlier, ast.If) and _ends(earlier.body) != _ends(earlier.orelse)
-                if leaves and isinstance(earlier, ast.If) and differs_by_rank(view, earlier.test):
+                if leaves and isinstance(earlier, ast.If) and differs_by_rank(view, earlier.test, "plausible"):
                     return earlier.test
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return None

@@ -235,6 +235,10 @@ class ModuleView:
                 return ancestor
         return None
 
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """The innermost class around `node`."""
+        return next((ancestor for ancestor in self.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+
     # Names
 
     def absolute(self, imported: str) -> str | None:
@@ -279,6 +283,12 @@ class ModuleView:
         chain = self._by_root.get(node)
         bindings = self.bindings_of(node, chain.scope) if chain else ()
         return bindings[0] if len(bindings) == 1 else None
+
+    def bound_by(self, node: ast.expr) -> Binding | None:
+        """What a store to a plain name binds."""
+        owner = self.scope_at(node).lookup(node.id) if isinstance(node, ast.Name) else None
+        bindings = owner.bindings[node.id] if owner is not None and isinstance(node, ast.Name) else ()
+        return next((binding for binding in bindings if binding.node is node), None)
 
     def reads_of(self, binding: Binding) -> list[tuple[ast.Name, bool]]:
         """Every read that can see `binding`, in source order, and whether it can see nothing else but a placeholder."""
@@ -334,6 +344,16 @@ class ModuleView:
         if chain is None:
             return None
         return self._resolve(base, chain.scope, tuple(reversed(attributes)))
+
+    def certain_name(self, node: ast.expr) -> str:
+        """Qualified name that `node` can only stand for; empty if there is none."""
+        resolution = self.resolve(node)
+        return resolution.name if resolution is not None and resolution.certain else ""
+
+    def possible_name(self, node: ast.expr) -> str:
+        """A qualified name that `node` may stand for; empty if there is none."""
+        resolution = self.resolve(node)
+        return resolution.name if resolution is not None else ""
 
     def _resolve(self, root: ast.Name, scope: Scope, attributes: tuple[str, ...]) -> Resolution | None:
         bindings = self.bindings_of(root, scope)

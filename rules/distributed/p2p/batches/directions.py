@@ -20,7 +20,7 @@ def neighbour(view: ModuleView, peer: ast.expr, depth: int = 3) -> Neighbour | N
     match peer:
         case ast.BinOp(left=left, op=ast.Mod()):
             return neighbour(view, left, depth)
-        case ast.BinOp(left=left, op=op, right=ast.Constant(value=1)) if own_rank(view, left):
+        case ast.BinOp(left=left, op=op, right=ast.Constant(value=1)) if own_rank(view, left, "plausible"):
             return "next" if isinstance(op, ast.Add) else "previous" if isinstance(op, ast.Sub) else None
         case ast.Subscript(value=value):
             return neighbour(view, value, depth)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from contextlib import suppress
 
+from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT
+from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
 from torchlift.rules.distributed.p2p.interpreter.communication import is_no_member, may_be_group
 from torchlift.rules.distributed.p2p.interpreter.operators import (
     Unworkable,
@@ -32,8 +34,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     level_of,
     unknown_in,
 )
-
-_ALWAYS_SET = frozenset({"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
 
 
 class Expressions(RankState):
@@ -109,7 +109,7 @@ class Expressions(RankState):
         container = self._eval(node.value, frame)
         index = self._eval(node.slice, frame)
         if isinstance(container, External):
-            if container.name == "os.environ":
+            if container.name == ENVIRONMENT:
                 return self._environment(index, None, node)
             return container if container.name.partition(".")[0] == "typing" else self._computed((), (), node)
         try:
@@ -209,8 +209,8 @@ class Expressions(RankState):
         )
 
     def _compared(self, op: ast.cmpop, left: Value, right: Value) -> bool:
-        if isinstance(right, External) and right.name == "os.environ" and isinstance(op, (ast.In, ast.NotIn)):
-            if left in _ALWAYS_SET:
+        if isinstance(right, External) and right.name == ENVIRONMENT and isinstance(op, (ast.In, ast.NotIn)):
+            if left in SET_BY_TORCHRUN:
                 return isinstance(op, ast.In)
             raise Unworkable
         if isinstance(left, Group) and is_no_member(right) and isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTERS
+from torchlift.rules.distributed.facts.launchers import RANKS, WORLD_SIZES
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import (
     POINT_TO_POINT,
@@ -42,8 +44,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
 )
 from torchlift.view import ModuleView
 
-_RANK_VARIABLES = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
-_WORLD_VARIABLES = frozenset({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
 _TRUE = frozenset(
     {
         "torch.cuda.is_available",
@@ -59,8 +59,8 @@ _UNIFORM = (
     "torch.cuda.device_count",
     "torch.cuda.nccl.version",
     "argparse.",
-    "os.environ",
-    "os.getenv",
+    ENVIRONMENT,
+    *GETTERS,
     "sys.argv",
     "sys.platform",
     "sys.version",
@@ -197,7 +197,7 @@ class UnknownCalls(RankState):
             return self._call_distributed(short, positional, keywords, node, complete=complete)
         if name in _TRUE:
             return True
-        if name in {"os.environ.get", "os.getenv"} and positional:
+        if name in GETTERS and positional:
             return self._environment(
                 positional[0], positional[1] if len(positional) > 1 else keywords.get("default"), node
             )
@@ -253,9 +253,9 @@ class UnknownCalls(RankState):
     def _environment(self, key: Value, default: Value, node: ast.expr) -> Value:
         if not isinstance(key, str):
             return Unknown(Level.RANK, condition_key(node, ()), f"`{node_text(node)}` is not known")
-        if key in _RANK_VARIABLES:
+        if key in RANKS:
             return str(self.rank)
-        if key in _WORLD_VARIABLES:
+        if key in WORLD_SIZES:
             return str(self.size)
         level = Level.RANK if speaks_of_rank(key.lower()) or key.endswith("ID") else Level.UNIFORM
         return Unknown(level, f"os.environ[{key!r}]", f"the environment variable `{key}` is not known")
