@@ -12,7 +12,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -73,7 +73,7 @@ def _found(late: _Late) -> Any:
 class _Table:
     """The triggers of each target of a rule that makes them one by one."""
 
-    triggers: Mapping[str, tuple[str, ...]]
+    triggers: Mapping[str, tuple[str, ...]] = field(hash=False)
 
     def __call__(self, targets: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted({trigger for target in targets for trigger in self.triggers[target]}))

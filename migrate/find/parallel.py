@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.check import Checked, Dispatcher
@@ -38,10 +39,15 @@ class _Worker:
     def __init__(self, project: Project, work: Work) -> None:
         self.project = project
         self.settings = work.settings
-        self.dispatcher = Dispatcher([indexed_rules()[code] for code in work.codes])
+        self.dispatcher = _dispatcher(work.codes)
 
     def check(self, path: str) -> Checked:
         return self.dispatcher.check_file(self.project, path, self.settings)
+
+
+@lru_cache(maxsize=4)
+def _dispatcher(codes: tuple[str, ...]) -> Dispatcher:
+    return Dispatcher([indexed_rules()[code] for code in codes])
 
 
 _worker: _Worker | None = None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence, Set
-from functools import partial
+from functools import lru_cache, partial
 
 from torchlift.finding import Failure
 from torchlift.lazy_dataclass import dataclass
-from torchlift.project import Collector, Project
+from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.glance import Glance, Party, Sighting, Wanted
 from torchlift.search.prefilter import GroupedPrefilter, Words
 from torchlift.search.vocabulary import words_in
+from torchlift.wrappers import Wrappers
 
 Progress = Callable[[str, int, int], None]
 
@@ -46,8 +47,7 @@ def select_files(
     project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings, progress: Progress | None = None
 ) -> list[Selected]:
     """Who wants to see each of `paths`, in their order."""
-    collectors = tuple({collector.name: collector for rule in rules for collector in rule.collectors}.values())
-    selection = Selection(project, rules, collectors, settings)
+    selection = Selection(project, sieves(tuple(rules), settings))
     conditional = frozenset(rule.code for rule in rules if rule.applies is not None)
     found = []
     for number, path in enumerate(paths, 1):
@@ -65,19 +65,19 @@ def select_files(
     return found
 
 
-class Selection:
-    """Finds the files that rules and collectors want.
+class Sieves:
+    """What rules and their collectors look for, ready to be compared with any file of any project.
 
-    First the words of a file are compared with the triggers. Where that leaves a rule, a glance at the imports and at what
-    is written with them tells whether the words are names of torch.
+    Args:
+        rules: those that run.
+        settings: what their tests of a call may depend on.
     """
 
-    def __init__(
-        self, project: Project, rules: Sequence[Rule], collectors: Sequence[Collector], settings: Settings
-    ) -> None:
-        self._project = project
-        triggers = project.wrappers.triggers
-        self._texts = {collector.name: collector.text for collector in collectors if collector.text is not None}
+    def __init__(self, rules: Sequence[Rule], settings: Settings) -> None:
+        wrappers = Wrappers(settings.wrappers)
+        triggers = wrappers.triggers
+        collectors = {collector.name: collector for rule in rules for collector in rule.collectors}.values()
+        self.texts = {collector.name: collector.text for collector in collectors if collector.text is not None}
         parties = {c.name: Party({c.name: Wanted(c.targets, c.matters)}) for c in collectors if c.targets}
         wanted: dict[str, Wanted] = {}
         groups: dict[str, tuple[str, ...]] = {}
@@ -94,11 +94,29 @@ class Selection:
                     name = f"{rule.code} {target}"
                     wanted[name], groups[name] = Wanted((target,), test), triggers(rule.gives_way((target,)))
         parties[RULES] = Party(wanted)
-        self._askers = frozenset(wanted)
-        self._glance = Glance(parties, project.wrappers)
+        self.askers = frozenset(wanted)
+        self.glance = Glance(parties, wrappers)
         groups |= {collector.name: triggers(collector.triggers) for collector in collectors}
-        self._prefilter = GroupedPrefilter(groups)
-        self._words = self._prefilter.words | self._glance.words | frozenset(_SCRIPTING)
+        self.prefilter = GroupedPrefilter(groups)
+        self.words = self.prefilter.words | self.glance.words | frozenset(_SCRIPTING)
+
+
+@lru_cache(maxsize=4)
+def sieves(rules: tuple[Rule, ...], settings: Settings) -> Sieves:
+    """The sieves of a run. To make them takes longer than to look at a small project, so the next run finds them made."""
+    return Sieves(rules, settings)
+
+
+class Selection:
+    """Finds the files of a project that rules and collectors want.
+
+    First the words of a file are compared with the triggers. Where that leaves a rule, a glance at the imports and at what
+    is written with them tells whether the words are names of torch.
+    """
+
+    def __init__(self, project: Project, sieves: Sieves) -> None:
+        self._project = project
+        self._sieves = sieves
         self._is_searched = False
 
     def wanted_by(self, path: str) -> frozenset[str]:
@@ -110,17 +128,18 @@ class Selection:
             data = self._project.data(path)
         except OSError:
             return frozenset((RULES,))
+        sieves = self._sieves
         words = Words(data, self._words_of(path, data))
-        found = self._prefilter.found_among(words)
-        askers, collectors = found & self._askers, found - self._askers
-        asking = {name: frozenset((name,)) for name in collectors & self._glance.parties.keys()}
-        asking = {name: one for name, one in asking.items() if name not in self._texts or not self._texts[name](data)}
+        found = sieves.prefilter.found_among(words)
+        askers, collectors = found & sieves.askers, found - sieves.askers
+        asking = {name: frozenset((name,)) for name in collectors & sieves.glance.parties.keys()}
+        asking = {name: one for name, one in asking.items() if name not in sieves.texts or not sieves.texts[name](data)}
         if askers:
             asking[RULES] = askers
         found = collectors | asking.keys()
-        if asking and self._project.module_name(path).partition(".")[0].encode() not in self._glance.heads:
+        if asking and self._project.module_name(path).partition(".")[0].encode() not in sieves.glance.heads:
             # In a part of torch itself, what is defined are torch's names.
-            found -= asking.keys() - self._glance.served(data, words.present, asking, partial(self._may_be_own, path))
+            found -= asking.keys() - sieves.glance.served(data, words.present, asking, partial(self._may_be_own, path))
         return found | {RULES} if b"torchlift:" in data else found
 
     def _words_of(self, path: str, data: bytes) -> Set[bytes]:
@@ -128,7 +147,7 @@ class Selection:
             words = words_in(data)
             self._project.remember_words(path, words)
             return words
-        present = words_in(data, self._words)
+        present = words_in(data, self._sieves.words)
         self._is_searched = all(word in present for word in _SCRIPTING) and b".".join(_SCRIPTING) in data
         return present
 

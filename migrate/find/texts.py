@@ -7,6 +7,7 @@ and none of them is parsed, so all of this stays in one process.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.check import Checked, check_text, why_unreadable
@@ -40,7 +41,7 @@ def index_texts(
     A file that cannot be read is no finding unless the user named it: what looks like a script may well be data.
     """
     rules = [rule for rule in rules if rule.text is not None]
-    prefilter = Prefilter(word for rule in rules for word in rule.text_triggers)
+    prefilter = _prefilter(tuple(word for rule in rules for word in rule.text_triggers))
     found: list[str] = []
     unreadable: dict[str, str] = {}
     for path in paths:
@@ -55,6 +56,11 @@ def index_texts(
             if path in named:
                 unreadable[path] = why_unreadable(error)
     return found, unreadable
+
+
+@lru_cache(maxsize=4)
+def _prefilter(triggers: tuple[str, ...]) -> Prefilter:
+    return Prefilter(triggers)
 
 
 def text_source(project: Project, path: str) -> SourceText:
