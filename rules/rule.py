@@ -10,9 +10,9 @@ functions and examples of the file to its declaration (`registry.rule_in`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
@@ -47,6 +47,10 @@ class Settings:
     machine: Machine | None = None
 
 
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
 @dataclass(frozen=True)
 class Context:
     """What a rule sees besides the use it is asked about."""
@@ -54,8 +58,21 @@ class Context:
     view: ModuleView
     project: Project
     settings: Settings
-    cache: dict[Any, Any] = field(default_factory=dict)
-    """Results that several uses of one file share, keyed by the function that made them."""
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+    """What `once` has worked out."""
+
+    def once(
+        self,
+        question: Callable[Concatenate[Context, Arguments], Answer],
+        *about: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:
+        """The answer of `question(self, ...)`, worked out once for all uses in the file; `Project.once` for all files."""
+        key = question, about, tuple(named.items())
+        if key not in self.answers:
+            self.answers[key] = question(self, *about, **named)
+        answer: Answer = self.answers[key]
+        return answer
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
-
-_TEST = re.compile(r"(^|[/_.-])tests?([/_.-]|$)")
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
-    if call is None or not _TEST.search(view.path) or view.function_of(call) is None:
+    if call is None or not is_test_file(view.path) or view.function_of(call) is None:
         return  # a library of the whole file is there for its operators
     message = "A `Library` that a test makes stays registered until it is collected, and other tests see its operators."
     advice = "Write `with torch.library._scoped_library(...) as lib:`, as PyTorch's own tests do; the name is private."

@@ -60,27 +60,28 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
 
 
 def _check(use: Use, context: Context) -> Iterable[Finding]:
+    return context.once(_in_file) if use.call is not None else ()
+
+
+def _in_file(context: Context) -> tuple[Finding, ...]:
     view = context.view
-    if use.call is None or _check in context.cache:
-        return
-    context.cache[_check] = True
     if _ASKS_FOR_TOOLKIT.search(view.source.text) or "get_device_capability" in view.source.text:
-        return
+        return ()
     items: list[Item] = []
     for node in walk(view.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "arch=compute_" in node.value:
             place = string_place(view, node)
             if place is None:
-                return
+                return ()
             for match in re.finditer(r"arch=compute_(\d{2,3})[af]?,code=\[?[\w,]+\]?", node.value):
                 span = Span(place.start + match.start(), place.start + match.end())
                 digits = match[1]
                 items.append(Item((int(digits[:-1]), int(digits[-1])), match[0], "code=compute" in match[0], span))
-    if items:
-        found = ArchitectureList("gencode", "-gencode", items[0].span, tuple(items), " ", whole=False)
-        finding = _finding(view.path, found, None, context.settings)
-        if finding is not None:
-            yield finding
+    if not items:
+        return ()
+    found = ArchitectureList("gencode", "-gencode", items[0].span, tuple(items), " ", whole=False)
+    finding = _finding(view.path, found, None, context.settings)
+    return (finding,) if finding is not None else ()
 
 
 def _finding(path: str, found: ArchitectureList, own: Cuda | None, settings: Settings) -> Finding | None:

@@ -52,13 +52,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
-    owner = _class_of(view, use.call)
+    owner = view.class_of(use.call)
     if owner is None:
         return
-    key = (_check, owner)
-    if key not in context.cache:
-        context.cache[key] = _operations(view, owner)
-    operations: list[_Operation] | None = context.cache[key]
+    operations = context.once(_operations, owner)
     if not operations or operations[0].call is not use.call:
         return
     by_method: dict[str, set[bool]] = {}
@@ -80,12 +77,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL214", view.path, view.span(use.node), message, Severity.INFO, _ADVICE + ESCAPE)
 
 
-def _class_of(view: ModuleView, node: ast.AST) -> ast.ClassDef | None:
-    return next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
-
-
-def _operations(view: ModuleView, owner: ast.ClassDef) -> list[_Operation] | None:
+def _operations(context: Context, owner: ast.ClassDef) -> list[_Operation] | None:
     """Every operation of a class in source order; None if the neighbour of one of them cannot be told."""
+    view = context.view
     found: list[_Operation] = []
     for method in owner.body:
         if not isinstance(method, ast.FunctionDef):

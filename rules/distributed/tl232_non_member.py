@@ -114,7 +114,7 @@ def _reads_of_name(view: ModuleView, target: ast.Name) -> Iterator[tuple[ast.exp
 
 def _reads_of_attribute(view: ModuleView, target: ast.Attribute) -> Iterator[tuple[ast.expr, list[ast.expr | None]]]:
     """Reads of `self.name` in the class, with everything the file stores under that name."""
-    around = next((a for a in view.ancestors(target) if isinstance(a, ast.ClassDef)), None)
+    around = view.class_of(target)
     if around is None:
         return
     same = [node for node in view.parents if isinstance(node, ast.Attribute) and node.attr == target.attr]

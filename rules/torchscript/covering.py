@@ -33,7 +33,7 @@ def maker_of(call: ast.Call, context: Context) -> Maker | None:
                 continue
             life = follow(context.view, use.call, context.project)
             if any(save.call is call for save in life.saves) or any(frozen is call for frozen in life.frozen):
-                return Maker(use.target, use.call.lineno, _has_fix(rule, use, context))
+                return Maker(use.target, use.call.lineno, context.once(_has_fix, rule, use))
     return None
 
 
@@ -43,12 +43,6 @@ def _rules() -> tuple[Rule, ...]:
     return (tl101_trace.RULE, tl102_script.RULE, tl103_load.RULE)
 
 
-def _has_fix(rule: Rule, use: Use, context: Context) -> bool:
-    key = (_has_fix, rule.code, use.node)
-    if key not in context.cache:
-        fixes = [finding.fix for finding in rule.check(use, context)]
-        context.cache[key] = any(
-            fix is not None and (fix.needs is None or context.settings.min_torch >= fix.needs) for fix in fixes
-        )
-    answer: bool = context.cache[key]
-    return answer
+def _has_fix(context: Context, rule: Rule, use: Use) -> bool:
+    fixes = [finding.fix for finding in rule.check(use, context)]
+    return any(fix is not None and (fix.needs is None or context.settings.min_torch >= fix.needs) for fix in fixes)

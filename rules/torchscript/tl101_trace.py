@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures.artifacts import COLLECTOR
 from torchlift.rules.torchscript.captures.trace_plan import plan_trace

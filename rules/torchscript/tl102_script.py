@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.use_places import place_of
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures import artifacts
 from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
@@ -60,7 +61,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         advice = "Not rewritten: what is scripted is not visible here. Use it as it is; `torch.compile` makes it fast."
         yield _finding(use, view, _NAME, Verdict(advice))
         return
-    defined = _function(view, call.args[0], context)
+    defined = definition_of(view, call.args[0], context.project, ast.FunctionDef)
     if defined is not None and len(call.args) == 1:
         yield _finding(use, view, _FUNCTION, scripted_value(view, call, defined, context))
         return
@@ -80,18 +81,6 @@ def _decorator(use: Use, view: ModuleView) -> ast.expr | None:
     parent = view.parent(node)
     decorators: list[ast.expr] = getattr(parent, "decorator_list", [])
     return next((item for item in decorators if item is node), None)
-
-
-def _function(view: ModuleView, node: ast.expr, context: Context) -> tuple[ModuleView, ast.FunctionDef] | None:
-    """The function of the project that an expression names."""
-    binding = view.definition(node)
-    if binding is not None and binding.imported is None:
-        return (view, binding.node) if isinstance(binding.node, ast.FunctionDef) else None
-    resolution = view.resolve(node)
-    if resolution is None or not resolution.certain:
-        return None
-    found = context.project.binding(resolution.name, view.path)
-    return (found[0], found[1].node) if found is not None and isinstance(found[1].node, ast.FunctionDef) else None
 
 
 def _odd_value(view: ModuleView, call: ast.Call) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import place_of
-from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Safety, Severity
 from torchlift.rules.analysis.places.use_places import place_of
-from torchlift.rules.analysis.wording.one_line import one_line
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures import artifacts
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
-from torchlift.rules.analysis.values.plain_values import is_plain_value, self_attribute
+from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES

@@ -47,7 +47,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     view = context.view
     span = view.span(use.node)
-    group = _futures(context).group_of(use.call)
+    group = context.once(_futures).group_of(use.call)
     if group is None:
         advice = "Write the value for the call once what it waits for is a plain result; where it comes from was not followed."
         yield Finding("TL119", view.path, span, message, Severity.WARNING, advice)
@@ -107,11 +107,7 @@ def _rewrite(view: ModuleView, node: ast.expr, group: FutureGroup) -> Rewrite:
 
 
 def _futures(context: Context) -> Futures:
-    if _futures not in context.cache:
-        uses = context.view.uses(_TARGETS, context.project.translate)
-        context.cache[_futures] = Futures(context.view, uses)
-    futures: Futures = context.cache[_futures]
-    return futures
+    return Futures(context.view, context.view.uses(_TARGETS, context.project.translate))
 
 
 def _returns_tensor(context: Context, function: ast.expr) -> bool:
@@ -143,7 +139,7 @@ def _of_future(use: Use, context: Context) -> Iterator[Finding]:
         yield from _of_import(use, context)
         return
     parent = view.parent(node)
-    group = _futures(context).group_of(parent) if parent is not None else None
+    group = context.once(_futures).group_of(parent) if parent is not None else None
     if group is not None and isinstance(parent, ast.Subscript) and group.obstacle is None:
         answer = removal(context, tracing=True)
         if answer.safety is not Safety.MANUAL:
@@ -169,7 +165,7 @@ def _of_import(use: Use, context: Context) -> Iterator[Finding]:
     binding = use.resolution.binding if use.resolution is not None else None
     if binding is None or not isinstance(binding.statement, ast.ImportFrom) or not isinstance(use.node, ast.alias):
         return
-    futures = _futures(context)
+    futures = context.once(_futures)
     reads = [view.parent(read) for read, _ in view.reads_of(binding)]
     going = [futures.group_of(parent) for parent in reads if parent is not None]
     replaced = bool(reads) and all(group is not None and group.obstacle is None for group in going)

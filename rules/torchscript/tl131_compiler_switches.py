@@ -18,7 +18,7 @@ from torchlift.finding import (
 )
 from torchlift.rules.analysis.places.use_places import Place, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
-from torchlift.rules.analysis.values.plain_values import is_plain_value
+from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler

@@ -58,13 +58,18 @@ def _said_before(use: Use, place: Place, context: Context) -> bool:
         if isinstance(ancestor, (ast.stmt, ast.arg, ast.Call, ast.Compare, ast.match_case)):
             break
         whole = ancestor
-    seen: set[ast.AST] = context.cache.setdefault(_said_before, set())
+    seen = context.once(_said)
     if whole is use.node:
         return False
     if whole in seen:
         return True
     seen.add(whole)
     return False
+
+
+def _said(context: Context) -> set[ast.AST]:
+    """Tests and annotations of the file in which a class has been reported."""
+    return set()
 
 
 def _consequence(node: ast.AST, view: ModuleView) -> str:

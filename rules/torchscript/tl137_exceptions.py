@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import DeleteStatement, Finding, Fix, Safety, Severity
 from torchlift.rules.analysis.places.use_places import Place, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
-from torchlift.rules.analysis.values.plain_values import is_plain_value
+from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.facts.c_bindings import bindings

@@ -9,7 +9,7 @@ import pytest
 
 from torchlift.project import Project
 from torchlift.rules.torchscript.functions.scripted_function import read_function
-from torchlift.rules.torchscript.modules.walks_over_parts import first_walk
+from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 
 
 def _project(folder: Path, text: str) -> Project:

@@ -7,6 +7,7 @@ import re
 from typing import Literal
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.expected_errors import TAKES_ERRORS
 from torchlift.rules.rule import Context
 from torchlift.view import Binding, ModuleView, Use
 
@@ -16,7 +17,6 @@ Place = Literal[
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TESTS = frozenset({"isinstance", "issubclass"})
-_RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 
 
 def place_of(use: Use, context: Context) -> Place | None:
@@ -64,7 +64,7 @@ def _place_of_value(node: ast.expr, view: ModuleView) -> Place | None:
                 return None
             case ast.Call(func=ast.Name(id=name), args=[_, tested]) if name in _TESTS and tested is child:
                 return "test"
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _RAISES:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in TAKES_ERRORS:
                 return "raises"
             case ast.MatchClass():
                 return "test"

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
 
 _SURE = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
 _SURE_ENDS = (".dist-info", ".egg-info")
 _MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
 _SECTION = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
 
-# Folders at the top of a repository that are not installed with it.
-_NOT_INSTALLED = frozenset(
-    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test tests tools tutorials".split()
-)
+# At the top of a repository these are not installed with it; a library may offer a folder `testing` to its users.
+_NOT_INSTALLED = FOLDERS_ASIDE - {"testing"}
 
 
 def packaging_of(project: Project, path: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.view import ModuleView
 
 _FACTORIES = frozenset(f"torch.{name}" for name in ("rand", "randn", "zeros", "ones", "empty"))
@@ -11,15 +12,14 @@ _SAME_SHAPE = frozenset(
     {"to", "cuda", "cpu", "float", "half", "double", "bfloat16", "long", "int", "contiguous", "clone", "detach",
      "requires_grad_", "type", "bool"}
 )  # fmt: skip
-_DEPTH = 8
 
 
 def sizes_of(view: ModuleView, node: ast.expr, depth: int = 0) -> tuple[int | None, ...] | None:
     """Shape of the tensor that `node` gives: None where even the rank is unknown; a None size is unknown."""
-    if depth > _DEPTH:
+    if depth > MOST_STEPS:
         return None
     if isinstance(node, ast.Name):
-        value = _value(view, node)
+        value = assigned_value(view, node)
         return sizes_of(view, value, depth + 1) if value is not None and kept_shape(view, node) else None
     if not isinstance(node, ast.Call):
         return None
@@ -79,11 +79,6 @@ def _nesting(node: ast.expr) -> tuple[int | None, ...] | None:
     return () if isinstance(node, ast.Constant) else None
 
 
-def _value(view: ModuleView, node: ast.expr) -> ast.expr | None:
-    binding = view.definition(node)
-    return binding.value if binding is not None and binding.kind == "assign" else None
-
-
 def kept_shape(view: ModuleView, name: ast.Name) -> bool:
     """Whether nothing between its creation and its use here can have changed a tensor's shape in place."""
     binding = view.definition(name)
@@ -101,5 +96,5 @@ def kept_shape(view: ModuleView, name: ast.Name) -> bool:
 def _integer(view: ModuleView, node: ast.expr) -> int | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
-    value = _value(view, node)
+    value = assigned_value(view, node)
     return value.value if isinstance(value, ast.Constant) and isinstance(value.value, int) else None

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE, is_aside
+
 Place = tuple[str, int]
 """A file, relative to the project root, and a line in it."""
-
-_ASIDE = frozenset(
-    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test testing tests tools "
-    "tutorials".split()
-)
 
 
 def nearest(places: Iterable[Place], near: str) -> str | None:
@@ -39,18 +36,7 @@ def _distance(path: str, near: str) -> tuple[bool, bool, int, bool, int, int]:
     shared = 0
     while shared < min(len(folders), len(own)) and folders[shared] == own[shared]:
         shared += 1
-    common = sum(folder not in _ASIDE for folder in own[:shared])  # two examples have nothing in common but that
+    common = sum(folder not in FOLDERS_ASIDE for folder in own[:shared])  # two examples have nothing in common but that
     # `tests/core/test_utils.py` is about `kornia/core/utils.py`: the same names in another tree.
     alike = len({*folders, file.removeprefix("test_")} & {*own, own_file})
-    return path != near, folders != own, -common, _is_aside(path), -alike, len(folders) + len(own) - 2 * shared
-
-
-def _is_aside(path: str) -> bool:
-    """Whether a file is no library code: a test, an example, a script at the top of the project."""
-    *folders, file = path.split("/")
-    return (
-        not folders
-        or not _ASIDE.isdisjoint(folders)
-        or file.startswith(("test_", "conftest."))
-        or file.endswith("_test.py")
-    )
+    return path != near, folders != own, -common, is_aside(path), -alike, len(folders) + len(own) - 2 * shared

@@ -7,7 +7,7 @@ import re
 
 from torchlift.project import Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
-from torchlift.rules.analysis.wording.spelled_out import spelled_out
+from torchlift.rules.analysis.wording.messages import spelled_out
 from torchlift.rules.distributed.devices.device_value import device_kind
 from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.local_rank import customary_device, reads_local_rank, visible_rank

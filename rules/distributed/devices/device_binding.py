@@ -73,14 +73,10 @@ def unbound_init(use: Use, context: Context) -> UnboundInit | None:
 
     Two rules ask about the same call and report it under different names, so the answer is kept.
     """
-    key = (unbound_init, use.call)
-    if key not in context.cache:
-        context.cache[key] = _read(use, context)
-    answer: UnboundInit | None = context.cache[key]
-    return answer
+    return context.once(_read, use)
 
 
-def _read(use: Use, context: Context) -> UnboundInit | None:
+def _read(context: Context, use: Use) -> UnboundInit | None:
     view = context.view
     if use.call is None or use.kind != "call" or use.wrapper is not None:
         return None  # a library that wraps the function chooses the device itself

@@ -11,7 +11,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
-from torchlift.rules.analysis.wording.spelled_out import spelled_out
+from torchlift.rules.analysis.wording.messages import spelled_out
 from torchlift.rules.distributed.devices.init_call import InitCall
 from torchlift.rules.distributed.devices.process_device import argument_of, branch_taken, is_deferred, set_device_calls
 from torchlift.view import ModuleView

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.distributed.groups.backends import backend_of
 from torchlift.rules.distributed.groups.group_calls import new_group_arguments
 from torchlift.rules.distributed.p2p.calls import group_key
@@ -21,7 +22,7 @@ def creation(view: ModuleView, node: ast.expr | None) -> ast.Call | Default | No
     """The `new_group` call that surely made a group, or `default`; None where that cannot be told."""
     if not group_key(view, node):
         return "default"
-    value = _value(view, node) if node is not None else None
+    value = stored_value(view, node)
     if value is None:
         return None
     if not group_key(view, value):
@@ -30,25 +31,6 @@ def creation(view: ModuleView, node: ast.expr | None) -> ast.Call | Default | No
         resolution = view.resolve(value.func)
         if resolution is not None and resolution.certain and resolution.name == "torch.distributed.new_group":
             return value
-    return None
-
-
-def _value(view: ModuleView, node: ast.expr) -> ast.expr | None:
-    """What a name, or an attribute of `self`, is bound to if it is bound in one place."""
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        return binding.value if binding is not None and binding.kind == "assign" else None
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        owner = next((a for a in view.ancestors(node) if isinstance(a, ast.ClassDef)), None)
-        stores = [
-            other
-            for other in walk(owner or view.tree)
-            if isinstance(other, ast.Attribute) and other.attr == node.attr and not isinstance(other.ctx, ast.Load)
-        ]
-        parent = view.parent(stores[0]) if len(stores) == 1 else None
-        # A class on top may bind the attribute too.
-        if isinstance(parent, ast.Assign) and isinstance(owner, ast.ClassDef) and not owner.bases:
-            return parent.value if parent.targets == stores else None
     return None
 
 

@@ -83,11 +83,7 @@ def judged_at(use: Use, context: Context) -> Judged | None:
     """
     if use.call is None or use.kind != "call":
         return None
-    if judged_at not in context.cache:
-        context.cache[judged_at] = _judge_all(context)
-    found = context.cache[judged_at].get(use.call)
-    assert found is None or isinstance(found, Judged)
-    return found
+    return context.once(_judge_all).get(use.call)
 
 
 _OTHER_CHIPS = frozenset({"torch_npu", "habana_frameworks", "torch_xla", "torch_mlu", "torch_musa"})

@@ -21,7 +21,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import read_artifact
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments

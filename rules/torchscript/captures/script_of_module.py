@@ -18,10 +18,9 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.analysis.places.test_or_program import enclosing_test, is_test_file
+from torchlift.rules.analysis.places.purpose import enclosing_test, is_test_file
 from torchlift.rules.analysis.project.module_base import is_module_class
-from torchlift.rules.analysis.wording.one_line import one_line
-from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
@@ -246,7 +245,7 @@ def _hints(about: ModuleCall) -> Iterator[str]:
 def _kept(about: ModuleCall) -> Iterator[str]:
     life = about.life
     assert life.attribute is not None
-    owner = next((a for a in about.view.ancestors(life.attribute) if isinstance(a, ast.ClassDef)), None)
+    owner = about.view.class_of(life.attribute)
     name = life.attribute.attr
     if (
         owner is not None

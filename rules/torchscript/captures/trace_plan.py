@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.expected_errors import handler_around
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.entry_module import Entry, read_entry
@@ -185,22 +186,6 @@ def _weigh_surroundings(capture: Capture) -> None:
                     )
 
 
-def _handler_around(view: ModuleView, call: ast.Call) -> str | None:
-    """What catches the errors of a call in the same function, if anything does."""
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.Try) and ancestor.handlers and any(child is item for item in ancestor.body):
-            return "a `try`"
-        if isinstance(ancestor, (ast.With, ast.AsyncWith)):
-            names = {ast.unparse(item.context_expr).partition("(")[0].rpartition(".")[2] for item in ancestor.items}
-            if names & {"raises", "assertRaises", "assertRaisesRegex", "suppress"}:
-                return "a block that expects errors"
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return None
-        child = ancestor
-    return None
-
-
 def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None:
     life = capture.life
     place = life.place(call)
@@ -216,10 +201,11 @@ def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None
         elif given != set(inputs.keys):
             capture.refusals.append(f"the call ({place}) gives other keywords than the example, which export rejects")
         return
-    handler = _handler_around(life.home(call), call)
+    handler = handler_around(life.home(call), call)
     if handler is not None:
+        around = "a `try`" if handler == "try" else "a block that expects errors"
         capture.assumptions.append(
-            f"the call ({place}) stands in {handler}: a wrong input raises AssertionError or ValueError from now on"
+            f"the call ({place}) stands in {around}: a wrong input raises AssertionError or ValueError from now on"
         )
     if call.keywords:
         capture.refusals.append(f"the traced value is called with keywords ({place}), which export rejects")

@@ -46,7 +46,7 @@ def _calls_of(view: ModuleView, call: ast.Call) -> Iterator[ast.Call]:
     elif isinstance(node, (ast.Name, ast.Attribute)):
         around: ast.AST | None = view.function_of(call)
         if ast.unparse(node).startswith("self."):
-            around = next((a for a in view.ancestors(call) if isinstance(a, ast.ClassDef)), around)
+            around = view.class_of(call) or around
         same = ast.dump(node)
         nodes = [
             child for child in walk(around or view.tree) if isinstance(child, type(node)) and ast.dump(child) == same

@@ -25,14 +25,11 @@ def outside_compiler(context: Context, *, tracing: bool = False, expecting: bool
         expecting: whether being installable, or using packages that script, counts only where the project's code expects to
             be compiled: most projects that can be installed are nobody's library.
     """
-    key = (outside_compiler, tracing, expecting)
-    if key not in context.cache:
-        context.cache[key] = _outside_compiler(context.project, context.view.path, tracing, expecting)
-    answer: str | None = context.cache[key]
-    return answer
+    return context.once(_outside_compiler, tracing, expecting)
 
 
-def _outside_compiler(project: Project, path: str, tracing: bool, expecting: bool) -> str | None:
+def _outside_compiler(context: Context, tracing: bool, expecting: bool) -> str | None:
+    project, path = context.project, context.view.path
     use = "trace or script" if tracing else "script"
     expected = not expecting or first_expectation(project) is not None
     if expected:

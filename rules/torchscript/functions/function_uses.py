@@ -8,6 +8,7 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.places.expected_errors import handler_around
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.view import Binding, ModuleView
 
@@ -16,7 +17,6 @@ _SCRIPT_ONLY = frozenset(
     """graph inlined_graph code code_with_constants graph_for save save_to_buffer get_debug_state schema qualified_name
     name _c _debug_flush_compilation_cache""".split()
 )
-_RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "warns"})
 _NOT_TENSORS = (
     ast.Constant,
     ast.JoinedStr,
@@ -89,29 +89,10 @@ def call_doubt(view: ModuleView, call: ast.Call) -> str | None:
     """Why a call may notice that what it calls is compiled no more: end of the sentence "... calls it"."""
     if any(isinstance(argument, _NOT_TENSORS) for argument in _values(call)):
         return "with something that is no tensor, which scripting rejects"
-    around = _expects_error(view, call)
-    return f"inside {around}, and its errors change their class" if around is not None else None
+    around = handler_around(view, call)
+    return f"inside `{around}`, and its errors change their class" if around is not None else None
 
 
 def _values(call: ast.Call) -> Iterator[ast.expr]:
     yield from call.args
     yield from (keyword.value for keyword in call.keywords)
-
-
-def _expects_error(view: ModuleView, node: ast.AST) -> str | None:
-    """What around a call looks at the errors it raises."""
-    child = node
-    for ancestor in view.ancestors(node):
-        if isinstance(ancestor, ast.Try) and ancestor.handlers and child in ancestor.body:
-            return "`try`"
-        if isinstance(ancestor, (ast.With, ast.AsyncWith)):
-            for item in ancestor.items:
-                call = item.context_expr
-                function = call.func if isinstance(call, ast.Call) else call
-                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-                if name in _RAISES:
-                    return f"`{name}`"
-        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            return None
-        child = ancestor
-    return None

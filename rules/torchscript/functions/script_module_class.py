@@ -8,11 +8,12 @@ from dataclasses import field
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
-from torchlift.rules.analysis.values.plain_values import is_plain_value, self_attribute
+from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.torchscript.facts.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.functions.scripted_function import read_function
-from torchlift.rules.torchscript.modules.walks_over_parts import first_walk
+from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk

@@ -14,10 +14,9 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.analysis.places.test_or_program import enclosing_test
+from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.project.module_base import is_module_class
-from torchlift.rules.analysis.wording.one_line import one_line
-from torchlift.rules.analysis.wording.reasons import sentence
+from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler, first_trace

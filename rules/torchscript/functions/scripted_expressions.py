@@ -14,8 +14,8 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.values.literals import is_false
 from torchlift.rules.analysis.values.number_ranges import Range, applied, combined, range_of
-from torchlift.rules.analysis.values.plain_values import is_false
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.facts.scripted_operations import (
     ATTRIBUTES,

@@ -34,11 +34,7 @@ def removal(context: Context, *, tracing: bool = False) -> Removal:
         context: the file and its project.
         tracing: whether the hint matters to a trace too.
     """
-    key = (removal, tracing)
-    if key not in context.cache:
-        context.cache[key] = _removal(context, tracing)
-    answer: Removal = context.cache[key]
-    return answer
+    return context.once(_removal, tracing)
 
 
 def _removal(context: Context, tracing: bool) -> Removal:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlift.rules.analysis.values.plain_values import is_false, self_attribute
+from torchlift.rules.analysis.values.literals import is_false
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.torchscript.facts.trusted_operations import PURE_FUNCTIONS, PURE_METHODS
 from torchlift.view.walk import walk
 

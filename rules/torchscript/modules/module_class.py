@@ -6,7 +6,9 @@ import ast
 
 from torchlift.finding import Safety
 from torchlift.project import Project
-from torchlift.rules.analysis.values.plain_values import is_arithmetic, is_false, is_plain_value, self_attribute
+from torchlift.rules.analysis.values.literals import is_arithmetic, is_false, is_plain_value
+from torchlift.rules.analysis.values.self_attributes import self_attribute
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.facts.trusted_operations import (
     CONTAINERS,
     FAST_PATH_LAYERS,
@@ -18,7 +20,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import (
 )
 from torchlift.rules.torchscript.modules.forward_body import ForwardBody
 from torchlift.rules.torchscript.modules.module_facts import ClassFacts, Doubt
-from torchlift.view import Binding, ModuleView
+from torchlift.view import ModuleView
 
 
 def facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tuple[str, ...]) -> ClassFacts:
@@ -27,7 +29,7 @@ def facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tupl
     resolution = view.resolve(call.func)
     if resolution is not None and resolution.certain and resolution.name.startswith("torch.nn."):
         return _torch_layer(view, call, resolution.name, project, path)
-    found = _class_of(view, call.func, project)
+    found = definition_of(view, call.func, project, ast.ClassDef)
     if found is None:
         if resolution is not None and resolution.name.startswith("torch.jit."):
             if resolution.name == "torch.jit.trace":
@@ -51,19 +53,6 @@ def read_function(view: ModuleView, node: ast.FunctionDef, project: Project) -> 
     reader = ClassReader(view, empty, project, (f"{view.path}:{node.lineno}",))
     reader.read_method(node, is_forward=True, bound=False)
     return reader.facts
-
-
-def _class_of(view: ModuleView, node: ast.expr, project: Project) -> tuple[ModuleView, ast.ClassDef] | None:
-    binding: Binding | None = view.definition(node)
-    if binding is not None and isinstance(binding.node, ast.ClassDef):
-        return view, binding.node
-    resolution = view.resolve(node)
-    if resolution is None or not resolution.certain:
-        return None
-    found = project.binding(resolution.name, view.path)
-    if found is None or not isinstance(found[1].node, ast.ClassDef):
-        return None
-    return found[0], found[1].node
 
 
 def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, path: tuple[str, ...]) -> ClassFacts:

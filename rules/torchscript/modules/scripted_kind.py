@@ -7,9 +7,10 @@ import re
 from typing import Literal
 
 from torchlift.project import Project
+from torchlift.rules.analysis.values.self_attributes import stored_on_self
+from torchlift.rules.analysis.values.value_of import MOST_STEPS
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
 from torchlift.view import Binding, ModuleView
-from torchlift.view.walk import walk
 
 Kind = Literal["module", "function", "unknown"]
 
@@ -23,12 +24,11 @@ _MODULE_NAMES = re.compile(
     r"(?:^|_)(?:model|net|network|module|encoder|decoder|layer|block|backbone|policy|generator|discriminator)\d*$",
     re.IGNORECASE,
 )
-_DEPTH = 8
 
 
 def kind_of(view: ModuleView, node: ast.expr, project: Project) -> Kind:
     """What the expression `node` gives; a guess from its name only where nothing else is known of it."""
-    return _kind(view, node, project, _DEPTH)
+    return _kind(view, node, project, MOST_STEPS)
 
 
 def _kind(view: ModuleView, node: ast.expr, project: Project, depth: int) -> Kind:
@@ -123,19 +123,6 @@ def _of_attribute(view: ModuleView, node: ast.Attribute, project: Project, depth
     pattern = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
     defined = any(pattern.search(project.data(path)) for path in project.files_holding(f"def {node.attr}"))
     return "function" if defined else "unknown"
-
-
-def stored_on_self(view: ModuleView, node: ast.Attribute) -> list[ast.expr]:
-    """Values that the class around stores under the same attribute of `self`, without those made from it."""
-    owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
-    written = ast.unparse(node)
-    return [
-        statement.value
-        for statement in (walk(owner) if owner is not None else ())
-        if isinstance(statement, ast.Assign)
-        and any(isinstance(target, ast.Attribute) and ast.unparse(target) == written for target in statement.targets)
-        and not any(isinstance(c, ast.Attribute) and ast.unparse(c) == written for c in walk(statement.value))
-    ]
 
 
 def _of_qualified(view: ModuleView, node: ast.expr, project: Project, depth: int) -> Kind:

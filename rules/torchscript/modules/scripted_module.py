@@ -6,10 +6,12 @@ import ast
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.wording.one_line import one_line
+from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
+from torchlift.rules.analysis.values.value_of import MOST_STEPS, definition_of
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
-from torchlift.rules.torchscript.modules.scripted_kind import Kind, kind_of, stored_on_self
-from torchlift.view import Binding, ModuleView
+from torchlift.rules.torchscript.modules.scripted_kind import Kind, kind_of
+from torchlift.view import ModuleView
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ def read_scripted_module(view: ModuleView, node: ast.expr, project: Project) -> 
 def _class_behind(
     view: ModuleView, node: ast.expr, project: Project, depth: int
 ) -> tuple[ModuleView, ast.ClassDef] | None:
-    if depth > 8:
+    if depth > MOST_STEPS:
         return None
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in SELF_RETURNING:
             return _class_behind(view, node.func.value, project, depth + 1)
-        return _class_named(view, node.func, project)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return definition_of(view, node.func, project, ast.ClassDef)
+    if isinstance(node, ast.Attribute) and self_attribute(node) is not None:
         values = stored_on_self(view, node)
         return _class_behind(view, values[0], project, depth + 1) if len(values) == 1 else None
     binding = view.definition(node)
@@ -59,23 +61,8 @@ def _class_behind(
         return _class_behind(view, binding.value, project, depth + 1)
     if binding.kind == "param" and isinstance(binding.node, ast.arg):
         if binding.name == "self":
-            owner = _enclosing_class(view, node)
+            owner = view.class_of(node)
             return (view, owner) if owner is not None else None
         if binding.node.annotation is not None:
-            return _class_named(view, binding.node.annotation, project)
+            return definition_of(view, binding.node.annotation, project, ast.ClassDef)
     return None
-
-
-def _enclosing_class(view: ModuleView, node: ast.AST) -> ast.ClassDef | None:
-    return next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
-
-
-def _class_named(view: ModuleView, node: ast.expr, project: Project) -> tuple[ModuleView, ast.ClassDef] | None:
-    binding: Binding | None = view.definition(node)
-    if binding is not None and isinstance(binding.node, ast.ClassDef):
-        return view, binding.node
-    resolution = view.resolve(node)
-    found = project.binding(resolution.name, view.path) if resolution is not None and resolution.certain else None
-    if found is None or not isinstance(found[1].node, ast.ClassDef):
-        return None
-    return found[0], found[1].node

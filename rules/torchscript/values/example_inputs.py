@@ -8,6 +8,7 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.values.tensor_sizes import kept_shape, sizes_of
+from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.view import ModuleView
 
 _SAME_OBJECT = frozenset(
@@ -85,7 +86,7 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
     """
     inputs = ExampleInputs(node)
     display: ast.expr = node
-    value = _value(view, node)
+    value = assigned_value(view, node)
     for repeated in (node, value):
         if isinstance(repeated, ast.BinOp) and isinstance(repeated.op, ast.Mult):
             inputs.multiplied = isinstance(repeated.left, (ast.Tuple, ast.List))
@@ -113,7 +114,7 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
 def read_keyword_inputs(view: ModuleView, node: ast.expr) -> ExampleInputs:
     """Classify the `example_kwarg_inputs` argument of a capture."""
     inputs = ExampleInputs(node, "keywords")
-    display = node if isinstance(node, ast.Dict) else _value(view, node)
+    display = node if isinstance(node, ast.Dict) else assigned_value(view, node)
     if isinstance(display, ast.Dict) and (display is node or (isinstance(node, ast.Name) and _unchanged(view, node))):
         keys = [key.value for key in display.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
         if len(keys) == len(display.keys):
@@ -145,11 +146,6 @@ def _passed_whole(view: ModuleView, node: ast.expr, calls: tuple[ast.Call, ...])
     return any(len(call.args) == 1 and not call.keywords and view.definition(call.args[0]) is binding for call in calls)
 
 
-def _value(view: ModuleView, node: ast.expr) -> ast.expr | None:
-    binding = view.definition(node)
-    return binding.value if binding is not None and binding.kind == "assign" else None
-
-
 def _unchanged(view: ModuleView, name: ast.Name) -> bool:
     """Whether a list or dict held by a variable is only read: never appended to, stored into or handed on."""
     binding = view.definition(name)
@@ -173,12 +169,12 @@ def _unchanged(view: ModuleView, name: ast.Name) -> bool:
 
 def _is_dict(view: ModuleView, node: ast.expr) -> bool:
     """`torch.jit.trace` takes a dict for one input."""
-    return isinstance(node, ast.Dict) or isinstance(_value(view, node), ast.Dict)
+    return isinstance(node, ast.Dict) or isinstance(assigned_value(view, node), ast.Dict)
 
 
 def _identity(view: ModuleView, node: ast.expr) -> object:
     """Something equal for two expressions that may give the same object: methods such as `.float()` can return it."""
-    for _ in range(20):
+    for _ in range(MOST_STEPS):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_OBJECT:
             node = node.func.value
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.rules.analysis.wording.one_line import one_line
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

@@ -51,7 +51,7 @@ def function_named(view: ModuleView, node: ast.expr) -> ast.FunctionDef | None:
         binding = view.definition(node)
         return binding.node if binding is not None and isinstance(binding.node, ast.FunctionDef) else None
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+        owner = view.class_of(node)
         methods = [
             item
             for item in (owner.body if owner is not None else ())

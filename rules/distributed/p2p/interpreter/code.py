@@ -206,7 +206,7 @@ class Code:
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
         """The class in whose body a node stands."""
-        return next((ancestor for ancestor in self.view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), None)
+        return self.view.class_of(node)
 
     def attribute_stores(self) -> dict[str, list[ast.Attribute]]:
         """Every place where an attribute is set or deleted, by its name."""

@@ -14,6 +14,7 @@ _WORDS = ("apply", "modules", "children", "get_submodule")
 _WALK = re.compile(
     rb"(?<!\bsys)\.\s*(?:apply|(?:named_)?(?:modules|children)|get_submodule|_modules)\b|[\"'](?:apply|(?:named_|_)?modules|(?:named_)?children)[\"']"
 )
+_NEWLINE = b"\n"
 
 
 def first_walk(project: Project) -> str | None:
@@ -28,6 +29,6 @@ def _find(project: Project) -> str | None:
     for path in project.files_holding(*_WORDS):
         data = project.data(path)
         for found in _WALK.finditer(data):
-            if b"#" not in data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
-                return f"{path}:{data.count(bytes([10]), 0, found.start()) + 1}"
+            if b"#" not in data[data.rfind(_NEWLINE, 0, found.start()) + 1 : found.start()]:
+                return f"{path}:{data.count(_NEWLINE, 0, found.start()) + 1}"
     return None

@@ -1,13 +1,20 @@
-"""Whether code belongs to a test, which would test nothing once what it tests is rewritten."""
+"""What code is for: the product, a test, which would test nothing once what it tests is rewritten, or something aside."""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_FOLDERS = frozenset({"test", "tests", "unittests"})
+FOLDERS_ASIDE = frozenset(
+    "benchmark benchmarks demo demos doc docs example examples experiments notebooks scripts test testing tests tools "
+    "tutorials".split()
+)
+"""Folders whose code is not what a project is there for."""
+
+_TESTS = frozenset({"test", "tests", "unittests"})
 _WRITERS = frozenset({"save", "_save_for_lite_interpreter", "save_pretrained"})
 _EXPECTS = ("assert", "raises", "allclose")
 
@@ -32,11 +39,18 @@ def enclosing_test(view: ModuleView, node: ast.AST, *, by_file: bool = True) -> 
 def is_test_file(path: str) -> bool:
     """Whether a file holds tests or stands among them."""
     folder, _, file = path.rpartition("/")
-    return _is_test_name(file) or not _FOLDERS.isdisjoint(folder.split("/"))
+    return _is_test_name(file) or not _TESTS.isdisjoint(re.split(r"[/_.-]", folder))
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file is no library code: a test, an example, a script at the top of the project."""
+    *folders, file = path.split("/")
+    return not folders or not FOLDERS_ASIDE.isdisjoint(folders) or file.startswith("conftest.") or _is_test_name(file)
 
 
 def _is_test_name(file: str) -> bool:
-    return file.startswith("test_") or file.endswith("_test.py")
+    # `test.py` is a program more often than not: it evaluates a model.
+    return file.startswith("test_") or file.endswith(("_test.py", "_tests.py")) or file == "tests.py"
 
 
 def _is_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

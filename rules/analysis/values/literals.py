@@ -1,17 +1,11 @@
-"""Small questions about expressions."""
+"""Values that are written out: constants, displays of them, arithmetic."""
 
 from __future__ import annotations
 
 import ast
 
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.view.walk import walk
-
-
-def self_attribute(node: ast.expr) -> str | None:
-    """The name of an attribute read from `self`, if the expression is one."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        return node.attr
-    return None
 
 
 def is_false(node: ast.expr) -> bool:
@@ -32,6 +26,6 @@ def is_arithmetic(node: ast.expr) -> bool:
     """Whether the expression holds only arithmetic on names, constants and attributes of `self`."""
     return all(
         isinstance(child, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.operator, ast.unaryop, ast.expr_context))
-        or self_attribute(child) is not None  # type: ignore[arg-type]
+        or self_attribute(child) is not None
         for child in walk(node)
     )

@@ -1,4 +1,4 @@
-"""Expressions with the names in them replaced by what they stand for, as text for advice."""
+"""How messages and drafted calls show code and reasons."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ from collections.abc import Callable, Mapping
 
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
+
+_LONG = 60
+
+
+def sentence(reasons: list[str]) -> str:
+    """Clauses as one sentence: each once, at most four of them."""
+    unique = list(dict.fromkeys(reasons))
+    shown = "; ".join(unique[:4])
+    rest = f"; and {len(unique) - 4} more" if len(unique) > 4 else ""
+    return f"{shown}{rest}".rstrip(".") + "."
+
+
+def one_line(view: ModuleView, node: ast.expr) -> str:
+    """The source of an expression on one line; where it is long, with `...` for the arguments of its calls."""
+    text = view.text(node)
+    if "\n" in text or "\r" in text:
+        text = ast.unparse(node)
+    return text if len(text) <= _LONG else ast.unparse(_Shortened().visit(ast.parse(ast.unparse(node), mode="eval")))
+
+
+class _Shortened(ast.NodeTransformer):
+    """Leaves the arguments out of calls."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        arguments: list[ast.expr] = [ast.Constant(...)] if node.args or node.keywords else []
+        return ast.Call(self.visit(node.func), arguments, [])
 
 
 def spelled_out(
