@@ -12,7 +12,7 @@ from typing import Any
 
 import torchlift.rules
 from torchlift.rules.rule import Rule, nothing, unbound
-from torchlift.view.module import longest_target
+from torchlift.view.names import longest_target
 
 # What a rule file defines below its declaration, and what the declaration has in the place of it.
 _FUNCTIONS = {"check": unbound, "text": None, "matters": None, "applies": None}

@@ -16,7 +16,7 @@ from torchlift.source import UnreadableSource
 from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
-from torchlift.view.module import longest_target
+from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
 

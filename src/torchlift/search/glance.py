@@ -12,7 +12,7 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.torch_names import public_name
-from torchlift.view.module import longest_target
+from torchlift.view.names import longest_target
 from torchlift.wrappers import Wrappers
 
 _FROM = re.compile(rb"(?<!\w)from[ \t\f]+([\w. \t\f]*?)[ \t\f]*\Z")

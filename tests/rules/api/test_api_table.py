@@ -18,7 +18,7 @@ from torchlift.rules.registry import all_rules
 from torchlift.search.prefilter import Prefilter
 from torchlift.torch_names import public_name
 from torchlift.versions import LATEST, TorchVersion
-from torchlift.view.module import longest_target
+from torchlift.view.names import longest_target
 
 DATA = Path(changes.__file__).parent / "data"
 FILES = ("gone", "deprecated", "arguments", "added")

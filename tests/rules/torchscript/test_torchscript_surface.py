@@ -21,7 +21,7 @@ from torchlift.rules.torchscript import tl139_internals
 from torchlift.rules.torchscript.compilers import runtime_uses
 from torchlift.rules.torchscript.facts import c_bindings
 from torchlift.torch_names import public_name
-from torchlift.view.module import longest_target
+from torchlift.view.names import longest_target
 
 # Private, but used in the wild (torch 2.13.0; all of them are still there in 2.15.0).
 PRIVATE = """
