@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from torchlift.wrappers import Wrapper
 
 
+def _patterns(context: click.Context, option: click.Parameter, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    from torchlift.migrate.workspace.globs import PathPatterns, PatternError
+
+    try:
+        PathPatterns(patterns)
+    except PatternError as error:
+        raise click.BadParameter(f"{error}.") from None
+    return patterns
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--check", "check", is_flag=True, help="Report only; write nothing.")
@@ -64,7 +74,13 @@ if TYPE_CHECKING:
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out, beside the configured ones.")
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    callback=_patterns,
+    help="Files to leave out, beside the configured ones.",
+)
 @click.option("--force-exclude", is_flag=True, default=None, help="Apply excludes to explicitly named files too.")
 @click.option("--no-respect-gitignore", is_flag=True, help="Look at files that .gitignore names, too.")
 @click.option("--allow-dirty", is_flag=True, default=None, help="Write files with uncommitted changes.")
@@ -361,7 +377,7 @@ def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], Mapping[str,
 
         refused = {}
         for path, reason in unsafe_to_write(root, files).items():
-            dirty = reason is Reason.DIRTY
+            dirty = reason in {Reason.DIRTY, Reason.FILTERED}
             if config.allow_dirty if dirty else config.allow_no_vcs:
                 continue
             flag = "--allow-dirty" if dirty else "--allow-no-vcs"

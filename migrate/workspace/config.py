@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.workspace.globs import PathPatterns
+from torchlift.migrate.workspace.globs import PathPatterns, PatternError
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 
@@ -49,8 +49,8 @@ class Config:
         jobs: processes to use; 0 or None lets the amount of work decide.
         respect_gitignore: whether ignored files are left out.
         force_exclude: whether excludes also apply to files that are named.
-        allow_dirty: whether files with uncommitted changes are written.
-        allow_no_vcs: whether files outside version control are written.
+        allow_dirty: whether files with uncommitted changes are written; only from a file that the user named.
+        allow_no_vcs: whether files outside version control are written; likewise.
         wrappers: modules that mirror modules of torch, by their names, beside the built-in ones; None takes one away.
         source: the file all this was read from, None for the defaults.
     """
@@ -114,7 +114,7 @@ def load_config(start: Path, *, explicit: Path | None = None) -> Config:
         ConfigError: a file cannot be read, is not TOML, or has an unknown key or a wrong value.
     """
     if explicit is not None:
-        return _config(_Table.read(explicit))
+        return _config(_Table.read(explicit), named=True)
     folder = start.absolute()
     for above in (folder, *folder.parents):
         for name in ("torchlift.toml", "pyproject.toml"):
@@ -201,7 +201,8 @@ def _mentions_torchlift(path: Path) -> bool:
         return True
 
 
-def _config(table: _Table) -> Config:
+def _config(table: _Table, *, named: bool = False) -> Config:
+    """The settings of a file; `named` if the user named it and it did not just come with the project."""
     if table.values is None:
         raise ConfigError(f"{_shown(table.path)} has no `[tool.torchlift]` table; add one or name another file.")
     values: dict[str, Any] = {}
@@ -210,6 +211,11 @@ def _config(table: _Table) -> Config:
         if reader is None:
             hint = _suggestion(key, _READERS) or f"the keys are {', '.join(sorted(_READERS))}."
             raise ConfigError(f"{table.place(key)}: torchlift has no setting `{key}`; {hint}")
+        if key in _OF_THE_USER and value is True and not named:
+            raise ConfigError(
+                f"{table.place(key)}: `{key}` is not taken from a file that comes with the project, which could switch "
+                f"off what protects the user; say `--{key}`, or name the file with `--config`."
+            )
         try:
             values[key.replace("-", "_")] = reader(value)
         except _Unfit as unfit:
@@ -232,6 +238,20 @@ def _strings(value: object) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise _Unfit(wanted, f"a list that holds {_kind(item)}")
     return tuple(value)
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    patterns = _strings(value)
+    for pattern in patterns:
+        _check_pattern(pattern)
+    return patterns
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        PathPatterns([pattern])
+    except PatternError as error:
+        raise _Unfit("a pattern that can be written out", f'"{pattern[:40]}": {error}') from None
 
 
 def _flag(value: object) -> bool:
@@ -282,10 +302,11 @@ def _names_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
         raise _Unfit(wanted, _kind(value))
     result = {}
     for pattern, names in value.items():
+        _check_pattern(str(pattern))
         try:
             result[str(pattern)] = _strings(names)
         except _Unfit as unfit:
-            raise _Unfit(wanted, f'a table that has {unfit.found} for "{pattern}"') from None
+            raise _Unfit(wanted, f'a table that has {unfit.found} for "{pattern[:40]}"') from None
     return result
 
 
@@ -326,12 +347,14 @@ def _settings_problem(unknown: list[str], mirrors: object, rewrite: object) -> s
     return f"a table with {_kind(rewrite)} for `rewrite`"
 
 
+_OF_THE_USER = frozenset({"allow-dirty", "allow-no-vcs"})
+
 _READERS: Mapping[str, Callable[[object], object]] = {
     "allow-dirty": _flag,
     "allow-no-vcs": _flag,
     "batch-example": _batch,
-    "exclude": _strings,
-    "extend-exclude": _strings,
+    "exclude": _patterns,
+    "extend-exclude": _patterns,
     "force-exclude": _flag,
     "ignore": _strings,
     "jobs": _count,

@@ -35,8 +35,8 @@ class GitFailed(Exception):
 def git(arguments: Sequence[str], cwd: str, *, stdin: bytes = b"", accept: Sequence[int] = (0,)) -> tuple[bytes, str]:
     """Run git and return its standard output and its complaints, in English.
 
-    Nothing in the repository is written or locked, and no program that its configuration names as a file watcher is
-    started.
+    Nothing in the repository is written or locked. No program that its configuration names as a file watcher is
+    started, and objects that it lacks are fetched from nowhere: where from, and by which program, it says itself.
 
     Raises:
         GitFailed: it cannot be run, or its exit status is not one of `accept`.
@@ -45,6 +45,7 @@ def git(arguments: Sequence[str], cwd: str, *, stdin: bytes = b"", accept: Seque
 
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     environment |= {"LC_ALL": "C", "LANGUAGE": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
     command = ["git", "-c", "core.fsmonitor=false", *arguments]
     try:
         done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)

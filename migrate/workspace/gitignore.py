@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,8 +64,11 @@ def _below(path: str, folder: str) -> str:
 
 def _read(path: str) -> GitIgnoreSpec | None:
     try:
+        # A named pipe of that name would be waited for.
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            return None
         with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            lines = [line.removesuffix("\r") for line in file.read().split("\n")]
+            lines = [line.removesuffix("\r") for line in file.read(_MOST_CHARACTERS).split("\n")]
     except OSError:
         return None
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
@@ -72,9 +77,50 @@ def _read(path: str) -> GitIgnoreSpec | None:
     from pathspec import GitIgnoreSpec
 
     try:
-        return GitIgnoreSpec.from_lines(lines)
+        spec = GitIgnoreSpec.from_lines(lines)
     except ValueError:
-        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+        spec = GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+    for pattern in spec.patterns:
+        if pattern.regex is not None:
+            pattern.regex = re.compile(without_retries(pattern.regex.pattern))
+    return spec
+
+
+# Far beyond any real ignore file.
+_MOST_CHARACTERS = 1_000_000
+_STAR = r"\[\^/\]\*"
+# What pathspec makes of `**/` at the start of a line and of `/**/` within one.
+_ANYWHERE = "^(?:.+/)?"
+_DEEPER = "(?:/.+)?/"
+_FIXED = r"(?:\\.|\[\^/\](?!\*)|\[(?!\^/\]\*)\^?\]?(?:\\.|[^\]\\])*\]|[^\\\[\](){}|*+?^$/])+"
+_STAR_BEFORE_ANOTHER = re.compile(rf"{_STAR}({_FIXED})(?={_STAR})", re.DOTALL)
+
+
+def without_retries(expression: str) -> str:
+    """The regular expression of an ignore line such that its stars do not try all their combinations.
+
+    Of several stars between two slashes, and of several `**`, each but the last takes the fewest characters it can, for
+    good: what stands behind it is found at the earliest place, and the stars behind that can take the rest. `fnmatch` of
+    the standard library does the same. An ignore file can come with a folder that nobody has looked at.
+    """
+    # In git no class reaches over a slash.
+    expression = re.sub(r"(\\.)|\[\^(?!/)", lambda found: found[1] or "[^/", expression)
+    expression = re.sub(rf"(?:{_STAR}){{2,}}", "[^/]*", expression)
+    numbers = iter(range(len(expression)))
+
+    def settled(star: re.Match[str]) -> str:
+        name = f"star{next(numbers)}"
+        return f"(?=(?P<{name}>[^/]*?{star[1]}))(?P={name})"
+
+    head, *deeper = expression.split(_DEEPER)
+    parts = [_STAR_BEFORE_ANOTHER.sub(settled, part) for part in (head, *deeper)]
+    for index, part in enumerate(parts[:-1]):
+        name = f"folders{index}"
+        if index:
+            parts[index] = f"(?=(?P<{name}>(?:/.+?)??/{part}(?=/)))(?P={name})"
+        elif part.startswith(_ANYWHERE):
+            parts[0] = f"^(?=(?P<{name}>(?:.+?/)??{part.removeprefix(_ANYWHERE)}(?=/)))(?P={name})"
+    return "".join(parts[:-1]) + (_DEEPER if deeper else "") + parts[-1]
 
 
 def _is_pattern(line: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
+from torchlift.migrate.workspace.blobs import ATTRIBUTES, Comparison, Conversions, compared
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 
 _OTHER_SYSTEMS = (".hg", ".jj", ".sl", ".svn", ".bzr")
@@ -17,6 +18,8 @@ class Reason(Enum):
 
     DIRTY = "has uncommitted changes"
     """git has another version of it, in the index or in the last commit."""
+    FILTERED = "is kept by git through a filter, which torchlift does not run, so it cannot be compared"
+    """The repository's attributes name a filter for it, and it is not what git has."""
     UNTRACKED = "is not under version control"
     """No repository around it, or it is ignored or not added there."""
     UNKNOWN_VCS = "is under a version control system that torchlift does not know"
@@ -28,8 +31,8 @@ class Reason(Enum):
 def unsafe_to_write(root: Path, files: Sequence[str]) -> dict[str, Reason]:
     """The files that are not exactly as they were last committed, with the reason.
 
-    Every repository among them (nested ones, submodules and linked work trees have their own) is asked twice, however
-    many files there are. A symbolic link counts as the file it leads to.
+    Every repository among them (nested ones, submodules and linked work trees have their own) is asked a few times,
+    however many files there are, and runs no program that its configuration names. A symbolic link counts as the file it leads to.
 
     Args:
         root: what `files` are relative to.
@@ -56,30 +59,80 @@ def unsafe_to_write(root: Path, files: Sequence[str]) -> dict[str, Reason]:
 
 
 def _ask(tree: str, paths: Sequence[str]) -> dict[str, Reason]:
-    tracked: set[str] = set()
-    changed: set[str] = set()
     try:
+        index = _Index()
+        committed: dict[str, str] = {}
+        conversions: dict[str, Conversions] = {}
+        autocrlf = _autocrlf(tree)
         for some in _chunks(paths):
-            known, _ = git(["--literal-pathspecs", "ls-files", "-v", "-z", "--", *some], tree)
-            for entry in _entries(known):
-                tracked.add(entry[2:])
-                # git was told not to look at these ("assume unchanged", "skip work tree"), so it cannot vouch for them.
-                if entry[0].islower() or entry[0] == "S":
-                    changed.add(entry[2:])
-            status = [
-                "status",
-                "--porcelain=v1",
-                "-z",
-                "--no-renames",
-                "--untracked-files=no",
-                "--ignore-submodules=all",
-            ]
-            found, _ = git(["--literal-pathspecs", *status, "--", *some], tree)
-            changed.update(entry[3:] for entry in _entries(found))
+            index.read(git(["--literal-pathspecs", "ls-files", "-v", "--stage", "-z", "--", *some], tree)[0])
+            asked = git(["check-attr", "-z", *ATTRIBUTES, "--", *some], tree)[0]
+            conversions.update(_conversions(asked, autocrlf))
+            known, complaints = git(
+                ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", "HEAD", "--", *some], tree, accept=(0, 128)
+            )
+            if not known and "Not a valid object name HEAD" not in complaints and complaints:
+                raise GitFailed(complaints)
+            committed.update(_blobs(known))
     except GitFailed:
         return dict.fromkeys(paths, Reason.UNCHECKED)
-    reasons = {path: Reason.DIRTY if path in tracked else Reason.UNTRACKED for path in paths}
-    return {path: reason for path, reason in reasons.items() if path in changed or path not in tracked}
+    reasons: dict[str, Reason] = {}
+    for path in paths:
+        if path not in index.tracked:
+            reasons[path] = Reason.UNTRACKED
+            continue
+        blob = index.blobs.get(path)
+        if blob is None or committed.get(path) != blob:
+            reasons[path] = Reason.DIRTY
+            continue
+        told = compared(Path(tree, path), blob, conversions.get(path, Conversions()))
+        if told is not Comparison.SAME:
+            reasons[path] = Reason.DIRTY if told is Comparison.OTHER else Reason.FILTERED
+    return reasons
+
+
+class _Index:
+    """What the index says of some files.
+
+    Attributes:
+        tracked: files that are in it.
+        blobs: names of the blobs of those that git looks at and that are in no conflict.
+    """
+
+    def __init__(self) -> None:
+        self.tracked: set[str] = set()
+        self.blobs: dict[str, str] = {}
+
+    def read(self, output: bytes) -> None:
+        """Take in the entries of `ls-files -v --stage -z`: `H 100644 NAME 0<TAB>path`."""
+        for entry in _entries(output):
+            about, _, path = entry.partition("\t")
+            tag, _, blob, stage = about.split(" ")
+            self.tracked.add(path)
+            # git was told not to look at some ("assume unchanged", "skip work tree"), so it cannot vouch for them.
+            if stage == "0" and not tag.islower() and tag != "S":
+                self.blobs[path] = blob
+
+
+def _blobs(output: bytes) -> Iterator[tuple[str, str]]:
+    """Path and blob of each entry of `ls-tree -z`: `100644 blob NAME<TAB>path`."""
+    for entry in _entries(output):
+        about, _, path = entry.partition("\t")
+        yield path, about.rpartition(" ")[2]
+
+
+def _conversions(output: bytes, autocrlf: bool) -> dict[str, Conversions]:
+    """What `check-attr -z` says: path, attribute and value, one after the other."""
+    found: dict[str, dict[str, str]] = {}
+    fields = iter([os.fsdecode(field) for field in output.split(b"\0")[:-1]])
+    for path, name, value in zip(fields, fields, fields, strict=True):
+        found.setdefault(path, {})[name] = value
+    return {path: Conversions.of(attributes, autocrlf=autocrlf) for path, attributes in found.items()}
+
+
+def _autocrlf(tree: str) -> bool:
+    said, _ = git(["config", "--get", "core.autocrlf"], tree, accept=(0, 1))
+    return os.fsdecode(said).strip().lower() in {"true", "input", "yes", "on", "1"}
 
 
 def _entries(output: bytes) -> list[str]:

@@ -26,8 +26,8 @@ per-file-ignores = {"tests/*" = ["TL101", "TL2"], "__init__.py" = ["TL4"]}
 jobs = 3
 respect-gitignore = false
 force-exclude = true
-allow-dirty = true
-allow-no-vcs = true
+allow-dirty = false
+allow-no-vcs = false
 wrappers = {"mylib.dist" = "torch.distributed"}
 """
 
@@ -76,8 +76,8 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         jobs=3,
         respect_gitignore=False,
         force_exclude=True,
-        allow_dirty=True,
-        allow_no_vcs=True,
+        allow_dirty=False,
+        allow_no_vcs=False,
         wrappers={"mylib.dist": Wrapper("mylib.dist", "torch.distributed")},
         source=source,
     )
@@ -323,3 +323,23 @@ def test_a_project_that_does_not_mention_torchlift_costs_no_toml_parser(here: Pa
         "assert not {'tomllib', 'tomli', 'packaging', 'click'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("key", ["allow-dirty", "allow-no-vcs"])
+def test_a_project_cannot_switch_off_what_protects_the_user(here: Path, key: str) -> None:
+    message = problem(here / "pyproject.toml", f"[tool.torchlift]\n{key} = true\n")
+    assert message == (
+        f"pyproject.toml:2: `{key}` is not taken from a file that comes with the project, which could switch off what "
+        f"protects the user; say `--{key}`, or name the file with `--config`."
+    )
+    config = load_config(here, explicit=here / "pyproject.toml")
+    assert (config.allow_dirty, config.allow_no_vcs) == (key == "allow-dirty", key == "allow-no-vcs")
+
+
+@pytest.mark.parametrize("key", ["exclude", "extend-exclude", "per-file-ignores"])
+def test_braces_that_stand_for_too_many_patterns_are_an_error(here: Path, key: str) -> None:
+    braces = "{a,b}" * 18
+    value = f'{{"{braces}" = ["TL1"]}}' if key == "per-file-ignores" else f'["{braces}"]'
+    message = problem(here / "torchlift.toml", f"{key} = {value}\n")
+    assert message.startswith(f"torchlift.toml:1: `{key}` must be a pattern that can be written out, but is")
+    assert "more than 1000 patterns" in message

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+import re
 
-from torchlift.migrate.workspace.globs import PathPatterns
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from torchlift.migrate.workspace.globs import PathPatterns, PatternError, _parts, _variants
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,37 @@ def test_a_folder_covers_what_is_in_it() -> None:
 def test_no_patterns_name_nothing() -> None:
     assert not PathPatterns([]).matches("a")
     assert not PathPatterns([]).covers("a/b")
+
+
+PIECES = ["a", "b", "/", "*", "**", "**/", "?", "[ab]", "[!a]", "{a,b}", "{a/,b}", ".", "[", "-"]
+
+
+@given(
+    pattern=st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join),
+    path=st.lists(st.text("aab.-[", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join),
+)
+@settings(deadline=None)
+def test_patterns_of_many_stars_mean_what_they_mean_with_one_regular_expression(pattern: str, path: str) -> None:
+    cleaned = pattern.strip().removeprefix("./").rstrip("/")
+    whole = "/" in cleaned
+    plain = re.compile("|".join("".join(_parts(one)) for one in _variants(cleaned.removeprefix("/"))), re.DOTALL)
+
+    def named(path: str) -> bool:
+        return plain.fullmatch(path if whole else path.rpartition("/")[2]) is not None
+
+    folders = ["/".join(path.split("/")[:end]) for end in range(1, path.count("/") + 2)]
+    assert PathPatterns([pattern]).matches(path) == named(path)
+    assert PathPatterns([pattern]).covers(path) == any(map(named, folders))
+
+
+@pytest.mark.parametrize("pattern", ["*a*a*a*a*a*a*a*b", "**a" * 20 + "b", "**/a/" * 20 + "b", "x/" + "*a" * 30 + "b"])
+def test_a_hostile_pattern_is_answered(pattern: str) -> None:
+    patterns = PathPatterns([pattern])
+    assert not patterns.covers("a" * 255)
+    assert not patterns.covers("x/" + "a/" * 2000 + "a" * 255)
+
+
+def test_braces_that_stand_for_too_many_patterns_are_refused() -> None:
+    assert PathPatterns(["{a,b}" * 9 + ".py"]).matches("abababaab.py")
+    with pytest.raises(PatternError, match="more than 1000 patterns"):
+        PathPatterns(["{a,b}" * 18])

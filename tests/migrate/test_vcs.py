@@ -216,7 +216,7 @@ def test_a_thousand_files_are_asked_in_few_commands(tmp_path: Path, monkeypatch:
     real = git_module.git
     monkeypatch.setattr("torchlift.migrate.workspace.vcs.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
     assert unsafe_to_write(project, names) == dict.fromkeys(names[::100], Reason.DIRTY)
-    assert len(calls) == 6
+    assert len(calls) == 10
     assert all(sum(map(len, arguments)) < 30_000 for arguments, _ in calls)
 
 
@@ -244,6 +244,99 @@ def test_a_hooks_environment_does_not_change_the_answer(tmp_path: Path, monkeypa
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
     assert unsafe_to_write(project, ["a.py"]) == {}
+
+
+MARK = "touch marker; cat"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "configuration"),
+    [
+        ("*.py filter=odd", {"filter.odd.clean": MARK, "filter.odd.smudge": "cat"}),
+        ("*.py filter=odd", {"filter.odd.process": MARK}),
+        ("*.py filter=odd", {"filter.odd.clean": MARK, "filter.odd.required": "true"}),
+        ("*.py diff=odd", {"diff.odd.command": MARK, "diff.odd.textconv": MARK}),
+        ("*.py text", {"core.fsmonitor": MARK}),
+        ("*.py text", {"core.fsmonitor": MARK, "core.fsmonitorHookVersion": "2", "core.untrackedCache": "true"}),
+    ],
+    ids=["clean", "process", "required", "diff", "watcher", "watcher of version 2"],
+)
+def test_no_program_that_a_repository_names_is_run(
+    tmp_path: Path, attribute: str, configuration: dict[str, str]
+) -> None:
+    project = repository(tmp_path, ["a.py", "same.py"])
+    (project / ".git" / "info" / "attributes").write_text(f"{attribute}\n")
+    for key, value in configuration.items():
+        git(project, "config", key, value)
+    put(project, ["a.py"], "x = 2\n")
+    os.utime(project / "same.py", (1, 1))
+    reason = Reason.FILTERED if "filter" in attribute else Reason.DIRTY
+    assert unsafe_to_write(project, ["a.py", "same.py"]) == {"a.py": reason}
+    assert not (project / "marker").exists()
+
+
+@pytest.mark.parametrize("url", ["{folder}", "file://{folder}", "ext::{mark}", "ssh://host/{mark}"])
+def test_missing_objects_are_fetched_from_nowhere(tmp_path: Path, url: str) -> None:
+    project = repository(tmp_path / "p", ["d/a.py"])
+    tree = subprocess.run(["git", "rev-parse", "HEAD:d"], cwd=project, check=True, capture_output=True, text=True)
+    name = tree.stdout.strip()
+    (project / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    mark = f"touch {tmp_path / 'marker'};"
+    for key, value in {
+        "extensions.partialClone": "origin",
+        "core.repositoryFormatVersion": "1",
+        "core.sshCommand": mark,
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "protocol.file.allow": "always",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": url.format(folder=tmp_path, mark=mark),
+        "remote.origin.uploadpack": mark,
+    }.items():
+        git(project, "config", key, value)
+    assert unsafe_to_write(project, ["d/a.py"]) == {"d/a.py": Reason.UNCHECKED}
+    assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "checked_out"),
+    [
+        ("text eol=crlf", b"x = 1 # $Id$\r\n"),
+        ("text=auto eol=crlf", b"x = 1 # $Id$\r\n"),
+        ("crlf", b"x = 1 # $Id$\r\n"),
+        ("ident", b"x = 1 # $Id: 0123456789abcdef0123456789abcdef01234567 $\n"),
+        ("text working-tree-encoding=UTF-16", "x = 1 # $Id$\n".encode("utf-16")),
+        ("filter=nobody", b"x = 1 # $Id$\n"),
+    ],
+)
+def test_what_git_converts_itself_is_no_change(tmp_path: Path, attribute: str, checked_out: bytes) -> None:
+    project = repository(tmp_path, ["b.py"])
+    put(project, ["a.py"], "x = 1 # $Id$\n")
+    git(project, "add", "a.py")
+    git(project, "commit", "-qm", "a")
+    (project / ".gitattributes").write_text(f"a.py {attribute}\n")
+    (project / "a.py").write_bytes(checked_out)
+    assert unsafe_to_write(project, ["a.py"]) == {}
+    (project / "a.py").write_bytes(checked_out + "y = 2\n".encode("utf-16-le" if "UTF-16" in attribute else "utf-8"))
+    assert unsafe_to_write(project, ["a.py"]) == {"a.py": Reason.FILTERED if "filter" in attribute else Reason.DIRTY}
+
+
+def test_line_endings_that_nobody_converts_are_a_change(tmp_path: Path) -> None:
+    project = repository(tmp_path, ["a.py"])
+    (project / "a.py").write_bytes(b"x = 1\r\n")
+    assert unsafe_to_write(project, ["a.py"]) == {"a.py": Reason.DIRTY}
+    (project / ".gitattributes").write_text("a.py -text\n")
+    git(project, "config", "core.autocrlf", "true")
+    assert unsafe_to_write(project, ["a.py"]) == {"a.py": Reason.DIRTY}
+
+
+def test_a_repository_with_longer_names_is_read_as_well(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--object-format=sha256")
+    put(tmp_path, ["a.py", "b.py"])
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "all")
+    put(tmp_path, ["b.py"], "x = 2\n")
+    assert unsafe_to_write(tmp_path, ["a.py", "b.py"]) == {"b.py": Reason.DIRTY}
 
 
 def test_every_reason_continues_a_sentence() -> None:
