@@ -10,7 +10,7 @@ functions and examples of the file to its declaration (`registry.rule_in`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -53,13 +53,25 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule sees besides the use it is asked about."""
+    """What a rule sees besides the use it is asked about.
+
+    Attributes:
+        view: the file.
+        project: the project it belongs to.
+        settings: what the user wants.
+        rules: every rule by its code, for `says`.
+        answers: what `once` has worked out.
+    """
 
     view: ModuleView
     project: Project
     settings: Settings
+    rules: Mapping[str, Rule] = field(default_factory=dict)
     answers: dict[Hashable, Any] = field(default_factory=dict)
-    """What `once` has worked out."""
+
+    def says(self, code: str, use: Use) -> tuple[Finding, ...]:
+        """What the rule `code` finds at `use`, selected or not: for a rule that leaves a place to one that knows more."""
+        return self.once(_said, code, use)
 
     def once(
         self,
@@ -73,6 +85,10 @@ class Context:
             self.answers[key] = question(self, *about, **named)
         answer: Answer = self.answers[key]
         return answer
+
+
+def _said(context: Context, code: str, use: Use) -> tuple[Finding, ...]:
+    return tuple(context.rules[code].check(use, context))
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Dispatcher:
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""
-        context = Context(view, project, settings)
+        context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
         failures: list[Failure] = []
         for use in view.uses(self.targets, project.translate):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
-from torchlift.rules.torchscript.tl138_load_archive import RULE as ARCHIVE
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -35,7 +34,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or not _matters(use.target, call, context.settings):
         return
-    if "jit" in view.source.text and any(ARCHIVE.check(use, context)):
+    if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
     yield _finding(view, call, context.settings.target)
 
@@ -147,7 +146,6 @@ RULE = Rule(
     targets=("torch.load",),
     check=_check,
     matters=_matters,
-    collectors=ARCHIVE.collectors,
     triggers=("torch.load", "load & torch as ", "import load & from torch"),
     severity=Severity.INFO,
     aliases=("TOR102",),

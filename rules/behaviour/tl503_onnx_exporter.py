@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
+from torchlift.rules.analysis.values.value_of import value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
-from torchlift.rules.torchscript.tl135_onnx_export import exported_capture
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -42,9 +42,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or not _matters(use.target, call, context.settings):
         return
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
-    if exported_capture(view, call) is not None:
-        return  # TL135 says more about a TorchScript value
-    if _is_program(view, call):
+    if any(finding.span == view.span(use.node) for finding in context.says("TL135", use)):
+        return  # it says more about a TorchScript value
+    if _comes_from_export(view, call):
         return
     chosen = next((keyword for keyword in call.keywords if keyword.arg == "dynamo"), None)
     if chosen is not None:
@@ -107,14 +107,11 @@ def _is(node: ast.expr, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
 
 
-def _is_program(view: ModuleView, call: ast.Call) -> bool:
+def _comes_from_export(view: ModuleView, call: ast.Call) -> bool:
     """Whether what is exported comes from `torch.export`, which the new exporter takes whatever `dynamo` says."""
     model = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "model"), None)
-    if isinstance(model, ast.Name):
-        binding = view.definition(model)
-        model = binding.value if binding is not None and binding.kind == "assign" else None
-    resolution = view.resolve(model.func) if isinstance(model, ast.Call) else None
-    return resolution is not None and resolution.name.startswith("torch.export.")
+    value = value_of(view, model) if model is not None else None
+    return isinstance(value, ast.Call) and view.possible_name(value.func).startswith("torch.export.")
 
 
 _NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\n"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.covering import maker_of
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.values.made_by import maker_of
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
