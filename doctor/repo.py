@@ -12,12 +12,14 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from torchlift.dependencies.lowest import lowest_release
+from torchlift.dependencies.metadata import Declaration, Metadata, PackageIndex, read_metadata
+from torchlift.dependencies.strength import Strength
 from torchlift.doctor.check import Evidence, Remedy, Result, Status
 from torchlift.doctor.derived.machine_of import machine_of
 from torchlift.doctor.derived.requirements_met import marker_environment
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import remedy_of, wheel_answer
-from torchlift.requirements.metadata import Declaration, Metadata, PackageIndex, Strength, read_metadata
 from torchlift.wheels.answer import Answer
 from torchlift.wheels.host import host_of
 from torchlift.wheels.offers import Offer, line_of, offers
@@ -71,22 +73,22 @@ def examine_project(path: str, facts: Facts) -> ProjectReport:
 
 
 def _python(metadata: Metadata, facts: Facts) -> Iterator[Result]:
-    for demand in metadata.python:
-        evidence = (Evidence("Python", facts.python.version or "not known", demand.text, demand.place),)
+    for item in metadata.python:
+        pin = item.pin
+        evidence = (Evidence("Python", facts.python.version or "not known", pin.text, item.place),)
+        wanted = pin.text if pin.unread else pin.specifier
+        if wanted is None or pin.conditional:
+            continue
         try:
-            fits = not facts.python.version or SpecifierSet(demand.text).contains(
-                facts.python.version, prereleases=True
-            )
+            fits = not facts.python.version or SpecifierSet(wanted).contains(facts.python.version, prereleases=True)
         except (InvalidSpecifier, InvalidVersion):
-            yield Result(
-                "note", f"The Python requirement {demand.text!r} in {demand.place} is not understood", evidence
-            )
+            yield Result("note", f"The Python requirement {pin.text!r} in {item.place} is not understood", evidence)
             continue
         if fits:
             continue
         yield Result(
             "problem",
-            f"The project requires Python {demand.text} ({demand.place}), this is Python {facts.python.version}",
+            f"The project requires Python {pin.text} ({item.place}), this is Python {facts.python.version}",
             evidence,
             Remedy("Use an environment with a Python that the project supports"),
         )
@@ -177,44 +179,34 @@ def _strictest(metadata: Metadata, facts: Facts) -> str | None:
 
 
 def _applies(item: Declaration, facts: Facts) -> bool:
-    if item.notation != "pip":
+    if item.pin.notation != "pip":
         return True
     try:
-        marker = Requirement(item.text).marker
+        marker = Requirement(item.pin.text).marker
         return marker is None or marker.evaluate({**marker_environment(facts), "extra": ""})
     except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName, InvalidVersion):
         return True
 
 
 def _requirement(item: Declaration) -> str | None:
-    """The declaration in pip's notation; for Poetry and conda its lower bound, or its exact release."""
-    if item.notation == "pip":
+    """The declaration in pip's notation; for an address the release of the wheel, for a choice its lower bound."""
+    pin, lowest = item.pin, lowest_release(item.pin)
+    if pin.notation == "pip":
         try:
-            requirement = Requirement(item.text)
+            requirement = Requirement(pin.text)
         except InvalidRequirement:
-            return None if item.demand.lowest is None else f"torch=={item.demand.lowest}"
-        if requirement.url is not None:
-            return None if item.demand.lowest is None else f"torch=={item.demand.lowest}"
+            requirement = None
+        if requirement is None or requirement.url is not None:
+            return None if lowest is None else f"torch=={lowest}"
         return f"torch{requirement.specifier}"
-    lowest = item.demand.lowest
-    if lowest is None:
-        return "torch"
-    text = item.text.strip()
-    exact = re.fullmatch(r"(?:pytorch\S*?)?\s*={0,2}\s*\d+(?:\.\d+){1,2}(?:=\S*)?", text.removeprefix("pytorch::"))
-    if item.notation == "conda" and exact:
-        return f"torch=={lowest}.*" if lowest.patch == 0 else f"torch=={lowest}"
-    if item.notation == "poetry" and text.startswith("^"):
-        return f"torch>={lowest},<{lowest.major + 1}"
-    if item.notation == "poetry" and text.startswith("~") and not text.startswith("~="):
-        return f"torch>={lowest},=={lowest.major}.{lowest.minor}.*"
-    if item.notation == "poetry" and text[:1].isdigit():
-        return f"torch=={lowest}"
-    upper = re.findall(r"<=?\s*\d+(?:\.\d+)*", text)
-    return ",".join([f"torch>={lowest}", *(bound.replace(" ", "") for bound in upper)])
+    if pin.specifier is not None:
+        return f"torch{pin.specifier}"
+    return "torch" if lowest is None else f"torch>={lowest}"
 
 
 def _written(item: Declaration) -> str:
-    return _USER.sub("", item.text if item.notation != "poetry" else f"torch {item.text}")
+    text = item.pin.text
+    return _USER.sub("", text if item.pin.notation != "poetry" else f"torch {text}")
 
 
 def _asked(item: Declaration) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from torchlift.dependencies.lowest import lowest_release
+from torchlift.dependencies.metadata import Declaration, read_metadata, real_path
 from torchlift.lazy_dataclass import dataclass
-from torchlift.requirements.metadata import Declaration, read_metadata, real_path
 from torchlift.versions import TorchVersion
 
 
@@ -72,7 +73,7 @@ def read_bounds(root: Path, start: Path | None = None) -> BoundsReport:
 
 def _bound(declarations: Sequence[Declaration], notes: list[str]) -> Bound | None:
     """The decisive declaration; `notes` gets a remark where others disagree."""
-    named = [(item.demand.lowest, item) for item in declarations if item.demand.lowest is not None]
+    named = [(lowest, item) for item in declarations if (lowest := lowest_release(item.pin)) is not None]
     if not named:
         return None
     strength = min(item.strength for _, item in named)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from torchlift.dependencies.images import read_images
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
-from torchlift.pins.images import read_images
-from torchlift.pins.pin import Index, Pin, PinSet, read_versions
 from torchlift.rules.dependencies.builds import allows, minors_in, pythons_of, target_line
 from torchlift.rules.dependencies.companions import companion_of
 from torchlift.rules.dependencies.hardware import Wheel, advice, wheel_for
-from torchlift.rules.dependencies.reading import FAMILY, python_bound, sets_of
+from torchlift.rules.dependencies.reading import FAMILY, sets_of
 from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -66,7 +67,7 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
         line = f"{wheel.line[0]}.{wheel.line[1]}"
         return f"the code is migrated for torch {settings.min_torch} and newer; pass --min-torch {line} to keep it fit for these GPUs."
     if item.includes and not (item.indexes and torch):
-        return f"torch or its index is named in another file ({', '.join(item.includes)}), which has to change too."
+        return f"torch or its index is named in another file ({', '.join(include.path for include in item.includes)}), which has to change too."
     if torch and not item.indexes and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
     if family and not torch:
@@ -159,10 +160,12 @@ def _check_python(view: TextView, item: PinSet, wheel: Wheel) -> None:
     lowest = min(pythons_of(wheel.version), default=0)
     if not any(pin.clauses and pin.specifier and "==" in pin.specifier for pin in item.named("torch")):
         return
-    for text, span in python_bound(view):
-        wanted = minors_in(read_versions("python", text, span.start).specifier)
+    for python in (python for other in sets_of(view) for python in other.python):
+        wanted = minors_in(python.specifier)
         if wanted and wanted[0] < lowest:
-            raise _Obstacle(f"It needs Python 3.{lowest}, and `{text}` here allows older ones; raise that first.")
+            raise _Obstacle(
+                f"It needs Python 3.{lowest}, and `{python.text}` here allows older ones; raise that first."
+            )
 
 
 def _is_bound(pin: Pin) -> bool:

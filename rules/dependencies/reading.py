@@ -5,16 +5,21 @@ from __future__ import annotations
 import posixpath
 from functools import lru_cache
 
+from torchlift.dependencies.commands import read_commands
+from torchlift.dependencies.conda_file import read_conda
+from torchlift.dependencies.grammar import is_template
+from torchlift.dependencies.ini_file import read_ini
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.pyproject_file import read_pyproject
+from torchlift.dependencies.requirements_file import read_requirements
+from torchlift.dependencies.setup_file import read_setup
 from torchlift.finding import Severity
-from torchlift.pins.commands import read_commands
-from torchlift.pins.conda_file import read_conda
-from torchlift.pins.ini_file import read_ini
-from torchlift.pins.pin import Pin, PinSet, is_template
-from torchlift.pins.pyproject_file import read_pyproject
-from torchlift.pins.requirements_file import read_requirements
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.source import Span, UnreadableSource
+from torchlift.rules.rule import Context
+from torchlift.source import UnreadableSource
+from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView, read_text
 
 INSTALLING: frozenset[TextKind] = frozenset(
@@ -25,6 +30,9 @@ INSTALLING: frozenset[TextKind] = frozenset(
 FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 """Packages of which one release belongs to one release of torch."""
 
+SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
+"""What rules about setup.py are asked for."""
+
 _MOST_INCLUDED = 50
 
 
@@ -34,10 +42,10 @@ def sets_of(view: TextView) -> tuple[PinSet, ...]:
     if view.kind == "requirements":
         return (read_requirements(view),)
     if view.kind == "toml":
-        return (read_pyproject(view)[0],)
+        return (read_pyproject(view),)
     found: list[PinSet] = []
     if view.kind == "ini":
-        found.append(read_ini(view)[0])
+        found.append(read_ini(view))
     environment = read_conda(view)
     if environment is not None:
         return (environment,)
@@ -52,7 +60,7 @@ def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
     """
     found: list[tuple[str, Pin]] = []
     seen = {view.path}
-    pending = [(view.path, name) for item in sets_of(view) for name in item.includes]
+    pending = [(view.path, include.path) for item in sets_of(view) for include in item.includes]
     while pending and len(seen) <= _MOST_INCLUDED:
         path, name = pending.pop()
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
@@ -65,24 +73,21 @@ def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
             continue
         read = read_requirements(other)
         found += [(target, pin) for pin in read.pins]
-        pending += [(target, further) for further in read.includes]
+        pending += [(target, further.path) for further in read.includes]
     return found
 
 
-@lru_cache(maxsize=8)
-def python_bound(view: TextView) -> tuple[tuple[str, Span], ...]:
-    """The Pythons that the metadata in a file asks for, each with its place."""
-    if view.kind == "toml":
-        return tuple((item.value, item.span) for item in read_pyproject(view)[1])
-    if view.kind == "ini":
-        bound = read_ini(view)[1]
-        return (bound,) if bound else ()
-    return ()
+def setup_of(use: Use, context: Context) -> PinSet | None:
+    """What a call of `setup` asks for; None outside of setup.py."""
+    view = context.view
+    if use.call is None or view.path.rpartition("/")[2] != "setup.py":
+        return None
+    return read_setup(view.tree, view.source, use.call)
 
 
 def torch_of(group: list[Pin]) -> Pin | None:
     """The requirement of torch in a list; None where there is none, or more than one."""
-    found = [pin for pin in group if pin.name == "torch" or (pin.notation == "conda" and pin.name == "pytorch")]
+    found = [pin for pin in group if pin.is_torch]
     return found[0] if len(found) == 1 else None
 
 

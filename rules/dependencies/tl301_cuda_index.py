@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from torchlift.dependencies.commands import is_code, loose_indexes, read_words
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
-from torchlift.pins.commands import is_code, loose_indexes
-from torchlift.pins.pin import Pin, PinSet
-from torchlift.pins.session_file import read_session
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import (
     allowed,
@@ -21,13 +22,13 @@ from torchlift.rules.dependencies.builds import (
     target_line,
 )
 from torchlift.rules.dependencies.hardware import advice, serves, wheel_for
-from torchlift.rules.dependencies.machines import H100, H100_LTS, MIXED, V100
 from torchlift.rules.dependencies.moving import move
 from torchlift.rules.dependencies.reading import INSTALLING, included, sets_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextView
+from torchlift.wheels.machine import Device, Machine
 from torchlift.wheels.offers import line_of
 
 _CUDA = re.compile(r"cu\d{2,3}\Z")
@@ -63,7 +64,11 @@ def _check(use: Use, context: Context) -> Iterable[Finding]:
     """The commands of a noxfile."""
     if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
         return
-    item = read_session(context.view, use.call)
+    source = context.view.source
+    places = [string_place(source, argument) for argument in use.call.args]
+    words = [(source.slice(place), place.start) for place in places if place is not None]
+    # What is no plain string may be anything.
+    item = read_words(words) if words and len(words) == len(places) else None
     if item is not None:
         # A makefile is what it is most like: its jobs may test an older torch on purpose.
         yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
@@ -144,6 +149,11 @@ def _ended(build: str, target: tuple[int, int]) -> _Problem | None:
     return _Problem(message, Severity.WARNING)
 
 
+_H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+_H100_LTS = Machine((Device("H100", (9, 0)),), driver="580.95.05")
+_V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
+_MIXED = Machine((Device("GTX 1080", (6, 1)), Device("RTX 5090", (12, 0))), driver="580.95.05")
+
 RULE = Rule(
     code="TL301",
     name="cuda-index",
@@ -178,7 +188,7 @@ RULE = Rule(
             "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.1\n",
             why="requirements for GPUs that are known",
             path="requirements.txt",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
@@ -187,7 +197,7 @@ RULE = Rule(
             "    --index-url https://download.pytorch.org/whl/cu126\n",
             why="a Volta GPU, for which torch 2.14 is the last",
             path="Dockerfile",
-            machine=V100,
+            machine=_V100,
         ),
         Bad(
             '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
@@ -198,7 +208,7 @@ RULE = Rule(
             'url = "https://download.pytorch.org/whl/cu130"\nexplicit = true\n',
             why="an index of uv, with its names",
             path="pyproject.toml",
-            machine=H100_LTS,
+            machine=_H100_LTS,
         ),
         Bad(
             "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
@@ -214,7 +224,7 @@ RULE = Rule(
             "unsafe",
             why="a job that may test an older torch on purpose",
             path=".github/workflows/test.yml",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu118\n",
@@ -222,14 +232,14 @@ RULE = Rule(
             "unsafe",
             why="an index for requirements in another file",
             path="requirements.txt",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118\n",
             safety="manual",
             why="GPUs that no single wheel serves",
             path="requirements.txt",
-            machine=MIXED,
+            machine=_MIXED,
         ),
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\n"
@@ -237,7 +247,7 @@ RULE = Rule(
             safety="manual",
             why="hashes of the old files",
             path="requirements.txt",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\n"
@@ -245,35 +255,35 @@ RULE = Rule(
             safety="manual",
             why="pins under conditions",
             path="requirements/gpu.txt",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "pip install torch==2.3.1+cu118 xformers==0.0.27 --index-url https://download.pytorch.org/whl/cu118\n",
             safety="manual",
             why="another package beside it that is built for one torch",
             path="install.sh",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
             safety="manual",
             why="a page of links from before torch 2",
             path="setup.sh",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
             safety="manual",
             why="a README, which is only reported",
             path="README.md",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "pip install torch --index-url https://download.pytorch.org/whl/cu132\n",
             "pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
             why="an index without code for the GPU",
             path="install.sh",
-            machine=V100,
+            machine=_V100,
         ),
         Bad(
             "import nox\n\n\n@nox.session\ndef tests(session):\n"
@@ -283,7 +293,7 @@ RULE = Rule(
             "unsafe",
             why="a session of nox",
             path="noxfile.py",
-            machine=H100,
+            machine=_H100,
         ),
         Ok(
             "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",
@@ -294,7 +304,7 @@ RULE = Rule(
             "pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126\n",
             "the last torch for the GPU that is named",
             "b.sh",
-            machine=V100,
+            machine=_V100,
         ),
         Ok(
             "pip install torch --index-url https://download.pytorch.org/whl/cpu\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from torchlift.dependencies.images import Image, read_images, stages
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.pins.images import Image, read_images, stages
-from torchlift.pins.pin import PinSet
 from torchlift.rules.dependencies.builds import allowed, default_build, target_line
 from torchlift.rules.dependencies.reading import sets_of, torch_of
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
@@ -91,7 +91,7 @@ def _installed(sets: list[PinSet], settings: Settings) -> tuple[str, str, str] |
         if torch is None:
             continue
         builds = {index.build for index in item.indexes if not index.channel}
-        other = "download.pytorch.org" in _addresses(item) or any(index.channel for index in item.indexes)
+        other = any("download.pytorch.org" in source.text for source in item.sources)
         if torch.specifier is None or torch.opaque or item.variables or len(builds) > 1 or (other and not builds):
             return None
         target = target_line(settings.target)
@@ -104,10 +104,6 @@ def _installed(sets: list[PinSet], settings: Settings) -> tuple[str, str, str] |
             return None
         found.append((release, build, "the command installs" if exact or builds else "an open requirement installs"))
     return found[-1] if found else None
-
-
-def _addresses(item: PinSet) -> str:
-    return " ".join(pin.name for pin in item.pins if pin.opaque)
 
 
 def _spelled(pair: tuple[int, int]) -> str:
@@ -179,6 +175,11 @@ RULE = Rule(
         Ok(
             "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",
             "a tag that is filled in",
+            "Dockerfile",
+        ),
+        Ok(
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
+            "a torch without CUDA",
             "Dockerfile",
         ),
         Ok(

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.pins.pin import Pin, PinSet
 from torchlift.rules.dependencies.companions import can_go_together, companion_of, torch_for
-from torchlift.rules.dependencies.reading import INSTALLING, included, sets_of, severity_in, torch_of
-from torchlift.rules.dependencies.setup_call import SETUP, setup_of
+from torchlift.rules.dependencies.reading import (
+    INSTALLING,
+    SETUP,
+    included,
+    sets_of,
+    setup_of,
+    severity_in,
+    torch_of,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView
@@ -54,7 +62,7 @@ def _contradict(torch: Pin, other: Pin) -> bool:
 def _check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
-        yield from _in_set(context.view.path, read[0], fixable=True)
+        yield from _in_set(context.view.path, read, fixable=True)
 
 
 def _in_set(path: str, item: PinSet, *, fixable: bool) -> Iterator[Finding]:

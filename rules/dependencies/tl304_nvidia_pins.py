@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.pins.pin import Pin, PinSet
 from torchlift.rules.dependencies.builds import allowed, allows, default_build, target_line
 from torchlift.rules.dependencies.companions import nvidia_pins
-from torchlift.rules.dependencies.reading import INSTALLING, sets_of, severity_in, torch_of
-from torchlift.rules.dependencies.setup_call import SETUP, setup_of
+from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView
@@ -36,7 +36,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
 def _check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
-        yield from _in_set(context.view.path, read[0], context.settings)
+        yield from _in_set(context.view.path, read, context.settings)
 
 
 def _in_set(path: str, item: PinSet, settings: Settings) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _versions(path: str, libraries: list[Pin], release: str) -> Iterator[Finding
             continue
         message = f"torch {release} requires {pin.name}{wanted}, so this {pin.name} {pin.specifier} cannot be installed with it."
         fix = None
-        if pin.exact and not pin.hashed:
+        if pin.exact and not pin.hashed and not pin.opaque:
             fix = Fix(f"Ask for {version}", Safety.UNSAFE, (ReplaceText(pin.exact.span, version),))
         help = f"Needs review: a newer library put in place of torch's on purpose is installed afterwards with --no-deps. Else ask for {version}, or leave it out."
         yield Finding("TL304", path, pin.span, message, Severity.ERROR, help, fix)

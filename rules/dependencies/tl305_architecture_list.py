@@ -6,12 +6,11 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from torchlift.dependencies.architecture_lists import ArchitectureList, Item, architecture_lists
+from torchlift.dependencies.commands import is_code
+from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.pins.architecture_lists import ArchitectureList, Item, architecture_lists
-from torchlift.pins.commands import is_code
-from torchlift.pins.setup_file import string_place
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.machines import H100, V100
 from torchlift.rules.dependencies.reading import severity_in
 from torchlift.rules.dependencies.toolkit import Cuda, lowest_capability, names_toolkit, toolkit_in, toolkit_of_target
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
@@ -21,6 +20,7 @@ from torchlift.view.text import TextKind, TextView
 from torchlift.view.walk import walk
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import jit_runs_on, runs_on
+from torchlift.wheels.machine import Device, Machine
 
 _KINDS: frozenset[TextKind] = frozenset(
     {"shell", "dockerfile", "yaml", "makefile", "env", "toml", "ini", "cmake", "markdown"}
@@ -70,7 +70,7 @@ def _in_file(context: Context) -> tuple[Finding, ...]:
     items: list[Item] = []
     for node in walk(view.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "arch=compute_" in node.value:
-            place = string_place(view, node)
+            place = string_place(view.source, node)
             if place is None:
                 return ()
             for match in re.finditer(r"arch=compute_(\d{2,3})[af]?,code=\[?[\w,]+\]?", node.value):
@@ -186,6 +186,9 @@ def _spelled(pair: tuple[int, int]) -> str:
     return f"{pair[0]}.{pair[1]}"
 
 
+_H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+_V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
+
 RULE = Rule(
     code="TL305",
     name="architecture-list",
@@ -218,7 +221,7 @@ RULE = Rule(
             'export TORCH_CUDA_ARCH_LIST="7.5;8.0;9.0+PTX"\npip install .\n',
             why="what CUDA 13 dropped, for GPUs that are known",
             path="build.sh",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.0 7.5 8.0"\n',
@@ -226,7 +229,7 @@ RULE = Rule(
             "unsafe",
             why="a GPU that the list leaves out",
             path="Dockerfile",
-            machine=H100,
+            machine=_H100,
         ),
         Bad(
             "env:\n  TORCH_CUDA_ARCH_LIST: '6.0;7.0;8.0'\n",
@@ -268,7 +271,7 @@ RULE = Rule(
             path="setup.py",
         ),
         Ok('export TORCH_CUDA_ARCH_LIST="7.5;8.0;8.6;9.0;10.0;12.0+PTX"\n', "what CUDA 13 compiles for", "a.sh"),
-        Ok('export TORCH_CUDA_ARCH_LIST="7.0;8.0"\n', "Volta GPUs, whose torch is for CUDA 12", "b.sh", machine=V100),
+        Ok('export TORCH_CUDA_ARCH_LIST="7.0;8.0"\n', "Volta GPUs, whose torch is for CUDA 12", "b.sh", machine=_V100),
         Ok(
             'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="6.0;7.0;8.0"\n',
             "an image whose toolkit compiles for it",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.pins.pin import Pin, PinSet
-from torchlift.rules.dependencies.reading import INSTALLING, sets_of, severity_in
-from torchlift.rules.dependencies.setup_call import SETUP, setup_of
+from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView
@@ -30,7 +30,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
 
 def _check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
-    found = _plain(read[0]) if read else None
+    found = _plain(read) if read else None
     if found is not None:
         yield _finding(context.view.path, found, Severity.ERROR)
 

@@ -5,32 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from torchlift.dependencies.images import read_images, stages
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.strength import Strength, strength_of
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.pins.images import read_images, stages
-from torchlift.pins.pin import Pin, PinSet, read_versions
 from torchlift.rules.dependencies.builds import allowed, minors_in, newest_of, pythons_of, spelled, target_line
-from torchlift.rules.dependencies.reading import python_bound, sets_of, torch_of
-from torchlift.rules.dependencies.setup_call import SETUP, setup_of
+from torchlift.rules.dependencies.reading import SETUP, sets_of, setup_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView
 
 _KINDS: frozenset[TextKind] = frozenset({"toml", "ini", "yaml", "dockerfile"})
-# Lists that everybody who installs the package gets.
-_RUNTIME = frozenset(
-    {"project.dependencies", "tool.poetry.dependencies", "options.install_requires", "install_requires"}
-)
 
 
 def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if view.kind == "dockerfile" and "python:" not in view.code:
         return
     sets = sets_of(view)
-    for text, span in python_bound(view):
-        for item in sets[:1]:
-            yield from _bound(view.path, text, span, item, context.settings)
     for item in sets:
+        yield from _bounds(view.path, item, context.settings)
         if item.conda:
             yield from _environment(view, item, context.settings)
     if view.kind == "dockerfile":
@@ -39,16 +34,23 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
 
 def _check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
-    if read is not None and read[1] is not None:
-        yield from _bound(context.view.path, *read[1], read[0], context.settings)
+    if read is not None:
+        yield from _bounds(context.view.path, read, context.settings)
 
 
-def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -> Iterator[Finding]:
+def _bounds(path: str, item: PinSet, settings: Settings) -> Iterator[Finding]:
     """Metadata: every Python it allows should find a torch, and some Python the one the project moves to."""
-    python = read_versions("python", text, span.start)
-    torch = next((pin for name, group in item.groups.items() if name in _RUNTIME and (pin := torch_of(group))), None)
-    if torch is None or torch.conditional or torch.specifier is None or not python.clauses or python.specifier is None:
+    lists = (group for name, group in item.groups.items() if strength_of(name) is Strength.RUNTIME)
+    torch = next(filter(None, map(torch_of, lists)), None)
+    if torch is None or torch.conditional or torch.specifier is None:
         return
+    for python in item.python:
+        if python.clauses and python.specifier is not None and not python.conditional:
+            yield from _bound(path, python, torch, settings)
+
+
+def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[Finding]:
+    text, span = python.text, python.span
     wanted = minors_in(python.specifier)
     target = target_line(settings.target)
     there = pythons_of(newest_of(target))
@@ -74,7 +76,12 @@ def _bound(path: str, text: str, span: Span, item: PinSet, settings: Settings) -
     lowest = min(possible)
     fix = None
     lower = [clause for clause in python.clauses if clause.operator in {">=", "^", "~="}]
-    if len(lower) == 1 and lower[0].operator == ">=" and re.fullmatch(r"3\.\d+(\.\d+)?", lower[0].version):
+    if (
+        len(lower) == 1
+        and not python.opaque
+        and lower[0].operator == ">="
+        and re.fullmatch(r"3\.\d+(\.\d+)?", lower[0].version)
+    ):
         fix = Fix(f"Ask for Python 3.{lowest} or newer", Safety.UNSAFE, (ReplaceText(lower[0].span, f"3.{lowest}"),))
     yield Finding(
         "TL307",

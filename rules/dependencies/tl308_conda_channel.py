@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.pins.pin import Pin, PinSet
 from torchlift.rules.dependencies.builds import allowed, reaches_beyond, target_line
 from torchlift.rules.dependencies.reading import INSTALLING, sets_of, severity_in
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchlift.pins.images import read_images
+from torchlift.dependencies.images import read_images
 from torchlift.rules.dependencies.builds import default_build, target_line
 from torchlift.rules.dependencies.hardware import wheel_for
 from torchlift.rules.rule import Settings

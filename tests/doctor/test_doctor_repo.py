@@ -122,6 +122,26 @@ def test_poetry_constraints_are_understood(tmp_path: Path, constraint: str, stat
     assert result.status == status, result.summary
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "<2.14"\n'),
+        ("environment.yml", "dependencies:\n  - pytorch<2.14\n"),
+    ],
+)
+def test_an_upper_bound_alone_counts_in_every_notation(tmp_path: Path, name: str, text: str) -> None:
+    (result,) = examined(tmp_path, {name: text}, "healthy_h100")
+    assert result.status == "warning" and "torch 2.15.0+cu132 is installed" in result.summary
+
+
+def test_the_python_of_poetry_counts_in_its_own_notation(tmp_path: Path) -> None:
+    text = '[tool.poetry.dependencies]\npython = "~3.13"\ntorch = "*"\n'
+    result = examined(tmp_path, {"pyproject.toml": text}, "healthy_h100")[0]
+    assert result.status == "problem" and "Python ~3.13" in result.summary
+    text = text.replace("~3.13", "^3.10")
+    assert {result.status for result in examined(tmp_path, {"pyproject.toml": text}, "healthy_h100")} == {"ok"}
+
+
 def test_a_project_newer_than_the_data_is_not_judged(tmp_path: Path) -> None:
     (result,) = examined(tmp_path, project("torch>=9.1"), "healthy_h100")
     assert result.status == "note" and "newer than torchlift's data" in result.summary

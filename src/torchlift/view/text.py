@@ -179,9 +179,7 @@ def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]
             pieces.append(code + (" " * len(newline) if continued else newline))
             continue
         body = line.rstrip() if kind == "dockerfile" else line
-        continued = (
-            bool(newline) and kind not in _WITHOUT_CONTINUATION and (len(body) - len(body.rstrip(escape))) % 2 == 1
-        )
+        continued = kind not in _WITHOUT_CONTINUATION and (len(body) - len(body.rstrip(escape))) % 2 == 1
         if continued:
             pieces.append(body[:-1] + " " * (len(line) - len(body) + 1 + len(newline)))
         else:

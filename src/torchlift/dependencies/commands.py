@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from torchlift.dependencies.grammar import is_template, read_pin
+from torchlift.dependencies.pin_set import Include, Index, PinSet, Source, indexes_in
 from torchlift.lazy_dataclass import dataclass
-from torchlift.pins.pin import Draft, Index, PinSet, indexes_in, is_template, read_conda_spec, read_pin
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView
 
@@ -103,7 +104,7 @@ def _read(line: LogicalLine, begin: int, start: int, kind: str) -> PinSet | None
 
 
 def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
-    draft = Draft("this command", span, conda=kind == "conda")
+    found = PinSet(span, conda=kind == "conda")
     waiting = ""
     for token in tokens:
         text, place = token.text, token.start
@@ -112,35 +113,36 @@ def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
             if not equals:
                 takes = name in _SOURCES | _CHANNELS | _FILES or name in _WITH_VALUE[kind]
                 waiting = name if takes else ""
-                draft.no_deps = draft.no_deps or name == "--no-deps"
+                found.no_deps = found.no_deps or name == "--no-deps"
             else:
-                _option(draft, kind, name, value, place + len(name) + 1)
+                _option(found, kind, name, value, place + len(name) + 1)
             continue
         if waiting:
-            _option(draft, kind, waiting, text, place)
+            _option(found, kind, waiting, text, place)
             waiting = ""
             continue
         if is_template(text) and re.match(r"[${]", text):
-            draft.variables = True
+            found.variables = True
             continue
         if "://" in text.partition("@")[0] or text.startswith((".", "/")) or text.endswith((".whl", ".tar.gz", ".zip")):
-            draft.source(text, place)
+            found.sources.append(Source(text, Span(place, place + len(text))))
             continue
-        pin = read_conda_spec(text, place) if kind == "conda" else read_pin(text, place)
+        pin = read_pin(text, place, "conda", "conda") if kind == "conda" else read_pin(text, place)
         if pin is not None:
             # In a shell, an unquoted comparison is a redirection, and a star may be a file.
-            draft.pins.append(pin if token.plain else replace(pin, opaque=True))
-    return draft.done() if draft.pins or draft.indexes or draft.variables else None
+            found.pins.append(pin if token.plain else replace(pin, opaque=True))
+    return found if found.pins or found.indexes or found.variables else None
 
 
-def _option(draft: Draft, kind: str, name: str, value: str, place: int) -> None:
+def _option(found: PinSet, kind: str, name: str, value: str, place: int) -> None:
+    span = Span(place, place + len(value))
     if kind == "conda" and name in _CHANNELS:
-        draft.channels.append((value, Span(place, place + len(value))))
+        found.channels.append((value, span))
     elif name in _FILES and not (kind == "pip" and name == "-f"):
-        draft.includes.append(value)
+        found.includes.append(Include(value, span))
     elif name in _SOURCES:
-        draft.variables = draft.variables or is_template(value)
-        draft.source(value, place, find_links=name in {"-f", "--find-links"})
+        found.variables = found.variables or is_template(value)
+        found.sources.append(Source(value, span, name in {"-f", "--find-links"}))
 
 
 def _tokens(text: str, start: int) -> Iterator[_Token]:

@@ -1,19 +1,30 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
 
-from torchlift.requirements.demand import Demand, NotUnderstood, conda_demand, pip_demand, poetry_demand
+from torchlift.dependencies.grammar import read_pin, read_versions
+from torchlift.dependencies.lowest import lowest_release
+from torchlift.dependencies.pin import Notation, Pin
 from torchlift.versions import TorchVersion
 
+NOTATIONS: tuple[Notation, ...] = ("pip", "poetry", "conda")
 
-def release(text: str | None) -> Demand:
-    return Demand(TorchVersion.parse(text) if text else None)
+
+def torch_in(text: str, notation: Notation = "pip") -> Pin | None:
+    pin = read_versions("torch", text, 0) if notation == "poetry" else read_pin(text, 0, notation)
+    return pin if pin is not None and pin.is_torch else None
+
+
+def lowest_in(text: str, notation: Notation = "pip") -> str | None:
+    pin = torch_in(text, notation)
+    assert pin is not None and not pin.unread
+    lowest = lowest_release(pin)
+    return str(lowest) if lowest else None
 
 
 @pytest.mark.parametrize(
@@ -57,8 +68,8 @@ def release(text: str | None) -> Demand:
     ],
 )
 def test_pip_requirements(text: str, lowest: str | None) -> None:
-    assert pip_demand(text) == release(lowest)
-    assert pip_demand(f"  {text} ") == release(lowest)
+    assert lowest_in(text) == lowest
+    assert lowest_in(f"  {text} ") == lowest
 
 
 @pytest.mark.parametrize(
@@ -80,7 +91,7 @@ def test_pip_requirements(text: str, lowest: str | None) -> None:
     ],
 )
 def test_other_packages_are_not_torch(text: str) -> None:
-    assert pip_demand(text) is None
+    assert torch_in(text) is None
 
 
 @pytest.mark.parametrize(
@@ -96,9 +107,8 @@ def test_other_packages_are_not_torch(text: str) -> None:
     ],
 )
 def test_requirements_that_mean_nothing_are_told(text: str, part: str) -> None:
-    with pytest.raises(NotUnderstood) as caught:
-        pip_demand(text)
-    assert str(caught.value) == part
+    pin = torch_in(text)
+    assert pin is not None and (pin.unread, pin.alternatives, lowest_release(pin)) == (part, (), None)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +131,11 @@ def test_requirements_that_mean_nothing_are_told(text: str, part: str) -> None:
     ],
 )
 def test_poetry_constraints(text: str, lowest: str | None) -> None:
-    assert poetry_demand(text) == release(lowest)
+    assert lowest_in(text, "poetry") == lowest
 
 
 def test_poetry_constraints_that_mean_nothing_are_told() -> None:
-    with pytest.raises(NotUnderstood):
-        poetry_demand("newest")
+    assert read_versions("torch", "newest", 0).unread == "newest"
 
 
 @pytest.mark.parametrize(
@@ -155,14 +164,14 @@ def test_poetry_constraints_that_mean_nothing_are_told() -> None:
     ],
 )
 def test_conda_specifications(text: str, lowest: str | None) -> None:
-    assert conda_demand(text) == release(lowest)
+    assert lowest_in(text, "conda") == lowest
 
 
 @pytest.mark.parametrize(
     "text", ["pytorch-cuda=11.8", "pytorch-lightning", "torch>=2", "pytorch_geometric=2", "pip", ""]
 )
 def test_other_conda_packages_are_not_pytorch(text: str) -> None:
-    assert conda_demand(text) is None
+    assert torch_in(text, "conda") is None
 
 
 @given(
@@ -175,21 +184,21 @@ def test_whatever_packaging_accepts_has_a_bound_its_specifiers_agree_with(text: 
         requirement = Requirement(text)
     except InvalidRequirement:
         return
-    demand = pip_demand(text)
-    assert demand is not None
+    pin = torch_in(text)
+    assert pin is not None
+    lowest = lowest_release(pin)
     lower = [s for s in requirement.specifier if s.operator in {"==", ">=", "~=", ">"}]
-    assert (demand.lowest is None) == (not lower)
-    if demand.lowest is not None:
-        below = TorchVersion(demand.lowest.major, demand.lowest.minor, demand.lowest.patch)
-        assert all(TorchVersion.parse(specifier.version) <= below for specifier in lower)
+    assert (lowest is None) == (not lower)
+    assert all(lowest is not None and TorchVersion.parse(specifier.version) <= lowest for specifier in lower)
 
 
 @given(st.text(max_size=60))
 def test_no_text_is_a_crash(text: str) -> None:
-    for read in (pip_demand, poetry_demand, conda_demand):
+    for notation in NOTATIONS:
         for whole in (text, f"torch{text}", f"pytorch{text}"):
-            with suppress(NotUnderstood):
-                read(whole)
+            pin = torch_in(whole, notation)
+            assert pin is None or pin.span.end <= len(whole)
+            assert pin is None or lowest_release(pin) is None or not pin.unread
 
 
 @pytest.mark.parametrize(
@@ -197,8 +206,7 @@ def test_no_text_is_a_crash(text: str) -> None:
 )
 def test_long_nonsense_takes_no_time(text: str) -> None:
     begun = time.process_time()
-    for read in (pip_demand, poetry_demand, conda_demand):
+    for notation in NOTATIONS:
         for whole in (text, f"torch>={text}", f"pytorch={text}", f"{text}.whl"):
-            with suppress(NotUnderstood):
-                read(whole)
+            torch_in(whole, notation)
     assert time.process_time() - begun < 5

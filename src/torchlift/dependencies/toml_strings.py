@@ -1,4 +1,4 @@
-"""Every one-line string of a TOML file with its keys and its place.
+"""Every string of a TOML file with its keys and its place.
 
 TOML's own parser gives no places. This one finds them, and is believed only where its strings are those of the real
 parser: anything it does not understand ends in no strings at all.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
@@ -33,31 +33,44 @@ class TomlString:
         path: keys, and numbers in arrays, that lead to it.
         value: what it means.
         span: what stands between its quotes.
+        plain: whether the value stands there as it is: on one line, without escapes.
     """
 
     path: Path
     value: str
     span: Span
+    plain: bool = True
 
 
 class _NotUnderstood(Exception):
     pass
 
 
-def toml_strings(text: str) -> tuple[list[TomlString], Mapping[str, Any]]:
-    """The strings without escapes of a TOML file, in order, and its content; nothing where it is not understood."""
+def toml_strings(text: str) -> list[TomlString]:
+    """The strings of a TOML file, in order; none where only the real parser understands it.
+
+    Raises:
+        ValueError: it is no TOML; the text says why.
+    """
+    try:
+        content = _tomllib().loads(text.replace("\r\n", "\n"))
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+    try:
+        found = [(item, _at(content, item.path)) for item in _Scanner(text).scan()]
+    except (_NotUnderstood, RecursionError):
+        return []
+    if any(not isinstance(value, str) or (item.plain and item.value != value) for item, value in found):
+        return []
+    return [item if item.plain else replace(item, value=value) for item, value in found]
+
+
+def _tomllib() -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    try:
-        content = tomllib.loads(text.replace("\r\n", "\n"))
-        found = _Scanner(text).scan()
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError, _NotUnderstood):
-        return [], {}
-    if any(_at(content, item.path) != item.value for item in found):
-        return [], {}
-    return found, content
+    return tomllib
 
 
 def _at(content: Any, path: Path) -> Any:
@@ -67,6 +80,10 @@ def _at(content: Any, path: Path) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return content
+
+
+def _meant(quoted: str) -> str:
+    return quoted[1:-1] if "\\" not in quoted else str(_tomllib().loads(f"a = {quoted}")["a"])
 
 
 class _Scanner:
@@ -125,7 +142,7 @@ class _Scanner:
             for pattern, group in ((_BARE, 0), (_BASIC, 1), (_LITERAL, 1)):
                 match = pattern.match(self.text, self.position)
                 if match is not None:
-                    found.append(match[group])
+                    found.append(match[group] if pattern is not _BASIC else _meant(match[0]))
                     self.position = match.end()
                     break
             else:
@@ -140,14 +157,13 @@ class _Scanner:
         text, start = self.text, self.position
         if text.startswith(('"""', "'''"), start):
             match = _LONG.match(text, start)
-        elif text.startswith('"', start):
-            match = _BASIC.match(text, start)
-            if match is not None and "\\" not in match[1]:
-                self.found.append(TomlString(path, match[1], Span(*match.span(1))))
-        elif text.startswith("'", start):
-            match = _LITERAL.match(text, start)
             if match is not None:
-                self.found.append(TomlString(path, match[1], Span(*match.span(1))))
+                self.found.append(TomlString(path, "", Span(start + 3, match.end() - 3), plain=False))
+        elif text.startswith(('"', "'"), start):
+            match = (_BASIC if text[start] == '"' else _LITERAL).match(text, start)
+            if match is not None:
+                plain = text[start] == "'" or "\\" not in match[1]
+                self.found.append(TomlString(path, match[1], Span(*match.span(1)), plain))
         elif text.startswith(("[", "{"), start):
             self.items(path)
             return
