@@ -9,18 +9,9 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
+from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
 from torchlift.rules.distributed.p2p.batches.directions import Neighbour, neighbour
-from torchlift.rules.distributed.p2p.calls import (
-    OP,
-    OP_PARAMETERS,
-    POINT_TO_POINT,
-    RECV_PARAMETERS,
-    SEND_PARAMETERS,
-    function_of_call,
-    group_key,
-    named_arguments,
-)
+from torchlift.rules.distributed.p2p.calls import OP, POINT_TO_POINT, transfer
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -40,11 +31,12 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class _Operation:
-    """One call: the method it stands in, whether it goes with the activations, and its group."""
+    """One call: the method it stands in, whether it goes with the activations, whether it sends, and its group."""
 
     call: ast.Call
     method: str
     forward: bool
+    sends: bool
     group: ast.expr | None
 
 
@@ -70,8 +62,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     group = operations[0].group
     if not forward or not backward or surely_without_nccl(view, group):
         return
-    if not _sends_and_receives(view, operations):
-        return
+    if len({(one.forward, one.sends) for one in operations}) != 4:
+        return  # one direction is not there in full
     written = f"the group `{view.text(group)}`" if group is not None and group_key(view, group) else "the default group"
     message = _MESSAGE.format(name=owner.name, forward=forward[0], backward=backward[0], group=written)
     yield Finding("TL214", view.path, view.span(use.node), message, Severity.INFO, _ADVICE + ESCAPE)
@@ -87,39 +79,15 @@ def _operations(context: Context, owner: ast.ClassDef) -> list[_Operation] | Non
         for node in walk(method):
             if not isinstance(node, ast.Call):
                 continue
-            read = _read(view, node)
-            if read is None:
+            one = transfer(view, node)
+            if one is None:
                 continue
-            sends, peer, group = read
-            side: Neighbour | None = neighbour(view, peer) if peer is not None else None
-            if side is None:
+            side: Neighbour | None = neighbour(view, one.peer) if one.peer is not None else None
+            if side is None or one.sends is None:
                 return None
-            found.append(_Operation(node, method.name, sends == (side == "next"), group))
+            forward = one.sends == (side == "next")
+            found.append(_Operation(node, method.name, forward, one.sends, one.arguments.get("group")))
     return sorted(found, key=lambda one: (one.call.lineno, one.call.col_offset))
-
-
-def _read(view: ModuleView, call: ast.Call) -> tuple[bool, ast.expr | None, ast.expr | None] | None:
-    """Whether a call sends, its peer and its group; None if it is no point-to-point operation."""
-    function = function_of_call(view, call)
-    if function is not None:
-        sends = function.endswith("send")
-        arguments = named_arguments(call, SEND_PARAMETERS if sends else RECV_PARAMETERS) or {}
-        peer = arguments.get("dst" if sends else "src") or arguments.get("group_dst" if sends else "group_src")
-        return sends, peer, arguments.get("group")
-    resolution = view.resolve(call.func)
-    if resolution is None or resolution.name != OP:
-        return None
-    arguments = named_arguments(call, OP_PARAMETERS) or {}
-    op = view.resolve(arguments["op"]) if "op" in arguments else None
-    if op is None or op.name not in POINT_TO_POINT:
-        return False, None, None
-    return op.name.endswith("send"), arguments.get("peer") or arguments.get("group_peer"), arguments.get("group")
-
-
-def _sends_and_receives(view: ModuleView, operations: list[_Operation]) -> bool:
-    """Whether both directions are there in full: something is sent and something received in each."""
-    kinds = {(one.forward, (_read(view, one.call) or (False,))[0]) for one in operations}
-    return len(kinds) == 4
 
 
 def _stage(*methods: tuple[str, str], head: str = "import torch.distributed as dist\n") -> str:
@@ -178,7 +146,16 @@ RULE = Rule(
             safety="manual",
             why="neighbours by name, operations for a batch",
         ),
+        Bad(
+            _stage(*((name, line.replace("1)", "1, self.compiled_group)")) for name, line in (*_FORWARD, *_BACKWARD))),
+            safety="manual",
+            why="a group with `mpi` inside another word of its name",
+        ),
         Ok(_stage(*_FORWARD), "one direction"),
+        Ok(
+            _stage(*((name, line.replace("1)", "1, self.MPIGroup)")) for name, line in (*_FORWARD, *_BACKWARD))),
+            "a group that is called one of MPI",
+        ),
         Ok(
             _stage(
                 *((name, line.replace("1)", "1, self.ahead)")) for name, line in _FORWARD),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
-from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, group_key, is_given, named_arguments
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.distributed.groups.backends import BACKENDS, is_nccl_only
+from torchlift.rules.distributed.groups.group_identity import group_key
+from torchlift.rules.distributed.p2p.calls import RECV_PARAMETERS, is_given
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -56,7 +58,7 @@ RULE = Rule(
     check=_check,
     applies=is_nccl_only,
     severity=Severity.ERROR,
-    collectors=(DEFAULT_GROUPS,),
+    collectors=(BACKENDS,),
     sources=(
         'strings of the torch 2.10-2.15 binaries ("does not support recvAnysource"), read 2026-11-21',
         "measured on gloo with torch 2.13.0 and 2.15.0: works",

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, InsertStatements, Rewrite, Safety, Severity
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
 from torchlift.rules.distributed.p2p.batches.batch_operations import BatchList, batch_list
 from torchlift.rules.distributed.p2p.batches.quiet_code import effects
-from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, named_arguments
+from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
@@ -282,7 +283,16 @@ RULE = Rule(
             safety="manual",
             why="picked at once",
         ),
+        Bad(
+            _code(*(line.replace("world)", "world, compiled_group)") for line in _BATCH), "reqs[1].wait()"),
+            safety="manual",
+            why="a group with `mpi` inside another word of its name",
+        ),
         Ok(_code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"), "a loop"),
+        Ok(
+            _code(*(line.replace("world)", "world, cpuGroup)") for line in _BATCH), "reqs[1].wait()"),
+            "a group that is called one for the CPU",
+        ),
         Ok(_code(*_BATCH, "reqs[-1].wait()", "return y"), "the last one, which is the only one on NCCL"),
         Ok(_code(*_BATCH, "reqs.pop().wait()", "reqs2 = reqs[0:]"), "the last one taken off"),
         Ok(

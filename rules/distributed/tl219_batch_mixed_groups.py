@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.groups.group_identity import creation
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
-from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, named_arguments
+from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 

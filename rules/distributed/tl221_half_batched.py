@@ -8,16 +8,8 @@ from collections.abc import Iterator, Sequence
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
-from torchlift.rules.distributed.p2p.calls import (
-    OP,
-    OP_PARAMETERS,
-    RECV_PARAMETERS,
-    SEND_PARAMETERS,
-    function_of_call,
-    group_key,
-    named_arguments,
-)
+from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
+from torchlift.rules.distributed.p2p.calls import OP, function_of_call, transfer
 from torchlift.rules.distributed.ranks.own_rank import differs_by_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -89,23 +81,13 @@ def _side(view: ModuleView, block: Sequence[ast.stmt]) -> _Side | None:
         for node in walk(statement):
             if not isinstance(node, ast.Call):
                 continue
-            function = function_of_call(view, node)
-            resolution = view.resolve(node.func)
-            if function is not None:
-                parameters = SEND_PARAMETERS if function.endswith("send") else RECV_PARAMETERS
-                arguments = named_arguments(node, parameters)
-                sends = function.endswith("send")
-            elif resolution is not None and resolution.name == OP:
-                arguments = named_arguments(node, OP_PARAMETERS)
-                op = view.resolve(arguments["op"]) if arguments is not None and "op" in arguments else None
-                if op is None:
-                    return None
-                sends = op.name.endswith("isend")
-            else:
+            one = transfer(view, node)
+            if one is None:
                 continue
-            if arguments is None or surely_without_nccl(view, arguments.get("group")):
+            if one.sends is None or not one.arguments or surely_without_nccl(view, one.arguments.get("group")):
                 return None
-            (single if function is not None else batched).append((sends, group_key(view, arguments.get("group")), node))
+            kept = batched if one.batched else single
+            kept.append((one.sends, group_key(view, one.arguments.get("group")), node))
     order = sorted(batched, key=lambda item: (item[2].lineno, item[2].col_offset))
     return _Side(tuple(order), tuple(single))
 
@@ -153,7 +135,16 @@ RULE = Rule(
             safety="manual",
             why="there and back, names imported one by one",
         ),
+        Bad(
+            _code([_BATCH[0].replace("1)", "1, compiled_group)"), _BATCH[1]], ["dist.recv(x, 0, compiled_group)"]),
+            safety="manual",
+            why="a group with `mpi` inside another word of its name",
+        ),
         Ok(_code(_BATCH, _BATCH_BACK), "both sides batched"),
+        Ok(
+            _code([_BATCH[0].replace("1)", "1, gloo_group)"), _BATCH[1]], ["dist.recv(x, 0, gloo_group)"]),
+            "a group that is called one of gloo",
+        ),
         Ok(_code(["dist.send(x, 1)"], ["dist.recv(x, 0)"]), "no side batched"),
         Ok(
             _code(_BATCH, ["dist.isend(x, 1).wait()"], test="group is None"),

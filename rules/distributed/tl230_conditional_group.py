@@ -10,7 +10,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.environment_reads import GETTERS
 from torchlift.rules.analysis.values.repeatable import returned_value
-from torchlift.rules.distributed.groups.group_calls import new_group_arguments
+from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.distributed.ranks.own_rank import differs_by_rank, own_rank
 from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
-from torchlift.rules.distributed.groups.group_calls import is_true, new_group_arguments
+from torchlift.rules.distributed.groups.group_identity import is_local, new_group_arguments
 from torchlift.rules.distributed.ranks.own_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -28,7 +28,7 @@ _ADVICE = (
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, project = context.view, use.call, context.project
     arguments = new_group_arguments(call) if call is not None and use.kind == "call" else None
-    if arguments is None or not is_true(arguments.get("use_local_synchronization")):
+    if arguments is None or not is_local(arguments):
         return
     if _holds_every_rank(view, arguments.get("ranks")):
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.groups.group_calls import is_true, new_group_arguments
+from torchlift.rules.distributed.groups.group_identity import is_local, new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -87,7 +87,7 @@ def _returns_none(call: ast.Call, function: str) -> bool:
     """Whether a call gave None to ranks outside of the group up to torch 2.13."""
     if function.endswith("split_group"):
         return True
-    return is_true((new_group_arguments(call) or {}).get("use_local_synchronization"))
+    return is_local(new_group_arguments(call) or {})
 
 
 def _is_group(view: ModuleView, value: ast.expr | None) -> bool:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
-from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, surely_uses_nccl
-from torchlift.rules.distributed.groups.group_calls import constant_text, new_group_arguments
+from torchlift.rules.distributed.groups.backends import BACKENDS, backend_text, may_use_nccl, surely_uses_nccl
+from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
@@ -16,7 +16,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, project = context.view, use.call, context.project
     arguments = new_group_arguments(call) if call is not None and use.kind == "call" else None
     backend = (arguments or {}).get("backend")
-    text = constant_text(view, backend)
+    text = backend_text(view, backend)
     if backend is None or text is None or not _is_for_cpu_only(text) or not may_use_nccl(project):
         return
     sure = surely_uses_nccl(project)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.facts.missing_attributes import MISSING
-from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, named_backends
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -105,7 +104,7 @@ RULE = Rule(
     triggers=tuple(
         f"{name} & {call}" for name in (*MISSING, *_MISSING_LAZY) for call in ("_get_backend", "get_backend_impl")
     ),
-    collectors=(BACKENDS, DEFAULT_GROUPS),
+    collectors=(BACKENDS,),
     sources=(
         "dir(ProcessGroupNCCL), dir(ProcessGroupNCCL2), dir(ProcessGroupNCCLLazy) on the torch 2.15.0 wheel; measured",
         "https://github.com/pytorch/pytorch/pull/192281 (nccl2 is the default)",

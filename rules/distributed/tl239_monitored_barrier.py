@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
+from torchlift.rules.distributed.groups.backends import BACKENDS, is_nccl_only
+from torchlift.rules.distributed.groups.group_identity import is_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 
 _MESSAGE = (
     "`monitored_barrier` needs a group with a backend for CPU tensors, and the default group of this project is NCCL only: "
@@ -25,19 +26,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or use.kind != "call" or any(keyword.arg is None for keyword in call.keywords):
         return
     group = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "group"), None)
-    if isinstance(group, ast.Starred) or not _is_default_group(view, group) or not is_nccl_only(context.project):
+    if isinstance(group, ast.Starred) or not is_default_group(view, group) or not is_nccl_only(context.project):
         return
     yield Finding("TL239", view.path, view.span(use.node), _MESSAGE, Severity.ERROR, _ADVICE)
-
-
-def _is_default_group(view: ModuleView, group: ast.expr | None) -> bool:
-    if group is None or (isinstance(group, ast.Constant) and group.value is None):
-        return True
-    resolution = view.resolve(group)
-    return resolution is not None and resolution.name in {
-        "torch.distributed.group.WORLD",
-        "torch.distributed.GroupMember.WORLD",
-    }
 
 
 _NCCL = 'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
@@ -55,7 +46,7 @@ RULE = Rule(
     targets=("torch.distributed.monitored_barrier",),
     check=_check,
     severity=Severity.ERROR,
-    collectors=(DEFAULT_GROUPS,),
+    collectors=(BACKENDS,),
     sources=(
         "torch/distributed/distributed_c10d.py of 2.13.0, 2.14.1 and 2.15.0 (lines 6671-6685), monitored_barrier",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, is_nccl_only
+from torchlift.rules.distributed.groups.backends import BACKENDS, is_nccl_only
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.source import SourceText
 from torchlift.view import ModuleView, Use
@@ -142,7 +142,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     triggers=tuple(f"{target.rpartition('.')[2]} & torch.distributed" for target in _COLLECTIVES)
     + tuple(f"{target.rpartition('.')[2]} & from torch import distributed" for target in _COLLECTIVES),
-    collectors=(DEFAULT_GROUPS, _DEVICES),
+    collectors=(BACKENDS, _DEVICES),
     sources=("torch/distributed/distributed_c10d.py of 2.13.0-2.15.0, BackendConfig and ProcessGroup::getBackend",),
     examples=(
         Bad(_NCCL + "count = torch.zeros(1)\ndist.all_reduce(count)\n", safety="manual", why="a name"),

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
-from torchlift.rules.distributed.groups.group_calls import DEFAULT_GROUPS, named_backends
+from torchlift.rules.distributed.groups.backends import BACKENDS, named_backends, project_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -64,7 +63,7 @@ RULE = Rule(
     check=_check,
     severity=Severity.INFO,
     triggers=("get_backend & nccl", "get_backend & NCCL"),
-    collectors=(BACKENDS, DEFAULT_GROUPS),
+    collectors=(BACKENDS,),
     sources=(
         "torch/distributed/distributed_c10d.py of 2.13.0, 2.14.1 and 2.15.0, get_backend",
         "Measured: init_process_group() without arguments, torch 2.13.0 and 2.15.0",

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.project.environment_stores import TARGETS, Store, stores
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.facts.nccl_environment import (
     ENVIRONMENT_VARIABLES,
     environment_variable,
     read_when_the_group_is_made,
 )
-from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, init_arguments, may_use_nccl
+from torchlift.rules.distributed.groups.backends import BACKENDS, INIT_PARAMETERS, backend_of, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -68,7 +69,7 @@ def _created_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
         for earlier in block[: next(i for i, item in enumerate(block) if item is current)]:
             for call in here:
                 if view.statement(call) is earlier:
-                    arguments = init_arguments(call)
+                    arguments = named_arguments(call, INIT_PARAMETERS)
                     backend = "unknown" if arguments is None else backend_of(view, arguments.get("backend"))
                     return call if backend != "other" else None
         parent = view.parent(current)

@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.project.environment_stores import TARGETS, stores
 from torchlift.rules.distributed.facts.nccl_environment import environment_variable
-from torchlift.rules.distributed.groups.group_calls import new_group_arguments
+from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

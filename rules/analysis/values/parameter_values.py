@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from torchlift.project import Project
 from torchlift.view import ModuleView
 
 _SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+
+
+def named_arguments(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr] | None:
+    """Arguments by parameter name; None where `*` or `**` hides some, or there are more than `parameters`."""
+    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if len(call.args) > len(parameters):
+        return None
+    return dict(zip(parameters, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
 
 
 def is_spawned_index(view: ModuleView, parameter: ast.arg) -> bool:
@@ -60,10 +70,8 @@ def arguments_of(view: ModuleView, project: Project, parameter: ast.arg) -> list
         call = view.parent(chain.root)
         if not isinstance(call, ast.Call) or call.func is not chain.root:
             return None
-        if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
-            return None
-        given = dict(zip(positional, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
-        value = given.get(parameter.arg, _default(function, parameter))
+        given = named_arguments(call, positional)
+        value = given.get(parameter.arg, _default(function, parameter)) if given is not None else None
         if value is None:
             return None
         found.append(value)

@@ -6,7 +6,7 @@ import ast
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
+from torchlift.rules.distributed.p2p.calls import OVERLAPPING
 from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
 from torchlift.view import ModuleView
 

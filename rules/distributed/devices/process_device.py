@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.repeatable import (
     is_harmless_call,
     is_repeatable,
@@ -131,14 +132,12 @@ def argument_of(call: ast.Call) -> ast.expr:
 def set_device_calls(view: ModuleView, root: ast.AST) -> Iterator[ast.Call]:
     """Calls below `root` that set the current device, of which the argument is known."""
     for node in walk(root):
-        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1 and not _spreads(node):
-            resolution = view.resolve(node.func)
-            if resolution is not None and resolution.certain and resolution.name in SETTERS:
-                yield node
+        if isinstance(node, ast.Call) and view.certain_name(node.func) in SETTERS and _has_one_argument(node):
+            yield node
 
 
-def _spreads(call: ast.Call) -> bool:
-    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+def _has_one_argument(call: ast.Call) -> bool:
+    return len(named_arguments(call, ("device",)) or ()) == 1
 
 
 def _setting(view: ModuleView, statement: ast.stmt) -> ast.Call | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 
 from torchlift.project import Collector, Project
+from torchlift.rules.distributed.groups.group_identity import is_default_group
 from torchlift.view import ModuleView
 
 _GET_BACKEND = frozenset({"torch.distributed.get_backend"})
 # The answer "undefined" makes a difference only where one of the backends that a group without a name has is asked for.
 _NAMES = frozenset({"nccl", "gloo", "mpi"})
 _CONSTANTS = frozenset(f"torch.distributed.Backend.{name.upper()}" for name in _NAMES)
-_DEFAULT_GROUP = frozenset({"torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"})
 
 
 def _collect(view: ModuleView) -> tuple[int, ...] | None:
@@ -32,10 +32,7 @@ def _collect(view: ModuleView) -> tuple[int, ...] | None:
 def _asks_default_group(view: ModuleView, call: ast.Call) -> bool:
     """Whether a `get_backend` call asks for the backend of the group that `init_process_group` makes."""
     group = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "group"), None)
-    if group is None or (isinstance(group, ast.Constant) and group.value is None):
-        return True
-    resolution = view.resolve(group)
-    return resolution is not None and resolution.name in _DEFAULT_GROUP
+    return is_default_group(view, group)
 
 
 def _is_telling(view: ModuleView, test: ast.AST | None) -> bool:
@@ -46,8 +43,7 @@ def _is_telling(view: ModuleView, test: ast.AST | None) -> bool:
         for item in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else (side,):
             if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.lower() in _NAMES:
                 return True
-            resolution = view.resolve(item)
-            if resolution is not None and resolution.name in _CONSTANTS:
+            if view.possible_name(item) in _CONSTANTS:
                 return True
     return False
 

@@ -1,4 +1,7 @@
-"""Which backends a project creates its process groups with."""
+"""Which backends a project creates its default process group with.
+
+Source: `torch/distributed/distributed_c10d.py` of the 2.13.0, 2.14.1 and 2.15.0 wheels, read 2026-11-21.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import ast
 import re
 from typing import Literal
 
-from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.view import ModuleView
 
 Backend = Literal["nccl", "other", "absent", "unknown"]
@@ -19,64 +22,68 @@ INIT_PARAMETERS = (
 """Positional order of `init_process_group`, the same in torch 2.3-2.15."""
 
 _INIT = frozenset({"torch.distributed.init_process_group"})
+_ABSENT = ""
+
+
+def backend_text(view: ModuleView, node: ast.expr | None) -> str | None:
+    """The backend that an argument names, as a constant or by a name for one; empty where it is left out, None if unknown."""
+    if node is None:
+        return _ABSENT
+    if isinstance(node, ast.Name):
+        binding = view.definition(node)
+        node = binding.value if binding is not None and binding.kind == "assign" else None
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else _ABSENT if node.value is None else None
+    if isinstance(node, ast.Attribute) and view.possible_name(node).startswith("torch.distributed.Backend."):
+        return node.attr.lower()
+    return None
 
 
 def backend_of(view: ModuleView, node: ast.expr | None) -> Backend:
     """What a `backend` argument says; `node` is None where it is left out."""
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
-        return "absent"
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is not None and binding.kind == "assign" and isinstance(binding.value, ast.Constant):
-            node = binding.value
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return "nccl" if re.search(r"(?:^|:)nccl(?:$|,)", node.value.lower()) else "other"
-    if isinstance(node, ast.Attribute):
-        resolution = view.resolve(node)
-        if resolution is not None and resolution.name.startswith("torch.distributed.Backend."):
-            return "nccl" if node.attr == "NCCL" else "other"
-    return "unknown"
+    return _kind(backend_text(view, node))
 
 
-def init_arguments(call: ast.Call) -> dict[str, ast.expr] | None:
-    """Arguments of an `init_process_group` call by name; None where `*` or `**` hides some."""
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    return dict(zip(INIT_PARAMETERS, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+def _kind(text: str | None) -> Backend:
+    if not text:
+        return "unknown" if text is None else "absent"
+    return "nccl" if re.search(r"(?:^|:)nccl(?:$|,)", text.lower()) else "other"
 
 
-@dataclass(frozen=True)
-class _Record:
-    backends: frozenset[Backend]
-
-
-def _collect(view: ModuleView) -> _Record | None:
-    backends: set[Backend] = set()
+def _collect(view: ModuleView) -> frozenset[str | None] | None:
+    """What the calls of a file name, by `backend_text`."""
+    backends: set[str | None] = set()
     for use in view.uses(_INIT):
         if use.kind == "call" and use.call is not None:
             backends.add(_asked_for(view, use.call))
         elif use.kind == "reference":
-            backends.add("unknown")
-    return _Record(frozenset(backends)) if backends else None
+            backends.add(None)
+    return frozenset(backends) or None
 
 
-def _asked_for(view: ModuleView, call: ast.Call) -> Backend:
-    arguments = init_arguments(call)
+def _asked_for(view: ModuleView, call: ast.Call) -> str | None:
+    arguments = named_arguments(call, INIT_PARAMETERS)
     if arguments is not None:
-        return backend_of(view, arguments.get("backend"))
+        return backend_text(view, arguments.get("backend"))
     # What `**` brings cannot be the backend as well where it is given.
     named = [keyword.value for keyword in call.keywords if keyword.arg == "backend"]
     first = [argument for argument in call.args[:1] if not isinstance(argument, ast.Starred)]
-    return backend_of(view, [*named, *first][0]) if named or first else "unknown"
+    return backend_text(view, [*named, *first][0]) if named or first else None
 
 
 BACKENDS = Collector("distributed.backends", ("init_process_group",), _collect)
 """Rules that call one of the functions below list it among their collectors."""
 
 
+def named_backends(project: Project) -> frozenset[str | None]:
+    """Everything that the project names as backend of its default group, in lower case; by `backend_text`."""
+    records = project.records(BACKENDS).values()
+    return frozenset(name.lower() if name else name for record in records for name in record)
+
+
 def project_backends(project: Project) -> frozenset[Backend]:
     """What the project's calls of `init_process_group` ask for; empty where it has none."""
-    return frozenset().union(*(record.backends for record in project.records(BACKENDS).values()))
+    return frozenset(map(_kind, named_backends(project)))
 
 
 def may_use_nccl(project: Project) -> bool:
@@ -88,3 +95,9 @@ def may_use_nccl(project: Project) -> bool:
 def surely_uses_nccl(project: Project) -> bool:
     """Whether some `init_process_group` of the project names NCCL."""
     return "nccl" in project_backends(project)
+
+
+def is_nccl_only(project: Project) -> bool:
+    """Whether the default group surely has NCCL and no backend for CPU tensors, wherever the project creates it."""
+    backends = named_backends(project)
+    return bool(backends) and backends <= {"nccl", "cuda:nccl", "nccl-lazy", "nccl-legacy", "nccl2"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.view import ModuleView
 
 SEND_PARAMETERS = ("tensor", "dst", "group", "tag", "group_dst")
@@ -16,38 +18,33 @@ RECV_PARAMETERS = ("tensor", "src", "group", "tag", "group_src")
 OP_PARAMETERS = ("op", "tensor", "peer", "group", "tag", "group_peer")
 """Positional order of `P2POp`, torch 2.10-2.15."""
 
-POINT_TO_POINT = frozenset(f"torch.distributed.{name}" for name in ("isend", "irecv", "send", "recv"))
-"""Functions that post one operation."""
-
 BATCH = "torch.distributed.batch_isend_irecv"
 OP = "torch.distributed.P2POp"
 
+OVERLAPPING = frozenset({"torch.distributed.isend", "torch.distributed.irecv"})
+"""Functions that leave an operation open, so that others may overlap with it."""
+
 Function = Literal["isend", "irecv", "send", "recv"]
+
+_FUNCTIONS: dict[str, Function] = {
+    "torch.distributed.isend": "isend",
+    "torch.distributed.irecv": "irecv",
+    "torch.distributed.send": "send",
+    "torch.distributed.recv": "recv",
+}
+
+POINT_TO_POINT = frozenset(_FUNCTIONS)
+"""Functions that post one operation."""
 
 
 def function_of_call(view: ModuleView, call: ast.Call) -> Function | None:
     """Which function a call surely is; None for anything else."""
-    resolution = view.resolve(call.func)
-    if resolution is None or not resolution.certain or resolution.name not in POINT_TO_POINT:
-        return None
-    match resolution.name.rpartition(".")[2]:
-        case "isend":
-            return "isend"
-        case "irecv":
-            return "irecv"
-        case "send":
-            return "send"
-        case _:
-            return "recv"
+    return _FUNCTIONS.get(view.certain_name(call.func))
 
 
-def named_arguments(call: ast.Call, parameters: tuple[str, ...]) -> dict[str, ast.expr] | None:
-    """Arguments by parameter name; None where `*` or `**` hides some or there are more than parameters."""
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    if len(call.args) > len(parameters):
-        return None
-    return dict(zip(parameters, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+def arguments_of(call: ast.Call, function: Function) -> dict[str, ast.expr] | None:
+    """Arguments of a call of `function` by name; None where `*` or `**` hides some."""
+    return named_arguments(call, SEND_PARAMETERS if function.endswith("send") else RECV_PARAMETERS)
 
 
 def is_given(arguments: dict[str, ast.expr], *names: str) -> bool:
@@ -58,17 +55,34 @@ def is_given(arguments: dict[str, ast.expr], *names: str) -> bool:
     )
 
 
-def group_key(view: ModuleView, node: ast.expr | None) -> str:
-    """What tells group expressions apart: equal keys are the same group where no name in them is bound anew.
+@dataclass(frozen=True)
+class Transfer:
+    """One operation as it is written: `isend(...)`, or `P2POp(isend, ...)` for a batch.
 
-    The default group is the empty string, however it is written.
+    Attributes:
+        sends: whether it sends; None where that is not known.
+        arguments: by parameter name; empty where `*` or `**` hides some.
+        batched: whether it is a `P2POp`.
     """
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
-        return ""
-    resolution = view.resolve(node)
-    if resolution is not None and resolution.name in {
-        "torch.distributed.group.WORLD",
-        "torch.distributed.GroupMember.WORLD",
-    }:
-        return ""
-    return ast.dump(node)
+
+    sends: bool | None
+    arguments: dict[str, ast.expr]
+    batched: bool
+
+    @property
+    def peer(self) -> ast.expr | None:
+        """The other side."""
+        names = ("peer", "dst", "src", "group_peer", "group_dst", "group_src")
+        return next((self.arguments[name] for name in names if name in self.arguments), None)
+
+
+def transfer(view: ModuleView, call: ast.Call) -> Transfer | None:
+    """The operation that a call is; None for anything else."""
+    function = function_of_call(view, call)
+    if function is not None:
+        return Transfer(function.endswith("send"), arguments_of(call, function) or {}, batched=False)
+    if view.possible_name(call.func) != OP:
+        return None
+    arguments = named_arguments(call, OP_PARAMETERS) or {}
+    posts = view.possible_name(arguments["op"]) if "op" in arguments else ""
+    return Transfer(posts.endswith("send") if posts in POINT_TO_POINT else None, arguments, batched=True)

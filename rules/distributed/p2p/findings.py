@@ -12,16 +12,10 @@ from torchlift.rules.distributed.facts.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.groups.backends import may_use_nccl
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch
-from torchlift.rules.distributed.p2p.calls import (
-    RECV_PARAMETERS,
-    SEND_PARAMETERS,
-    function_of_call,
-    named_arguments,
-)
+from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, transfer
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
-from torchlift.rules.distributed.p2p.overlapping import OVERLAPPING
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
@@ -114,9 +108,8 @@ def _all_on_cpu(view: ModuleView, reading: Reading) -> bool:
     """Whether all that is sent and received surely are tensors on the CPU."""
     found: list[bool] = []
     for call in reading.calls:
-        name = function_of_call(view, call)
-        arguments = named_arguments(call, RECV_PARAMETERS if name in {"recv", "irecv"} else SEND_PARAMETERS)
-        tensor = arguments.get("tensor") if name is not None and arguments is not None else None
+        one = transfer(view, call)
+        tensor = one.arguments.get("tensor") if one is not None and not one.batched else None
         found.append(tensor is not None and says_cpu(view, tensor))
     return all(found)
 

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Sequence
 
+from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.quiet_code import effects
 from torchlift.rules.distributed.p2p.batches.requests import Operation, Refused
 from torchlift.rules.distributed.p2p.batches.shared_memory import part_of
-from torchlift.rules.distributed.p2p.calls import group_key
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 

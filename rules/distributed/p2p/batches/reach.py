@@ -5,16 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
-from torchlift.rules.distributed.p2p.calls import (
-    BATCH,
-    OP_PARAMETERS,
-    RECV_PARAMETERS,
-    SEND_PARAMETERS,
-    function_of_call,
-    group_key,
-    named_arguments,
-)
+from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, arguments_of, function_of_call
 from torchlift.view import ModuleView
 
 _DEEPEST = 3
@@ -64,7 +58,7 @@ def function_named(view: ModuleView, node: ast.expr) -> ast.FunctionDef | None:
 def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
     function = function_of_call(view, call)
     if function is not None:
-        arguments = named_arguments(call, SEND_PARAMETERS if function.endswith("send") else RECV_PARAMETERS)
+        arguments = arguments_of(call, function)
         return arguments is not None and not group_key(view, arguments.get("group"))
     resolution = view.resolve(call.func)
     if resolution is None or not resolution.certain or resolution.name != BATCH:

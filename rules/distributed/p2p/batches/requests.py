@@ -6,14 +6,7 @@ import ast
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.p2p.calls import (
-    RECV_PARAMETERS,
-    SEND_PARAMETERS,
-    Function,
-    function_of_call,
-    is_given,
-    named_arguments,
-)
+from torchlift.rules.distributed.p2p.calls import Function, arguments_of, function_of_call, is_given
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -90,7 +83,7 @@ class RequestReader:
             raise Refused("Not rewritten: an operation of the exchange is not surely a function of torch.distributed.")
         if function == "send":
             raise Refused(f"Not rewritten: the blocking `send` on line {call.lineno} orders the exchange.")
-        arguments = named_arguments(call, SEND_PARAMETERS if function == "isend" else RECV_PARAMETERS)
+        arguments = arguments_of(call, function)
         if arguments is None or "tensor" not in arguments:
             raise Refused(f"Not rewritten: the arguments on line {call.lineno} are not all visible.")
         if function == "isend" and not is_given(arguments, "dst", "group_dst"):
