@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Project
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -45,8 +46,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 def _on_cuda(view: ModuleView, call: ast.Call) -> bool:
     node = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "device_type"), None)
     if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        node = binding.value if binding is not None and binding.kind == "assign" else None
+        node = assigned_value(view, node)
     return isinstance(node, ast.Constant) and node.value == "cuda"
 
 

@@ -84,8 +84,7 @@ def _is_run(view: ModuleView, node: ast.expr | ast.alias) -> bool:
             before = items[index - 1]
             return isinstance(before, ast.Constant) and before.value == "-m"
         if isinstance(parent, ast.Call) and index == 0:
-            resolution = view.resolve(parent.func)
-            return resolution is not None and resolution.name in _LOADERS
+            return view.possible_name(parent.func) in _LOADERS
     return False
 
 

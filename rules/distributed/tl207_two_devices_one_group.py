@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, surely_uses_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -57,18 +58,9 @@ def _devices_of_module(view: ModuleView, call: ast.Call) -> tuple[str, str] | No
         or any(k.arg in {"device_ids", "process_group", None} for k in call.keywords)
     ):
         return None
-    module = call.args[0]
-    if isinstance(module, ast.Name):
-        binding = view.definition(module)
-        if binding is None or binding.kind != "assign" or binding.value is None:
-            return None
-        module = binding.value
-    if not isinstance(module, ast.Call):
-        return None
-    binding = view.definition(module.func)
-    if binding is None or not isinstance(binding.node, ast.ClassDef):
-        return None
-    for method in binding.node.body:
+    module = assigned_value(view, call.args[0]) or call.args[0]
+    binding = view.definition(module.func) if isinstance(module, ast.Call) else None
+    for method in binding.node.body if binding is not None and isinstance(binding.node, ast.ClassDef) else ():
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             return _two(_submodule_devices(view, method))
     return None
@@ -117,8 +109,7 @@ def _devices_in_function(view: ModuleView, call: ast.Call) -> tuple[str, str] | 
 
 def _collective_device(view: ModuleView, call: ast.Call) -> str | None:
     """The literal device of a collective's tensor in the default group."""
-    resolution = view.resolve(call.func)
-    position = _COLLECTIVES.get(resolution.name) if resolution is not None and resolution.certain else None
+    position = _COLLECTIVES.get(view.certain_name(call.func))
     if position is None or not call.args or len(call.args) > position:
         return None
     if any(keyword.arg in {"group", None} for keyword in call.keywords):
@@ -127,24 +118,17 @@ def _collective_device(view: ModuleView, call: ast.Call) -> str | None:
 
 
 def _tensor_device(view: ModuleView, node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is None or binding.kind != "assign" or binding.value is None or isinstance(binding.value, ast.Name):
-            return None
-        return _tensor_device(view, binding.value)
-    if not isinstance(node, ast.Call):
+    made = assigned_value(view, node) or node
+    if not isinstance(made, ast.Call):
         return None
-    for keyword in node.keywords:
+    for keyword in made.keywords:
         if keyword.arg == "device":
             return _literal(keyword.value)
-    if isinstance(node.func, ast.Attribute) and len(node.args) == 1:
-        if node.func.attr == "to":
-            return _literal(node.args[0])
-        if node.func.attr == "cuda":
-            match node.args[0]:
-                case ast.Constant(value=int() as index):
-                    return f"cuda:{index}"
-            return _literal(node.args[0])
+    match made:
+        case ast.Call(func=ast.Attribute(attr="cuda"), args=[ast.Constant(value=int() as index)]):
+            return f"cuda:{index}"
+        case ast.Call(func=ast.Attribute(attr="to" | "cuda"), args=[device]):
+            return _literal(device)
     return None
 
 

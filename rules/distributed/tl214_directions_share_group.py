@@ -11,9 +11,9 @@ from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
 from torchlift.rules.distributed.p2p.batches.directions import Neighbour, neighbour
-from torchlift.rules.distributed.p2p.calls import OP, POINT_TO_POINT, transfer
+from torchlift.rules.distributed.p2p.calls import OP, POINT_TO_POINT, written_operation
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 from torchlift.view.walk import walk
 
 _MESSAGE = (
@@ -79,7 +79,7 @@ def _operations(context: Context, owner: ast.ClassDef) -> list[_Operation] | Non
         for node in walk(method):
             if not isinstance(node, ast.Call):
                 continue
-            one = transfer(view, node)
+            one = written_operation(view, node)
             if one is None:
                 continue
             side: Neighbour | None = neighbour(view, one.peer) if one.peer is not None else None

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.p2p.batches.reach import function_named, on_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
-from torchlift.view.walk import walk
 
 _THREAD = (
     "`{function}` runs in a thread and reaches `{call}` on the default group (line {line}): operations of one NCCL group have "
@@ -26,6 +27,7 @@ _OWN_GROUP = (
     '`group=group`; `dist.new_group(backend="nccl-lazy")` (2.14+) also keeps a communicator for every peer. '
 )
 _THREADS = frozenset({"threading.Thread"})
+_POOLS = frozenset({"concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"})
 _STREAMS = frozenset({"torch.cuda.stream", "torch.cuda.StreamContext"})
 
 
@@ -79,30 +81,17 @@ def _started(view: ModuleView, use: Use) -> ast.FunctionDef | None:
 
 def _is_thread_pool(view: ModuleView, node: ast.expr) -> bool:
     """Whether a name is bound to a `ThreadPoolExecutor(...)`, by assignment or by `with`."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        owner = next((ancestor for ancestor in view.ancestors(node) if isinstance(ancestor, ast.ClassDef)), view.tree)
-        values = [
-            item.value
-            for item in walk(owner)
-            if isinstance(item, ast.Assign)
-            and any(isinstance(target, ast.Attribute) and target.attr == node.attr for target in item.targets)
-        ]
+    if isinstance(node, ast.Attribute):
+        values = stored_on_self(view, node) if self_attribute(node) is not None else []
         return len(values) == 1 and _makes_pool(view, values[0])
     binding = view.definition(node)
-    if binding is None:
-        return False
-    if binding.kind == "assign" and binding.value is not None:
-        return _makes_pool(view, binding.value)
-    item = view.parent(binding.node)
-    return isinstance(item, ast.withitem) and _makes_pool(view, item.context_expr)
+    item = view.parent(binding.node) if binding is not None else None
+    value = item.context_expr if isinstance(item, ast.withitem) else assigned_value(view, node)
+    return value is not None and _makes_pool(view, value)
 
 
 def _makes_pool(view: ModuleView, value: ast.expr) -> bool:
-    resolution = view.resolve(value.func) if isinstance(value, ast.Call) else None
-    return resolution is not None and resolution.name in {
-        "concurrent.futures.ThreadPoolExecutor",
-        "concurrent.futures.thread.ThreadPoolExecutor",
-    }
+    return isinstance(value, ast.Call) and view.possible_name(value.func) in _POOLS
 
 
 _HEAD = "import threading\n\nimport torch\nimport torch.distributed as dist\n\n\n"

@@ -58,9 +58,7 @@ def _places(view: ModuleView, batch: ast.Call) -> tuple[Binding | None, list[tup
     places: list[tuple[ast.expr, str]] = []
     match parent:
         case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
-            owner = view.scope_at(target).lookup(target.id)
-            bindings = owner.bindings[target.id] if owner is not None else []
-            requests = next((binding for binding in bindings if binding.node is target), None)
+            requests = view.bound_by(target)
             if requests is None:
                 return None, []
             for read, certain in view.reads_of(requests):

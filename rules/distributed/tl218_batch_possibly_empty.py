@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity
+from torchlift.rules.analysis.places.order import LEAVING
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.p2p.batches.batch_operations import batch_list
 from torchlift.rules.distributed.p2p.calls import BATCH
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -18,7 +20,6 @@ _MESSAGE = (
     "`batch_isend_irecv` gets an empty list and raises an IndexError, on every backend."
 )
 _ADVICE = "Not rewritten: what comes next needs a request. Post and wait only `if {name}:`."
-_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXHAUSTIVE = (
     {ast.Eq, ast.NotEq}, {ast.Lt, ast.GtE}, {ast.Gt, ast.LtE}, {ast.Is, ast.IsNot}, {ast.In, ast.NotIn},
     {ast.Eq, ast.Gt}, {ast.Eq, ast.Lt},
@@ -70,7 +71,7 @@ def _fills(statement: ast.stmt, fills: Sequence[ast.stmt]) -> bool:
 
 
 def _block_fills(block: Sequence[ast.stmt], fills: Sequence[ast.stmt]) -> bool:
-    return any(_fills(item, fills) or isinstance(item, _ENDS) for item in block)
+    return any(_fills(item, fills) or isinstance(item, LEAVING) for item in block)
 
 
 def _one_of_them_holds(view: ModuleView, tests: Sequence[ast.expr]) -> bool:
@@ -100,8 +101,7 @@ def _one_of_them_holds(view: ModuleView, tests: Sequence[ast.expr]) -> bool:
 
 def _forms(view: ModuleView, test: ast.expr) -> list[ast.expr]:
     """A test as it stands, and what its name is bound to."""
-    binding = view.definition(test) if isinstance(test, ast.Name) else None
-    bound = binding.value if binding is not None and binding.kind == "assign" else None
+    bound = assigned_value(view, test)
     return [test] if bound is None else [test, bound]
 
 
@@ -158,7 +158,7 @@ def _settles(statement: ast.stmt, concerns: Callable[[ast.AST], bool]) -> bool:
     """Whether a statement asserts something relevant, or may end the function because of it."""
     if isinstance(statement, ast.Assert):
         return concerns(statement.test)
-    ends = isinstance(statement, ast.If) and any(isinstance(node, _ENDS) for node in walk(statement))
+    ends = isinstance(statement, ast.If) and any(isinstance(node, LEAVING) for node in walk(statement))
     return ends and isinstance(statement, ast.If) and concerns(statement.test)
 
 
@@ -167,8 +167,7 @@ def _bare_place(view: ModuleView, call: ast.Call) -> bool | None:
     parent = view.parent(call)
     match parent:
         case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
-            owner = view.scope_at(target).lookup(target.id)
-            binding = next((b for b in (owner.bindings[target.id] if owner else ()) if b.node is target), None)
+            binding = view.bound_by(target)
             if binding is None or any(_takes_one(view, read) for read, _ in view.reads_of(binding)):
                 return None
             return True

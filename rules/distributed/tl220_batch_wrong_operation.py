@@ -47,8 +47,7 @@ def _problem(view: ModuleView, node: ast.expr, depth: int = 3) -> tuple[str, str
         case ast.Constant():
             return f"the constant {named}", "Pass `dist.isend` or `dist.irecv`, not its name."
         case ast.Call():
-            resolution = view.resolve(node.func)
-            if resolution is not None and resolution.certain and resolution.name == "functools.partial":
+            if view.certain_name(node.func) == "functools.partial":
                 return "a `functools.partial`", wrapped
             return None
         case ast.Name() | ast.Attribute():

@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
-from torchlift.rules.distributed.p2p.calls import OP, function_of_call, transfer
+from torchlift.rules.distributed.p2p.calls import OP, function_of_call, written_operation
 from torchlift.rules.distributed.ranks.own_rank import differs_by_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -81,7 +81,7 @@ def _side(view: ModuleView, block: Sequence[ast.stmt]) -> _Side | None:
         for node in walk(statement):
             if not isinstance(node, ast.Call):
                 continue
-            one = transfer(view, node)
+            one = written_operation(view, node)
             if one is None:
                 continue
             if one.sends is None or not one.arguments or surely_without_nccl(view, one.arguments.get("group")):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
-from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.values.environment_reads import GETTERS
-from torchlift.rules.analysis.values.repeatable import returned_value
 from torchlift.rules.distributed.groups.group_identity import new_group_arguments
-from torchlift.rules.distributed.ranks.own_rank import differs_by_rank, own_rank
-from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
+from torchlift.rules.distributed.ranks.all_ranks import (
+    LOOKING,
+    is_builtin,
+    only_asks,
+    reached_by_all,
+    same_everywhere,
+    some_ranks_stop,
+)
+from torchlift.rules.distributed.ranks.own_rank import own_rank
+from torchlift.rules.distributed.ranks.rank_condition import RankCondition, conditions_on_own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -21,18 +26,7 @@ _GROUPS = frozenset(
     f"torch.distributed.{name}"
     for name in ("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group")
 )
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-
-
-@dataclass(frozen=True)
-class _Cause:
-    """Why not every rank gets there: the test, how the message puts it, and the `if` around the call, if it is one."""
-
-    test: ast.expr
-    words: str
-    around: ast.If | None = None
+_WORDS = {"around": "it stands under", "left": "some ranks have left under", "leave": "some ranks leave the loop under"}
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -44,13 +38,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         value = arguments["use_local_synchronization"]
         if not (isinstance(value, ast.Constant) and value.value is False):
             return
-    causes = list(_causes(view, call))
+    tests = conditions_on_own_rank(view, call, "proven")
+    causes = [cause for cause in tests if not _creates_the_same(view, call, cause.others)]
     if not causes:
         return
     name = use.target.rpartition(".")[2]
     cause = causes[0]
     message = (
-        f"Only some ranks call this `{name}`: {cause.words} `{_short(view, cause.test)}` (line {cause.test.lineno}), which is "
+        f"Only some ranks call this `{name}`: {_WORDS[cause.how]} `{_short(view, cause.test)}` (line {cause.test.lineno}), which is "
         "not the same on every rank. Every rank has to create every group in the same order, or the next one hangs, on "
         "gloo as well; on the NCCL of torch 2.15 creating a group is a communicator split that all ranks take part in."
     )
@@ -82,64 +77,11 @@ def _short(view: ModuleView, test: ast.expr) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-# Who gets there
-
-
-def _causes(view: ModuleView, call: ast.Call) -> Iterator[_Cause]:
-    """Everything between the call and its function that lets some ranks pass and others not, from the inside out."""
-    child: ast.AST = call
-    for ancestor in view.ancestors(call):
-        if isinstance(ancestor, ast.If) and child is not ancestor.test:
-            other = ancestor.orelse if any(child is item for item in ancestor.body) else ancestor.body
-            if differs_by_rank(view, ancestor.test, "proven") and not _creates_the_same(view, call, other):
-                yield _Cause(ancestor.test, "it stands under", ancestor)
-        elif isinstance(ancestor, ast.IfExp) and child is not ancestor.test:
-            other_value = ancestor.orelse if child is ancestor.body else ancestor.body
-            if differs_by_rank(view, ancestor.test, "proven") and not _creates_the_same(view, call, [other_value]):
-                yield _Cause(ancestor.test, "it stands under")
-        elif isinstance(ancestor, _COMPREHENSIONS):
-            for test in (test for generator in ancestor.generators for test in generator.ifs):
-                if child is not test and differs_by_rank(view, test, "proven"):
-                    yield _Cause(test, "it stands under")
-        if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Match):
-            yield from _left_early(view, child, call)
-        if isinstance(ancestor, _FUNCTIONS):
-            return
-        child = ancestor
-
-
-def _left_early(view: ModuleView, statement: ast.stmt, call: ast.Call) -> Iterator[_Cause]:
-    """Ranks that have left before the statement, or, in a loop, before it is run again."""
-    block = view.block(statement) if not isinstance(statement, ast.ExceptHandler) else []
-    index = next((i for i, item in enumerate(block) if item is statement), 0)
-    for earlier in block[:index]:
-        if _leaves(earlier, (ast.Return, ast.Continue, ast.Break)):
-            assert isinstance(earlier, ast.If)
-            if differs_by_rank(view, earlier.test, "proven") and not _creates_the_same(view, call, earlier.body):
-                yield _Cause(earlier.test, "some ranks have left under")
-    loop = view.parent(statement)
-    if isinstance(loop, (ast.For, ast.AsyncFor)) and any(statement is item for item in loop.body):
-        for later in block[index + 1 :]:
-            if _leaves(later, (ast.Return, ast.Break)):
-                assert isinstance(later, ast.If)
-                if differs_by_rank(view, later.test, "proven"):
-                    yield _Cause(later.test, "some ranks leave the loop under")
-
-
-def _leaves(statement: ast.stmt, how: tuple[type[ast.stmt], ...]) -> bool:
-    return isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], how)
-
-
-def _creates_the_same(view: ModuleView, call: ast.Call, nodes: list[ast.stmt] | list[ast.expr]) -> bool:
+def _creates_the_same(view: ModuleView, call: ast.Call, nodes: Sequence[ast.stmt | ast.expr]) -> bool:
     """Whether the other way has a call that makes the same group, so that all ranks take part after all."""
     ours = _ranks_text(call)
-    for node in nodes:
-        for child in walk(node):
-            if isinstance(child, ast.Call):
-                resolution = view.resolve(child.func)
-                if resolution is not None and resolution.name in _GROUPS and _ranks_text(child) == ours:
-                    return True
-    return False
+    calls = [child for node in nodes for child in walk(node) if isinstance(child, ast.Call)]
+    return any(view.possible_name(child.func) in _GROUPS and _ranks_text(child) == ours for child in calls)
 
 
 def _ranks_text(call: ast.Call) -> str:
@@ -150,7 +92,7 @@ def _ranks_text(call: ast.Call) -> str:
 # Moving the call in front of the test
 
 
-def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Project) -> Fix | str | None:
+def _hoisted(view: ModuleView, call: ast.Call, causes: list[RankCondition], project: Project) -> Fix | str | None:
     """The fix, or why there is none; None for the general advice."""
     statement = view.statement(call)
     around = causes[0].around
@@ -180,10 +122,10 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[_Cause], project: Pr
         return None
     proved = (
         not before
-        and all(_same_everywhere(view, value, call) for value in arguments.values())
-        and _only_asks(view, around.test)
-        and not _some_ranks_stop(view, around)
-        and _reached_by_all(view, around, project)
+        and all(same_everywhere(view, value, call) for value in arguments.values())
+        and only_asks(view, around.test)
+        and not some_ranks_stop(view, around)
+        and reached_by_all(view, around, project)
     )
     name = view.fresh_name("group_of_all_ranks", call)
     rewrites = (
@@ -199,174 +141,13 @@ def _pure(view: ModuleView, node: ast.expr) -> bool:
         if isinstance(child, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Subscript)):
             return False
         if isinstance(child, ast.Call):
-            resolution = view.resolve(child.func)
-            if not _is_builtin(view, child, _LOOKING - {"print"}) and (
-                resolution is None or resolution.name not in _PURE_CALLS
-            ):
+            known = is_builtin(view, child, LOOKING - {"print"}) or view.possible_name(child.func) in _PURE_CALLS
+            if not known:
                 return False
     return True
 
 
 _PURE_CALLS = frozenset({"torch.distributed.get_world_size", "datetime.timedelta", "torch.device"})
-
-
-def _same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
-    """Whether an argument is proved to have the same value on every rank."""
-    match node:
-        case ast.Constant():
-            return True
-        case ast.List() | ast.Tuple():
-            return all(_same_everywhere(view, element, call) for element in node.elts)
-        case ast.BinOp():
-            return _same_everywhere(view, node.left, call) and _same_everywhere(view, node.right, call)
-        case ast.Call(keywords=[]):
-            resolution = view.resolve(node.func)
-            known = resolution is not None and resolution.name == "torch.distributed.get_world_size"
-            known = known or _is_builtin(view, node, _LOOKING - {"print"})
-            return known and all(_same_everywhere(view, argument, call) for argument in node.args)
-        case ast.Name():
-            binding = view.definition(node)
-            if binding is None or not _never_changed(view, node, call):
-                return False
-            if binding.kind == "assign" and binding.value is not None:
-                return _same_everywhere(view, binding.value, call)
-            loop = binding.statement
-            if binding.kind == "target" and isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
-                return loop.target.id == node.id and _same_everywhere(view, loop.iter, call)
-            return False
-        case _:
-            return False
-
-
-_ASKING = frozenset(
-    {"torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.get_node_local_rank",
-     "torch.distributed.is_initialized", *GETTERS}
-)  # fmt: skip
-_ENDING = frozenset(
-    {"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"}
-)
-_DEFAULT_GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"})
-_LOOKING = frozenset({"len", "sorted", "list", "range", "print", "tuple"})
-
-
-def _never_changed(view: ModuleView, name: ast.Name, call: ast.Call) -> bool:
-    """Whether a list that a name stands for is only ever looked at: compared, measured, looped over, or passed here."""
-    for chain in view.scopes.chains.get(name.id, ()):
-        parent = view.parent(chain.root)
-        if chain.attributes:
-            return False
-        if isinstance(parent, ast.Compare) or parent is call or isinstance(parent, (ast.For, ast.BinOp)):
-            continue
-        if isinstance(parent, ast.keyword) and view.parent(parent) is call:
-            continue
-        if not isinstance(parent, ast.Call) or not _is_builtin(view, parent, _LOOKING):
-            return False
-    return True
-
-
-def _is_builtin(view: ModuleView, call: ast.Call, names: frozenset[str]) -> bool:
-    """Whether a call is one of Python's own functions `names`."""
-    function = call.func
-    return isinstance(function, ast.Name) and function.id in names and view.scope_at(call).lookup(function.id) is None
-
-
-def _only_asks(view: ModuleView, test: ast.expr) -> bool:
-    """Whether a test does nothing but compare, so that the group may as well be created in front of it."""
-    for node in walk(test):
-        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
-            return False
-        if isinstance(node, ast.Call):
-            resolution = view.resolve(node.func)
-            asks = resolution is not None and resolution.name in _ASKING
-            returned = returned_value(view, node)
-            asks = asks or (returned is not None and _only_asks(view, returned))
-            if not asks and not _is_builtin(view, node, _LOOKING | {"int", "str", "bool"}):
-                return False
-    return True
-
-
-def _some_ranks_stop(view: ModuleView, statement: ast.stmt) -> bool:
-    """Whether the file may end a process before `statement`, or has ranks that are in no default group at all."""
-    for node in walk(view.tree):
-        if isinstance(node, ast.Call):
-            resolution = view.resolve(node.func)
-            name = resolution.name if resolution is not None else view.text(node.func)
-            before = view.function_of(node) is not None or node.lineno < statement.lineno
-            if name in _ENDING and before:
-                return True
-            if name in _DEFAULT_GROUP and condition_on_own_rank(view, node) is not None:
-                return name.endswith("init_process_group") or not node.args
-    return False
-
-
-def _reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, depth: int = 0) -> bool:
-    """Whether every rank surely runs a statement: no branch around it, and its function is called in such places only."""
-    child: ast.AST = statement
-    for ancestor in view.ancestors(statement):
-        if isinstance(child, ast.stmt):
-            block = view.block(child)
-            earlier = block[: next(i for i, item in enumerate(block) if item is child)]
-            if any(map(_may_leave, earlier)):
-                return False
-        if isinstance(ancestor, ast.Module):
-            return True
-        if isinstance(ancestor, ast.FunctionDef):
-            return depth < 3 and _called_by_all(view, ancestor, project, depth)
-        if isinstance(ancestor, ast.For):
-            if not _same_everywhere(view, ancestor.iter, _NO_CALL):
-                return False
-        elif isinstance(ancestor, ast.If):
-            if not _is_main_test(ancestor.test):
-                return False
-        elif not isinstance(ancestor, ast.With) or not all(_is_of_torch(view, item) for item in ancestor.items):
-            return False
-        child = ancestor
-    return False
-
-
-def _is_of_torch(view: ModuleView, item: ast.withitem) -> bool:
-    """Whether a context is torch's own: others may swallow the error that ends their block."""
-    node = item.context_expr
-    resolution = view.resolve(node.func if isinstance(node, ast.Call) else node)
-    return resolution is not None and resolution.certain and resolution.name.startswith("torch.")
-
-
-def _may_leave(statement: ast.stmt) -> bool:
-    """Whether running a statement may end the block it stands in, other than by an exception in a call."""
-    stack: list[ast.AST] = [statement]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
-            return True
-        if not isinstance(node, _FUNCTIONS):
-            stack.extend(ast.iter_child_nodes(node))
-    return False
-
-
-_NO_CALL = ast.Call(ast.Name("nothing", ast.Load()), [], [])
-
-
-def _is_main_test(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-
-
-def _called_by_all(view: ModuleView, function: ast.FunctionDef, project: Project, depth: int) -> bool:
-    bindings = view.scopes.module.bindings.get(function.name, ())
-    if len(bindings) != 1 or bindings[0].node is not function or function.decorator_list:
-        return False
-    if project.may_be_imported(view, bindings[0]):
-        return False
-    places = view.scopes.chains.get(function.name, ())
-    for chain in places:
-        parent = view.parent(chain.root)
-        if chain.attributes or not isinstance(parent, ast.Call) or parent.func is not chain.root:
-            return False
-        statement = view.statement(parent)
-        if not isinstance(statement, (ast.Expr, ast.Assign)) or statement.value is not parent:
-            return False
-        if not _reached_by_all(view, statement, project, depth + 1):
-            return False
-    return bool(places)
 
 
 _START = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_group("gloo")\n'

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
 from torchlift.rules.distributed.groups.group_identity import is_local, new_group_arguments
@@ -46,8 +47,7 @@ def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
     if ranks is None or (isinstance(ranks, ast.Constant) and ranks.value is None):
         return True
     if isinstance(ranks, ast.Name):
-        binding = view.definition(ranks)
-        ranks = binding.value if binding is not None and binding.kind == "assign" and binding.value else ranks
+        ranks = assigned_value(view, ranks) or ranks
     if isinstance(ranks, ast.List) and len(ranks.elts) == 1:
         # Every rank makes a group of its own.
         alone = ranks.elts[0]

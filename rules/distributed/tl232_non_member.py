@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.distributed.groups.group_identity import is_local, new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -37,7 +38,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     target = statement.targets[0]
     if isinstance(target, ast.Name):
         reads = _reads_of_name(view, target)
-    elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+    elif isinstance(target, ast.Attribute) and self_attribute(target) is not None:
         reads = _reads_of_attribute(view, target)
     else:
         return
@@ -95,18 +96,14 @@ def _is_group(view: ModuleView, value: ast.expr | None) -> bool:
     if isinstance(value, ast.Constant):
         return value.value is None
     if isinstance(value, ast.Call):
-        resolution = view.resolve(value.func)
-        if resolution is None or not resolution.certain:
-            return False
+        name = view.certain_name(value.func)
         # A plain `new_group` returned the number always: the old test was false for it.
-        return resolution.name in _TARGETS and _returns_none(value, resolution.name)
+        return name in _TARGETS and _returns_none(value, name)
     return False
 
 
 def _reads_of_name(view: ModuleView, target: ast.Name) -> Iterator[tuple[ast.expr, list[ast.expr | None]]]:
-    scope = view.scope_at(target)
-    owner = scope.lookup(target.id)
-    binding = next((b for b in owner.bindings[target.id] if b.node is target), None) if owner is not None else None
+    binding = view.bound_by(target)
     for read, _ in view.reads_of(binding) if binding is not None else ():
         bindings = view.bindings_of(read, view.scope_at(read))
         yield read, [other.value if other.kind == "assign" else None for other in bindings]
@@ -125,9 +122,12 @@ def _reads_of_attribute(view: ModuleView, target: ast.Attribute) -> Iterator[tup
             plain = isinstance(statement, (ast.Assign, ast.AnnAssign))
             values.append(statement.value if plain and isinstance(statement, (ast.Assign, ast.AnnAssign)) else None)
     for child in walk(around):
-        match child:
-            case ast.Attribute(value=ast.Name(id="self"), attr=target.attr, ctx=ast.Load()) as read:
-                yield read, values
+        if (
+            isinstance(child, ast.Attribute)
+            and self_attribute(child) == target.attr
+            and isinstance(child.ctx, ast.Load)
+        ):
+            yield child, values
 
 
 def _question(view: ModuleView, read: ast.expr) -> _Question | None:

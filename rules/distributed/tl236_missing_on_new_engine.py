@@ -61,8 +61,7 @@ def _backend_object(view: ModuleView, node: ast.expr) -> ast.Call | None:
 def _made_by(view: ModuleView, node: ast.expr | None) -> ast.Call | None:
     if not isinstance(node, ast.Call):
         return None
-    resolution = view.resolve(node.func)
-    if resolution is not None and resolution.name == "torch.distributed.get_backend_impl":
+    if view.possible_name(node.func) == "torch.distributed.get_backend_impl":
         # The device is its second parameter.
         return ast.Call(node.func, node.args[1:2], node.keywords)
     return node if isinstance(node.func, ast.Attribute) and node.func.attr == "_get_backend" else None

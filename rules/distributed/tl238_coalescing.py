@@ -69,8 +69,7 @@ def _is_inside_another(view: ModuleView, block: ast.With, call: ast.Call) -> boo
 
 
 def _is_manager(view: ModuleView, node: ast.expr) -> bool:
-    resolution = view.resolve(node.func) if isinstance(node, ast.Call) else None
-    return resolution is not None and resolution.certain and resolution.name == _MANAGER
+    return isinstance(node, ast.Call) and view.certain_name(node.func) == _MANAGER
 
 
 def _collectives(view: ModuleView, block: ast.With, call: ast.Call) -> set[str]:
@@ -82,8 +81,7 @@ def _collectives(view: ModuleView, block: ast.With, call: ast.Call) -> set[str]:
             value = simple.value if isinstance(simple, (ast.Expr, ast.Assign)) else None
             if not isinstance(value, ast.Call):
                 continue
-            resolution = view.resolve(value.func)
-            name = resolution.name.removeprefix("torch.distributed.") if resolution is not None else ""
+            name = view.possible_name(value.func).removeprefix("torch.distributed.")
             same = next((ast.dump(k.value) for k in value.keywords if k.arg == "group"), "") == _group(call)
             if name in _KINDS and same:
                 kinds.add(_KINDS[name])

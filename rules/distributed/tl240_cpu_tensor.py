@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.groups.backends import BACKENDS, is_nccl_only
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.source import SourceText
@@ -46,12 +47,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     tensor = call.args[0]
     made = tensor
     if isinstance(tensor, ast.Name):
-        binding = view.definition(tensor)
-        if binding is None or binding.kind != "assign" or binding.value is None:
+        value = assigned_value(view, tensor)
+        if value is None or view.function_of(value) is not view.function_of(call) or _moved(view, tensor):
             return
-        if view.function_of(binding.value) is not view.function_of(call) or _moved(view, tensor):
-            return
-        made = binding.value
+        made = value
     if not _is_on_cpu(view, made) or _sets_default_device(project) or _is_in_device_context(view, made):
         return
     text = view.text(tensor) if len(view.text(tensor)) <= 40 else "the tensor"
@@ -63,16 +62,14 @@ def _is_on_cpu(view: ModuleView, node: ast.expr) -> bool:
     """Whether an expression is a tensor constructor of torch without a device, or with the CPU."""
     if not isinstance(node, ast.Call):
         return False
-    resolution = view.resolve(node.func)
-    if resolution is None or not resolution.certain or resolution.name not in _CONSTRUCTORS:
-        return False
-    if any(keyword.arg is None for keyword in node.keywords):
+    name = view.certain_name(node.func)
+    if name not in _CONSTRUCTORS or any(keyword.arg is None for keyword in node.keywords):
         return False
     device = next((keyword.value for keyword in node.keywords if keyword.arg == "device"), None)
     if device is not None:
         return isinstance(device, ast.Constant) and device.value == "cpu"
     # `torch.tensor(x)` of a tensor stays where that is.
-    if resolution.name == "torch.tensor":
+    if name == "torch.tensor":
         return bool(node.args) and _is_plain_data(node.args[0])
     return True
 
@@ -103,10 +100,8 @@ def _is_in_device_context(view: ModuleView, node: ast.expr) -> bool:
 
 def _is_device(view: ModuleView, context: ast.expr) -> bool:
     """Whether a `with` may set the default device: only contexts that surely do not are left out."""
-    resolution = view.resolve(context.func) if isinstance(context, ast.Call) else None
-    return resolution is None or not resolution.name.startswith(
-        ("torch.no_grad", "torch.inference_mode", "torch.profiler")
-    )
+    name = view.possible_name(context.func) if isinstance(context, ast.Call) else ""
+    return not name.startswith(("torch.no_grad", "torch.inference_mode", "torch.profiler"))
 
 
 _SETTERS = ("set_default_device", "set_default_tensor_type")

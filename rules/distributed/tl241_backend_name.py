@@ -44,10 +44,8 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _is_nccl(view: ModuleView, node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return node.value == "nccl"
-    resolution = view.resolve(node)
-    return resolution is not None and resolution.name == "torch.distributed.Backend.NCCL"
+    named = isinstance(node, ast.Constant) and node.value == "nccl"
+    return named or view.possible_name(node) == "torch.distributed.Backend.NCCL"
 
 
 RULE = Rule(

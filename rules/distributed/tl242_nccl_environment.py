@@ -59,7 +59,7 @@ def _created_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
     function = next((a for a in view.ancestors(node) if isinstance(a, _FUNCTIONS)), None)
     inits = [use.call for use in view.uses(_CREATES) if use.call is not None and use.kind == "call"]
     here = [c for c in inits if next((a for a in view.ancestors(c) if isinstance(a, _FUNCTIONS)), None) is function]
-    if any(call.lineno > statement.lineno or _target(view, call) not in _INIT for call in here):
+    if any(call.lineno > statement.lineno or view.possible_name(call.func) not in _INIT for call in here):
         return None
     if any(isinstance(ancestor, (ast.For, ast.While, ast.AsyncFor)) for ancestor in view.ancestors(node)):
         return None
@@ -77,11 +77,6 @@ def _created_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
             return None
         current = parent
     return None
-
-
-def _target(view: ModuleView, call: ast.Call) -> str:
-    resolution = view.resolve(call.func)
-    return resolution.name if resolution is not None else ""
 
 
 def _names(view: ModuleView, name: str) -> bool:

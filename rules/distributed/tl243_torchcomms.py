@@ -99,9 +99,8 @@ def _timed_waits(call: ast.Call, view: ModuleView) -> Iterator[Finding]:
     """`work.wait(timeout)` of the handle that a call returns."""
     statement = view.parent(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    owner = view.scope_at(call).lookup(target.id) if isinstance(target, ast.Name) else None
-    bindings = owner.bindings[target.id] if owner is not None and isinstance(target, ast.Name) else []
-    for read in (read for binding in bindings if binding.node is target for read, _ in view.reads_of(binding)):
+    binding = view.bound_by(target) if target is not None else None
+    for read, _ in view.reads_of(binding) if binding is not None else ():
         method = view.parent(read)
         waits = isinstance(method, ast.Attribute) and method.attr == "wait" and view.parent(method)
         if isinstance(waits, ast.Call) and (waits.args or waits.keywords):

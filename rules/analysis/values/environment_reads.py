@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
 ENVIRONMENT = "os.environ"
@@ -52,9 +53,9 @@ def environment_variable(view: ModuleView, node: ast.expr, depth: int = 0) -> st
         case ast.Call(func=ast.Name(id="int"), args=[inner]):
             return environment_variable(view, inner, depth)
         case ast.Name() if depth < _DEEPEST:
-            binding = view.definition(node)
-            if binding is None or binding.kind != "assign" or isinstance(binding.value, (ast.Name, type(None))):
+            value = assigned_value(view, node)
+            if value is None or isinstance(value, ast.Name):
                 return None
-            return environment_variable(view, binding.value, depth + 1)
+            return environment_variable(view, value, depth + 1)
     read = environment_read(view, node)
     return read.variable if read is not None else None

@@ -120,8 +120,7 @@ def _typed_device(view: ModuleView, call: ast.Call) -> str | None:
 
 
 def _is_device(view: ModuleView, annotation: ast.expr | None) -> bool:
-    resolution = view.resolve(annotation) if annotation is not None else None
-    return resolution is not None and resolution.name == "torch.device"
+    return annotation is not None and view.possible_name(annotation) == "torch.device"
 
 
 def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:

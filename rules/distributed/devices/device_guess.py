@@ -14,6 +14,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.trace_back import TraceBack, constant_items
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.devices.device_value import (
     is_device_count,
     option_keywords,
@@ -129,8 +130,8 @@ class _Guesses(TraceBack[Guess]):
         items = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else None
         if isinstance(node.value, ast.Name):
             items = constant_items(self.view, node.value)
-            binding = self.view.definition(node.value)
-            if binding is not None and binding.value is not None and _counts(binding.value):
+            value = assigned_value(self.view, node.value)
+            if value is not None and _counts(value):
                 return _UNKNOWN
         if items is not None:
             numbers = [item.value for item in items if isinstance(item, ast.Constant)]

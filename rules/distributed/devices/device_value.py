@@ -10,6 +10,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.values.environment_reads import environment_read
 from torchlift.rules.analysis.values.parameter_values import default_of, is_spawned_index
 from torchlift.rules.analysis.values.trace_back import DEEPEST, TraceBack, constant_items
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -161,9 +162,9 @@ class _Kinds(TraceBack[DeviceKind]):
         if read is not None:
             return read.default is not None and self._negative_text(read.default, depth)
         if isinstance(node, ast.Name) and depth < DEEPEST:
-            binding = self.view.definition(node)
-            if binding is not None and binding.kind == "assign" and binding.value is not None:
-                return self._may_be_negative(binding.value, depth + 1)
+            value = assigned_value(self.view, node)
+            if value is not None:
+                return self._may_be_negative(value, depth + 1)
         return not isinstance(node, ast.Constant)
 
     def _negative_text(self, node: ast.expr, depth: int) -> bool:
@@ -247,8 +248,7 @@ class _Kinds(TraceBack[DeviceKind]):
 def is_device_count(view: ModuleView, node: ast.expr, depth: int = 0) -> bool:
     """Whether an expression is the number of GPUs of the host."""
     if isinstance(node, ast.Name) and depth <= DEEPEST:
-        binding = view.definition(node)
-        value = binding.value if binding is not None and binding.kind == "assign" else None
+        value = assigned_value(view, node)
         return value is not None and is_device_count(view, value, depth + 1)
     return isinstance(node, ast.Call) and view.possible_name(node.func) in _COUNTS
 

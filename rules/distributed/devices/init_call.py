@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.groups.backends import INIT_PARAMETERS, Backend, backend_of
 from torchlift.view import ModuleView
 
@@ -74,11 +75,9 @@ def read_init_call(view: ModuleView, call: ast.Call) -> InitCall | None:
 
 def _choice(view: ModuleView, node: ast.expr) -> NcclWhen | None:
     variable = None
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is None or binding.kind != "assign" or binding.value is None:
-            return None
-        variable, node = node.id, binding.value
+    value = assigned_value(view, node)
+    if isinstance(node, ast.Name) and value is not None:
+        variable, node = node.id, value
     if not isinstance(node, ast.IfExp):
         return None
     chosen = [(branch, backend_of(view, branch)) for branch in (node.body, node.orelse)]

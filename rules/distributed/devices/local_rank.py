@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.places.order import has_surely_run
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.analysis.wording.messages import spelled_out
 from torchlift.rules.distributed.devices.init_call import InitCall
-from torchlift.rules.distributed.devices.process_device import argument_of, branch_taken, is_deferred, set_device_calls
+from torchlift.rules.distributed.devices.known_conditions import branch_taken
+from torchlift.rules.distributed.devices.process_device import argument_of, is_deferred, set_device_calls
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -65,8 +67,7 @@ def _value_in_front(view: ModuleView, name: ast.Name) -> ast.expr | None:
 
 
 def _asks_distributed(view: ModuleView, node: ast.AST) -> bool:
-    resolution = view.resolve(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-    return resolution is not None and resolution.name.startswith("torch.distributed")
+    return isinstance(node, ast.expr) and view.possible_name(node).startswith("torch.distributed")
 
 
 LOCAL_RANKS = Collector("distributed.local_ranks", ("set_device", "set_device_index", "LOCAL_RANK"), _collect)
@@ -187,10 +188,7 @@ def _surely_run(view: ModuleView, init: InitCall, block: list[ast.stmt]) -> Iter
 
 
 def _is_own_device(view: ModuleView, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    resolution = view.resolve(node.func)
-    if resolution is None or resolution.name != "torch.device" or node.keywords:
+    if not isinstance(node, ast.Call) or node.keywords or view.possible_name(node.func) != "torch.device":
         return False
     match node.args:
         case [ast.Constant(value="cuda"), index]:
@@ -218,7 +216,10 @@ def _option_read(view: ModuleView, at: ast.Call) -> str | None:
             if view.function_of(node) is not function or not isinstance(root, ast.Name) or root.id == "self":
                 continue
             binding = view.definition(root)
-            if binding is None or (binding.kind != "param" and not _stands_before(view, binding.statement, at)):
+            if binding is None:
+                continue
+            statement = binding.statement
+            if binding.kind != "param" and (statement is None or not has_surely_run(view, statement, at)):
                 continue
             if any(
                 isinstance(other, ast.Attribute)
@@ -230,12 +231,3 @@ def _option_read(view: ModuleView, at: ast.Call) -> str | None:
                 continue
             return f"{root.id}.local_rank"
     return None
-
-
-def _stands_before(view: ModuleView, statement: ast.stmt | None, at: ast.Call) -> bool:
-    """Whether `statement` surely ran before `at`."""
-    if statement is None:
-        return False
-    block = view.block(statement)
-    inside = [at, *view.ancestors(at)]
-    return any(item is node for item in block[block.index(statement) + 1 :] for node in inside)

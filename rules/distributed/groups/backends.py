@@ -11,6 +11,7 @@ from typing import Literal
 
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
 Backend = Literal["nccl", "other", "absent", "unknown"]
@@ -30,8 +31,7 @@ def backend_text(view: ModuleView, node: ast.expr | None) -> str | None:
     if node is None:
         return _ABSENT
     if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        node = binding.value if binding is not None and binding.kind == "assign" else None
+        node = assigned_value(view, node)
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else _ABSENT if node.value is None else None
     if isinstance(node, ast.Attribute) and view.possible_name(node).startswith("torch.distributed.Backend."):

@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Literal
 
-from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.distributed.groups.backends import backend_of
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

@@ -24,9 +24,9 @@ OP = "torch.distributed.P2POp"
 OVERLAPPING = frozenset({"torch.distributed.isend", "torch.distributed.irecv"})
 """Functions that leave an operation open, so that others may overlap with it."""
 
-Function = Literal["isend", "irecv", "send", "recv"]
+FunctionName = Literal["isend", "irecv", "send", "recv"]
 
-_FUNCTIONS: dict[str, Function] = {
+_FUNCTIONS: dict[str, FunctionName] = {
     "torch.distributed.isend": "isend",
     "torch.distributed.irecv": "irecv",
     "torch.distributed.send": "send",
@@ -37,12 +37,12 @@ POINT_TO_POINT = frozenset(_FUNCTIONS)
 """Functions that post one operation."""
 
 
-def function_of_call(view: ModuleView, call: ast.Call) -> Function | None:
+def function_of_call(view: ModuleView, call: ast.Call) -> FunctionName | None:
     """Which function a call surely is; None for anything else."""
     return _FUNCTIONS.get(view.certain_name(call.func))
 
 
-def arguments_of(call: ast.Call, function: Function) -> dict[str, ast.expr] | None:
+def arguments_of(call: ast.Call, function: FunctionName) -> dict[str, ast.expr] | None:
     """Arguments of a call of `function` by name; None where `*` or `**` hides some."""
     return named_arguments(call, SEND_PARAMETERS if function.endswith("send") else RECV_PARAMETERS)
 
@@ -56,7 +56,7 @@ def is_given(arguments: dict[str, ast.expr], *names: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class WrittenOperation:
     """One operation as it is written: `isend(...)`, or `P2POp(isend, ...)` for a batch.
 
     Attributes:
@@ -76,13 +76,13 @@ class Transfer:
         return next((self.arguments[name] for name in names if name in self.arguments), None)
 
 
-def transfer(view: ModuleView, call: ast.Call) -> Transfer | None:
+def written_operation(view: ModuleView, call: ast.Call) -> WrittenOperation | None:
     """The operation that a call is; None for anything else."""
     function = function_of_call(view, call)
     if function is not None:
-        return Transfer(function.endswith("send"), arguments_of(call, function) or {}, batched=False)
+        return WrittenOperation(function.endswith("send"), arguments_of(call, function) or {}, batched=False)
     if view.possible_name(call.func) != OP:
         return None
     arguments = named_arguments(call, OP_PARAMETERS) or {}
     posts = view.possible_name(arguments["op"]) if "op" in arguments else ""
-    return Transfer(posts.endswith("send") if posts in POINT_TO_POINT else None, arguments, batched=True)
+    return WrittenOperation(posts.endswith("send") if posts in POINT_TO_POINT else None, arguments, batched=True)

@@ -12,7 +12,7 @@ from torchlift.rules.distributed.facts.escape_hatches import ESCAPE, LAZY
 from torchlift.rules.distributed.groups.backends import may_use_nccl
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch
-from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, transfer
+from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, written_operation
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
@@ -108,7 +108,7 @@ def _all_on_cpu(view: ModuleView, reading: Reading) -> bool:
     """Whether all that is sent and received surely are tensors on the CPU."""
     found: list[bool] = []
     for call in reading.calls:
-        one = transfer(view, call)
+        one = written_operation(view, call)
         tensor = one.arguments.get("tensor") if one is not None and not one.batched else None
         found.append(tensor is not None and says_cpu(view, tensor))
     return all(found)
@@ -128,8 +128,7 @@ def lines_that_may_hang(view: ModuleView, project: Project) -> list[int]:
 
 
 def _may_overlap(view: ModuleView, call: ast.Call) -> bool:
-    resolution = view.resolve(call.func)
-    return resolution is not None and resolution.name in TARGETS
+    return view.possible_name(call.func) in TARGETS
 
 
 def _order_may_matter(view: ModuleView, reading: Reading) -> bool:

@@ -16,6 +16,7 @@ from typing import Literal
 from torchlift.rules.analysis.values.environment_reads import environment_read
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.trace_back import TraceBack
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.launchers import OWN_NUMBERS
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -65,8 +66,7 @@ def differs_by_rank(view: ModuleView, test: ast.expr, strength: Strength, depth:
             ):
                 return True
         case ast.Name():
-            binding = view.definition(test)
-            value = binding.value if binding is not None and binding.kind == "assign" else None
+            value = assigned_value(view, test)
             if isinstance(value, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
                 return differs_by_rank(view, value, strength, depth + 1)
     # The text of a variable is true wherever it is set.
@@ -103,8 +103,7 @@ def _same_answer_everywhere(view: ModuleView, other: ast.expr) -> bool:
         case ast.Call(func=function):
             return view.possible_name(function) == "torch.distributed.get_world_size"
         case ast.Name():
-            binding = view.definition(other)
-            assigned = binding.value if binding is not None and binding.kind == "assign" else None
+            assigned = assigned_value(view, other)
             return isinstance(assigned, ast.Call) and _same_answer_everywhere(view, assigned)
         case _:
             return False
@@ -195,7 +194,7 @@ def _stored_values(view: ModuleView, node: ast.Attribute) -> Iterator[ast.expr |
     text = ast.unparse(node)
     area: ast.AST = view.tree
     if text.startswith("self."):
-        area = next((a for a in view.ancestors(node) if isinstance(a, ast.ClassDef)), view.tree)
+        area = view.class_of(node) or view.tree
     for store in walk(area):
         if not isinstance(store, ast.Attribute) or isinstance(store.ctx, ast.Load) or ast.unparse(store) != text:
             continue

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.p2p.calls import OP
+from torchlift.rules.analysis.values.value_of import assigned_value
+from torchlift.rules.distributed.p2p.calls import BATCH, OP
 from torchlift.view import Binding, ModuleView
 
 
@@ -85,16 +86,8 @@ def operations_of(view: ModuleView, batch: ast.Call) -> tuple[ast.Call, ...]:
 
 def _operation(view: ModuleView, node: ast.expr) -> ast.Call | None:
     """The `P2POp` call that an element is or is bound to."""
-    if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is None or binding.kind != "assign" or binding.value is None:
-            return None
-        node = binding.value
-    if isinstance(node, ast.Call):
-        resolution = view.resolve(node.func)
-        if resolution is not None and resolution.certain and resolution.name == OP:
-            return node
-    return None
+    made = assigned_value(view, node) or node
+    return made if isinstance(made, ast.Call) and view.certain_name(made.func) == OP else None
 
 
 def _added(view: ModuleView, read: ast.Name) -> list[ast.expr] | None:
@@ -123,8 +116,7 @@ def _only_looks(view: ModuleView, read: ast.Name) -> bool:
         case ast.BoolOp() | ast.UnaryOp() | ast.Compare():
             return True
         case ast.Call():
-            resolution = view.resolve(parent.func)
-            return resolution is not None and resolution.name == "torch.distributed.batch_isend_irecv"
+            return view.possible_name(parent.func) == BATCH
     return False
 
 

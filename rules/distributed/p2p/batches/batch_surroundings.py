@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Sequence
 
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.quiet_code import effects
-from torchlift.rules.distributed.p2p.batches.requests import Operation, Refused
+from torchlift.rules.distributed.p2p.batches.requests import PlacedOperation, Refused
 from torchlift.rules.distributed.p2p.batches.shared_memory import part_of
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -20,7 +21,7 @@ class Surroundings:
     Every method raises `Refused` where a batch surely or possibly is something else than the single operations were.
     """
 
-    def __init__(self, view: ModuleView, operations: list[Operation]) -> None:
+    def __init__(self, view: ModuleView, operations: list[PlacedOperation]) -> None:
         self.view = view
         self.operations = operations
         self.calls = [operation.call for operation in operations]
@@ -70,8 +71,7 @@ class Surroundings:
                     decides = None
                     for item in items:
                         function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
-                        resolution = view.resolve(function) if function is not None else None
-                        if resolution is not None and resolution.name.startswith("torch.distributed."):
+                        if function is not None and view.possible_name(function).startswith("torch.distributed."):
                             raise Refused(
                                 f"Not rewritten: line {ancestor.lineno} puts the operations together already."
                             )
@@ -92,13 +92,12 @@ class Surroundings:
                     return True
             if isinstance(node, ast.Constant) and node.value in ("RANK", "LOCAL_RANK"):
                 return True
-            binding = view.definition(node) if isinstance(node, ast.Name) and depth else None
-            value = binding.value if binding is not None and binding.kind == "assign" else None
+            value = assigned_value(view, node) if isinstance(node, ast.Name) and depth else None
             if value is not None and self._depends_on_rank(value, depth - 1):
                 return True
         return False
 
-    def check_before_last(self, block: list[ast.stmt], tops: list[ast.stmt], blocking: list[Operation]) -> None:
+    def check_before_last(self, block: list[ast.stmt], tops: list[ast.stmt], blocking: list[PlacedOperation]) -> None:
         """What runs between the first and the last operation must not matter to any of them."""
         view = self.view
         places = [block.index(top) for top in tops]
@@ -138,7 +137,7 @@ class Surroundings:
         if blocking:
             self._check_blocking(block, tops, blocking)
 
-    def _check_blocking(self, block: list[ast.stmt], tops: list[ast.stmt], blocking: list[Operation]) -> None:
+    def _check_blocking(self, block: list[ast.stmt], tops: list[ast.stmt], blocking: list[PlacedOperation]) -> None:
         """Blocking receives end the exchange, one right behind the other, and none needs what another has received."""
         if self.operations[-len(blocking) :] != blocking:
             raise Refused(
@@ -193,13 +192,11 @@ class Surroundings:
 
 def says_cpu(view: ModuleView, tensor: ast.expr, depth: int = 2) -> bool:
     """Whether an expression, or what its name is bound to, says that the tensor is on the CPU."""
-    binding = view.definition(tensor)
-    value = binding.value if binding is not None and binding.kind == "assign" else None
+    value = assigned_value(view, tensor)
     for node in walk(value if value is not None else tensor):
-        if isinstance(node, ast.Attribute) and node.attr == "cpu":
-            return True
-        if isinstance(node, ast.Constant) and node.value == "cpu":
-            return True
+        match node:
+            case ast.Attribute(attr="cpu") | ast.Constant(value="cpu"):
+                return True
     model = _model(view, value) if depth else None
     return model is not None and says_cpu(view, model, depth - 1)
 
@@ -208,8 +205,7 @@ def _model(view: ModuleView, value: ast.expr | None) -> ast.expr | None:
     """The `x` of a `torch.empty_like(x)`, which is where `x` is."""
     if not isinstance(value, ast.Call) or not value.args or any(k.arg in {"device", None} for k in value.keywords):
         return None
-    resolution = view.resolve(value.func)
-    return value.args[0] if resolution is not None and resolution.name.endswith("_like") else None
+    return value.args[0] if view.possible_name(value.func).endswith("_like") else None
 
 
 def _is_membership(test: ast.expr) -> bool:

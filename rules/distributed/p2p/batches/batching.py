@@ -24,7 +24,13 @@ from torchlift.finding import (
 )
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import Surroundings
-from torchlift.rules.distributed.p2p.batches.requests import Operation, Refused, RequestReader, Waits, statement_of
+from torchlift.rules.distributed.p2p.batches.requests import (
+    PlacedOperation,
+    Refused,
+    RequestReader,
+    Waits,
+    statement_of,
+)
 from torchlift.rules.distributed.p2p.calls import POINT_TO_POINT
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
@@ -67,7 +73,7 @@ def plan_batch(
     """
     ordered = sorted(dict.fromkeys(calls), key=lambda call: (call.lineno, call.col_offset))
     try:
-        return _Exchange(view, ordered, gloo).plan(safe)
+        return _Rewriting(view, ordered, gloo).plan(safe)
     except Refused as refusal:
         reason = str(refusal)
     parts = _one_after_the_other(view, ordered)
@@ -75,7 +81,7 @@ def plan_batch(
         return reason
     # Several exchanges, each waited for before the next: all of them become batches, or none does.
     try:
-        plans = [_Exchange(view, part, gloo).plan(safe) for part in parts]
+        plans = [_Rewriting(view, part, gloo).plan(safe) for part in parts]
     except Refused:
         return reason
     rewrites = dict.fromkeys(rewrite for plan in plans for rewrite in plan.fix.rewrites)
@@ -97,15 +103,12 @@ def _one_after_the_other(view: ModuleView, calls: Sequence[ast.Call]) -> list[li
         parts[-1].append(call)
         parent = view.parent(call)
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-            name = parent.targets[0]
-            owner = view.scope_at(name).lookup(name.id)
-            for binding in owner.bindings[name.id] if owner is not None else ():
-                if binding.node is name:
-                    waited += [read.lineno for read, _ in view.reads_of(binding)]
+            binding = view.bound_by(parent.targets[0])
+            waited += [read.lineno for read, _ in view.reads_of(binding)] if binding is not None else []
     return parts
 
 
-class _Exchange:
+class _Rewriting:
     def __init__(self, view: ModuleView, calls: list[ast.Call], gloo: bool) -> None:
         self.view = view
         self.uses = {use.call: use for use in view.uses(POINT_TO_POINT) if use.call is not None}
@@ -144,7 +147,7 @@ class _Exchange:
     def _add(self, *rewrites: Rewrite) -> None:
         self.rewrites.update(dict.fromkeys(rewrites))
 
-    def _write_operation(self, one: Operation, outer: str | None = None) -> None:
+    def _write_operation(self, one: PlacedOperation, outer: str | None = None) -> None:
         view, call = self.view, one.call
         use = self.uses[call]
         op = self._spell("torch.distributed.irecv", call, use) if one.function == "recv" else view.text(call.func)
@@ -160,7 +163,7 @@ class _Exchange:
             )
         )
 
-    def _write_singles(self, waits: Waits, tops: list[ast.stmt], blocking: list[Operation]) -> None:
+    def _write_singles(self, waits: Waits, tops: list[ast.stmt], blocking: list[PlacedOperation]) -> None:
         view, block, singles = self.view, waits.block, waits.singles
         last = block.index(tops[-1])
         places = [block.index(wait) for wait in singles]
@@ -244,10 +247,8 @@ class _Exchange:
 
     def _works(self, annotation: ast.expr) -> Iterator[ast.expr]:
         for node in walk(annotation):
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                resolution = self.view.resolve(node)
-                if resolution is not None and resolution.name == "torch.distributed.Work":
-                    yield node
+            if isinstance(node, ast.expr) and self.view.possible_name(node) == "torch.distributed.Work":
+                yield node
 
     def _fresh(self, base: str, taken: set[str]) -> str:
         """A name that the function does not use for anything yet."""

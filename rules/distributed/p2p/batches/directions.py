@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.ranks.own_rank import own_rank
 from torchlift.view import ModuleView
 
@@ -30,7 +31,6 @@ def neighbour(view: ModuleView, peer: ast.expr, depth: int = 3) -> Neighbour | N
             ahead, behind = _NEXT.search(word.lower()), _PREVIOUS.search(word.lower())
             if ahead or behind:
                 return None if ahead and behind else "next" if ahead else "previous"
-            binding = view.definition(peer) if depth else None
-            if binding is not None and binding.kind == "assign" and binding.value is not None:
-                return neighbour(view, binding.value, depth - 1)
+            bound = assigned_value(view, peer) if depth else None
+            return neighbour(view, bound, depth - 1) if bound is not None else None
     return None

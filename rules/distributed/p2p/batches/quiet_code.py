@@ -98,8 +98,7 @@ def effects(view: ModuleView, statements: Iterable[ast.AST], known: Collection[a
 
 
 def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
-    resolution = view.resolve(call.func)
-    name = resolution.name if resolution is not None else ""
+    name = view.possible_name(call.func)
     writes = any(keyword.arg in {"out", None} for keyword in call.keywords)
     if name in _QUERIES or (_FUNCTION.fullmatch(name) and not writes):
         return

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, arguments_of, function_of_call
@@ -44,15 +45,10 @@ def function_named(view: ModuleView, node: ast.expr) -> ast.FunctionDef | None:
     if isinstance(node, ast.Name):
         binding = view.definition(node)
         return binding.node if binding is not None and isinstance(binding.node, ast.FunctionDef) else None
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        owner = view.class_of(node)
-        methods = [
-            item
-            for item in (owner.body if owner is not None else ())
-            if isinstance(item, ast.FunctionDef) and item.name == node.attr
-        ]
-        return methods[0] if len(methods) == 1 else None
-    return None
+    owner = view.class_of(node) if self_attribute(node) is not None else None
+    methods = [item for item in (owner.body if owner is not None else ()) if isinstance(item, ast.FunctionDef)]
+    named = [method for method in methods if method.name == self_attribute(node)]
+    return named[0] if len(named) == 1 else None
 
 
 def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
@@ -60,8 +56,7 @@ def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
     if function is not None:
         arguments = arguments_of(call, function)
         return arguments is not None and not group_key(view, arguments.get("group"))
-    resolution = view.resolve(call.func)
-    if resolution is None or not resolution.certain or resolution.name != BATCH:
+    if view.certain_name(call.func) != BATCH:
         return False
     found = [named_arguments(operation, OP_PARAMETERS) for operation in operations_of(view, call)]
     return bool(found) and all(one is not None and not group_key(view, one.get("group")) for one in found)

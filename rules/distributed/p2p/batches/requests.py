@@ -6,7 +6,7 @@ import ast
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.p2p.calls import Function, arguments_of, function_of_call, is_given
+from torchlift.rules.distributed.p2p.calls import FunctionName, arguments_of, function_of_call, is_given
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -16,7 +16,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Operation:
+class PlacedOperation:
     """One call of the exchange.
 
     Attributes:
@@ -25,7 +25,7 @@ class Operation:
     """
 
     call: ast.Call
-    function: Function
+    function: FunctionName
     arguments: dict[str, ast.expr]
     statement: ast.stmt
     handle: Binding | None = None
@@ -66,9 +66,9 @@ class RequestReader:
 
     def __init__(self, view: ModuleView) -> None:
         self.view = view
-        self.operations: list[Operation] = []
+        self.operations: list[PlacedOperation] = []
 
-    def read(self, calls: list[ast.Call], gloo: bool) -> list[Operation]:
+    def read(self, calls: list[ast.Call], gloo: bool) -> list[PlacedOperation]:
         """The operations of an exchange, in source order; `gloo` says that tags count."""
         self.operations = [self._operation(call, gloo) for call in calls]
         return self.operations
@@ -77,7 +77,7 @@ class RequestReader:
         """Where the requests of the operations are waited for."""
         return self._find_waits([one for one in self.operations if one.function == "recv"])
 
-    def _operation(self, call: ast.Call, gloo: bool) -> Operation:
+    def _operation(self, call: ast.Call, gloo: bool) -> PlacedOperation:
         function = function_of_call(self.view, call)
         if function is None:
             raise Refused("Not rewritten: an operation of the exchange is not surely a function of torch.distributed.")
@@ -95,7 +95,7 @@ class RequestReader:
             raise Refused(f"Not rewritten: line {call.lineno} has a tag, which NCCL does not look at.")
         return self._placed(call, function, arguments)
 
-    def _placed(self, call: ast.Call, function: Function, arguments: dict[str, ast.expr]) -> Operation:
+    def _placed(self, call: ast.Call, function: FunctionName, arguments: dict[str, ast.expr]) -> PlacedOperation:
         view, parent = self.view, self.view.parent(call)
         statement = view.statement(call)
         line = call.lineno
@@ -104,15 +104,15 @@ class RequestReader:
                 raise Refused(
                     f"Not rewritten: what `recv` returns on line {line} is used, and a batch does not return it."
                 )
-            return Operation(call, function, arguments, statement)
+            return PlacedOperation(call, function, arguments, statement)
         match parent:
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
-                return Operation(call, function, arguments, statement, handle=self._local(target, line))
+                return PlacedOperation(call, function, arguments, statement, handle=self._local(target, line))
             case ast.Call(func=ast.Attribute(attr="append", value=ast.Name() as name), args=[_], keywords=[]):
                 if isinstance(view.parent(parent), ast.Expr):
-                    return Operation(call, function, arguments, statement, listed=name)
+                    return PlacedOperation(call, function, arguments, statement, listed=name)
             case ast.List():
-                return Operation(call, function, arguments, statement, listed=parent)
+                return PlacedOperation(call, function, arguments, statement, listed=parent)
             case ast.Expr():
                 raise Refused(f"Not rewritten: the request of line {line} is dropped, so nothing ever waits for it.")
         raise Refused(f"Not rewritten: the request of line {line} is neither bound to a local name nor put in a list.")
@@ -124,7 +124,7 @@ class RequestReader:
             raise Refused(f"Not rewritten: `{name.id}` on line {line} is not a local name of a function.")
         return next(binding for binding in owner.bindings[name.id] if binding.node is name)
 
-    def _find_waits(self, blocking: list[Operation]) -> Waits:
+    def _find_waits(self, blocking: list[PlacedOperation]) -> Waits:
         posted = [one for one in self.operations if one.function != "recv"]
         if not posted:
             raise Refused("Not rewritten: every operation blocks.")
@@ -157,7 +157,7 @@ class RequestReader:
         sink = next(iter(sinks.values()))
         return self._drained_literal(sink) if isinstance(sink, (ast.List, ast.Tuple)) else self._drained_list(sink)
 
-    def _uses_of_handle(self, one: Operation) -> tuple[list[ast.stmt], ast.List | ast.Tuple | Binding | None]:
+    def _uses_of_handle(self, one: PlacedOperation) -> tuple[list[ast.stmt], ast.List | ast.Tuple | Binding | None]:
         """Statements that wait for a request, or the list or display that it is put in."""
         view = self.view
         assert one.handle is not None
@@ -341,7 +341,7 @@ class RequestReader:
                     "Not rewritten: the requests are put in the list in another order than they are posted in."
                 )
 
-    def _index(self, element: ast.expr, posted: list[Operation]) -> int | None:
+    def _index(self, element: ast.expr, posted: list[PlacedOperation]) -> int | None:
         for index, one in enumerate(posted):
             if one.call is element or (one.handle is not None and self.view.definition(element) is one.handle):
                 return index

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
 _DEEPEST = 5
@@ -56,7 +57,7 @@ def part_of(view: ModuleView, node: ast.expr, depth: int = _DEEPEST) -> Part:
             return replace(part_of(view, value, depth), rearranged=True)
         case ast.Name():
             binding = view.definition(node)
-            bound = binding.value if binding is not None and binding.kind == "assign" else None
+            bound = assigned_value(view, node)
             if depth and isinstance(bound, (ast.Name, ast.Subscript, ast.Attribute, ast.Call)):
                 found = part_of(view, bound, depth - 1)
                 if found.whole != ast.dump(bound) or isinstance(bound, ast.Attribute):
