@@ -44,6 +44,13 @@ def _patterns(context: click.Context, option: click.Parameter, patterns: tuple[s
     "--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or names, comma-separated."
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="Rules to leave out.")
+@click.option(
+    "--extend-rules",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="A file or folder of rules of your own, in the place of the configured ones; they are code, which runs.",
+)
+@click.option("--allow-own-rules", is_flag=True, help="Run the rules that the configuration names in extend-rules.")
 @click.option("--target", metavar="VERSION", help="torch release the project moves to. [default: newest known]")
 @click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
 @click.option(
@@ -101,6 +108,8 @@ def migrate(
     unsafe_fixes: bool | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    extend_rules: tuple[Path, ...],
+    allow_own_rules: bool,
     target: str | None,
     min_torch: str | None,
     batch_example: int | None,
@@ -158,6 +167,8 @@ def migrate(
         config,
         select=_split(select) or config.select,
         ignore=(*config.ignore, *_split(ignore)),
+        extend_rules=tuple(str(path.absolute()) for path in extend_rules) or config.extend_rules,
+        allow_own_rules=allow_own_rules or bool(extend_rules),
         extend_exclude=(*config.extend_exclude, *exclude),
         target=version(target, "--target", config.target),
         min_torch=version(min_torch, "--min-torch", config.min_torch),
@@ -235,16 +246,17 @@ def _machine(names: Sequence[str], driver: str | None, facts: Path | None) -> Ma
 def _codes(config: Config) -> tuple[frozenset[str], Callable[[str], frozenset[str]]]:
     """Codes of the rules that run, and the codes ignored for a path."""
     from torchlift.migrate.workspace.config import ConfigError, check_codes
-    from torchlift.rules.registry import is_asked_for, names_of, selected_by
-    from torchlift.rules.rule_index import indexed_rules
+    from torchlift.migrate.workspace.own_rules import own_rule_paths
+    from torchlift.rules.own_rules import rules_with
+    from torchlift.rules.registry import RuleFileError, is_asked_for, names_of, selected_by
 
-    rules = indexed_rules().values()
-    known = names_of(rules)
     try:
+        rules = rules_with(own_rule_paths(config)).values()
+        known = names_of(rules)
         check_codes(config.select, known, "select")
         check_codes(config.ignore, known, "ignore")
         check_codes((name for names in config.per_file_ignores.values() for name in names), known, "per-file-ignores")
-    except ConfigError as error:
+    except (ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
 
     def chosen(names: Collection[str]) -> frozenset[str]:
@@ -293,6 +305,7 @@ def _analyse(
     from torchlift.migrate.result import Mode
     from torchlift.migrate.run import RunOptions, analyse
     from torchlift.migrate.workspace.discover import Discovery, discover
+    from torchlift.migrate.workspace.own_rules import own_rule_paths
     from torchlift.rules.rule import Settings
     from torchlift.source import SourceText, UnreadableSource
     from torchlift.versions import LATEST
@@ -338,6 +351,7 @@ def _analyse(
         texts=found.texts,
         named=frozenset(found.named),
         overlay=overlay,
+        own_rules=own_rule_paths(config),
     )
     if config.min_torch is None:
         options = _with_bound(options, _start(named[0]))
@@ -424,15 +438,16 @@ def _report(
     from torchlift.migrate.result import Mode
     from torchlift.migrate.tell.report import render
     from torchlift.migrate.tell.report.summary import summary
+    from torchlift.migrate.workspace.own_rules import own_rule_paths
+    from torchlift.rules.own_rules import rules_with
     from torchlift.rules.registry import url_of
-    from torchlift.rules.rule_index import indexed_rules
     from torchlift.terminal.color import wants_color
 
     for stream in (sys.stdout, sys.stderr):
         # A path or a line of source may hold characters that the terminal's encoding lacks.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    rules = indexed_rules().values()
+    rules = rules_with(own_rule_paths(config)).values()
     names = {rule.code: rule.name for rule in rules}
     urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
     filtering = bool(given) and result.mode is Mode.WRITE

@@ -17,8 +17,8 @@ from torchlift.migrate.find.texts import check_texts, index_texts, text_source, 
 from torchlift.migrate.fix.settle import applicable, settle
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.project import Deferred, Project
+from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Settings
-from torchlift.rules.rule_index import indexed_rules
 from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.wrappers import Wrappers
 
@@ -45,6 +45,7 @@ class RunOptions:
         named: paths that the user named one by one.
         want_edits: whether text edits of remaining fixes are needed for the report.
         progress: told about every finished file: stage, files done, files in all.
+        own_rules: files and folders of rules outside torchlift, whose code runs.
     """
 
     root: Path
@@ -63,6 +64,7 @@ class RunOptions:
     texts: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     overlay: Mapping[str, SourceText] = field(default_factory=dict)
+    own_rules: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -78,9 +80,9 @@ class _Analysis:
 class _Run:
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self.rules = indexed_rules()
+        self.rules = rules_with(options.own_rules)
         self.active = [rule for code, rule in self.rules.items() if code in options.codes]
-        self.work = Work(tuple(rule.code for rule in self.active), options.settings)
+        self.work = Work(tuple(rule.code for rule in self.active), options.settings, options.own_rules)
         self.allowed = {Safety.SAFE, Safety.UNSAFE} if options.unsafe_fixes else {Safety.SAFE}
         self.failures: list[Failure] = []
         self.held: dict[tuple[str, tuple[str, int, int, str, str]], str] = {}

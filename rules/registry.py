@@ -83,16 +83,16 @@ def names_of(rules: Iterable[Rule]) -> list[str]:
     known: set[str] = set()
     for rule in rules:
         known |= {rule.code, rule.name, *rule.aliases}
-        known |= {rule.code[:length] for length in range(2, len(rule.code))}
+        known |= set(_prefixes(rule.code))
         known |= {prefix for alias in rule.aliases for prefix in _prefixes(alias)}
     return sorted(known)
 
 
 def selected_by(rule: Rule, name: str) -> bool:
     """Whether `name` (a code, a prefix of one, a rule's name, another tool's code or a prefix of it, or `ALL`) means `rule`."""
-    if name in {"ALL", rule.name} or (len(name) >= 2 and rule.code.startswith(name)):
+    if name in {"ALL", rule.name}:
         return True
-    return any(alias == name or name in _prefixes(alias) for alias in rule.aliases)
+    return any(code == name or name in _prefixes(code) for code in (rule.code, *rule.aliases))
 
 
 def is_asked_for(rule: Rule, name: str) -> bool:
@@ -101,14 +101,14 @@ def is_asked_for(rule: Rule, name: str) -> bool:
     The first letters of torchlift's own codes stand for what such a family reports by default: a matter of taste among a
     thousand findings of substance helps nobody.
     """
-    by_prefix = name != rule.code and len(name) >= 2 and rule.code.startswith(name)
+    by_prefix = name in _prefixes(rule.code)
     return selected_by(rule, name) and (rule.default or not by_prefix)
 
 
-def _prefixes(alias: str) -> list[str]:
-    """What stands for a family of another tool's codes: its letters (`TOR`), alone or with some of the digits (`TOR1`)."""
-    letters = len(alias.rstrip("0123456789"))
-    return [alias[:length] for length in range(letters, len(alias))]
+def _prefixes(code: str) -> list[str]:
+    """What stands for a family of codes: their letters (`TL`, `TOR`), alone or with some of the digits (`TL1`)."""
+    letters = len(code.rstrip("0123456789"))
+    return [code[:length] for length in range(letters, len(code))]
 
 
 def url_of(rule: Rule) -> str | None:

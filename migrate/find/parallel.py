@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.check import Checked, Dispatcher
 from torchlift.migrate.find.selection import Progress
 from torchlift.project import Project
+from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Settings
-from torchlift.rules.rule_index import indexed_rules
 
 # Below this many bytes of Python to parse, starting processes costs more time than they save.
 _WORTH_A_POOL = 4_000_000
@@ -27,10 +28,12 @@ class Work:
     Attributes:
         codes: rules that run.
         settings: what rules may depend on.
+        own_rules: files and folders of rules outside torchlift.
     """
 
     codes: tuple[str, ...]
     settings: Settings
+    own_rules: tuple[Path, ...] = ()
 
 
 class _Worker:
@@ -39,15 +42,16 @@ class _Worker:
     def __init__(self, project: Project, work: Work) -> None:
         self.project = project
         self.settings = work.settings
-        self.dispatcher = _dispatcher(work.codes)
+        self.dispatcher = _dispatcher(work.codes, work.own_rules)
 
     def check(self, path: str) -> Checked:
         return self.dispatcher.check_file(self.project, path, self.settings)
 
 
 @lru_cache(maxsize=4)
-def _dispatcher(codes: tuple[str, ...]) -> Dispatcher:
-    return Dispatcher([indexed_rules()[code] for code in codes])
+def _dispatcher(codes: tuple[str, ...], own: tuple[Path, ...]) -> Dispatcher:
+    rules = rules_with(own)
+    return Dispatcher([rules[code] for code in codes])
 
 
 _worker: _Worker | None = None

@@ -33,7 +33,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True)
 class Config:
-    """How torchlift is to work on a project; every field has the name of its key, with underscores.
+    """How torchlift is to work on a project; every field that a file may set has the name of its key, with underscores.
 
     Attributes:
         select: rules that run, as codes, prefixes or names; empty means all that run by default.
@@ -52,6 +52,8 @@ class Config:
         allow_dirty: whether files with uncommitted changes are written; only from a file that the user named.
         allow_no_vcs: whether files outside version control are written; likewise.
         wrappers: modules that mirror modules of torch, by their names, beside the built-in ones; None takes one away.
+        extend_rules: files and folders of rules outside torchlift, relative to the folder of `source`.
+        allow_own_rules: whether the code of `extend_rules` may run; no key of a file can say so.
         source: the file all this was read from, None for the defaults.
     """
 
@@ -71,6 +73,8 @@ class Config:
     allow_dirty: bool = False
     allow_no_vcs: bool = False
     wrappers: Mapping[str, Wrapper | None] = field(default_factory=dict, hash=False)
+    extend_rules: tuple[str, ...] = ()
+    allow_own_rules: bool = False
     source: Path | None = None
 
     @cached_property
@@ -355,6 +359,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "batch-example": _batch,
     "exclude": _patterns,
     "extend-exclude": _patterns,
+    "extend-rules": _strings,
     "force-exclude": _flag,
     "ignore": _strings,
     "jobs": _count,

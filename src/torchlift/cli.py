@@ -19,8 +19,8 @@ _COMMANDS = {
         "doctor",
         "Examine GPUs, driver, torch and its libraries, and name the wheel that fits.",
     ),
-    "rule": ("torchlift.migrate.rule_command", "rule", "Explain a rule: what, why, examples, sources."),
-    "rules": ("torchlift.migrate.rule_command", "rules", "List all rules."),
+    "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
+    "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
 }
 
 

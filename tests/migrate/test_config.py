@@ -29,6 +29,7 @@ force-exclude = true
 allow-dirty = false
 allow-no-vcs = false
 wrappers = {"mylib.dist" = "torch.distributed"}
+extend-rules = ["tools/rules"]
 """
 
 
@@ -79,13 +80,14 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         allow_dirty=False,
         allow_no_vcs=False,
         wrappers={"mylib.dist": Wrapper("mylib.dist", "torch.distributed")},
+        extend_rules=("tools/rules",),
         source=source,
     )
 
 
 def test_every_field_has_a_key() -> None:
     keys = {line.partition(" =")[0].replace("-", "_") for line in EVERYTHING.strip().splitlines()}
-    assert keys | {"source"} == set(Config.__dataclass_fields__)
+    assert keys | {"source", "allow_own_rules"} == set(Config.__dataclass_fields__)
 
 
 def test_an_empty_table_is_a_configuration(here: Path) -> None:

@@ -1,0 +1,121 @@
+"""`torchlift rule --new` writes a file that says what is missing from it; `--test` tries a rule from where its author has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from own_rule_files import write_rule
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torchlift", *arguments]
+    around = {**os.environ, "PYTHONUTF8": "1", **environment}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=around)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout whose rules may be changed."""
+    root = tmp_path / "checkout"
+    shutil.copytree(ROOT / "rules", root / "rules", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("src", "migrate", "doctor", "testing"):
+        (root / name).symlink_to(ROOT / name)
+    return root
+
+
+def test_a_new_rule_takes_the_next_free_code_of_its_family(checkout: Path) -> None:
+    free = dict(line.split() for line in run(checkout, "rules", "--free").stdout.splitlines())
+    done = run(checkout / "rules" / "api", "rule", "--new", "TL4", "old-thing")
+    assert done.returncode == 0, done.stderr
+    written = checkout / "rules" / "api" / f"{free['TL4'].lower()}_old_thing.py"
+    assert f'code="{free["TL4"]}"' in written.read_text() and str(written) in done.stdout
+    assert not list((checkout / "rules").rglob(f"{free['TL5'].lower()}*"))
+
+
+def test_an_own_rule_begins_at_100_and_goes_on_from_the_files_that_are_there(tmp_path: Path) -> None:
+    names = []
+    for name in ("first", "second"):
+        assert run(tmp_path, "rule", "--new", "X", name, "--folder", "tools").returncode == 0
+        names.append(sorted(path.name for path in (tmp_path / "tools").iterdir()))
+    assert names == [["x100_first.py"], ["x100_first.py", "x101_second.py"]]
+
+
+REFUSED = {
+    "a code that is taken": (["TL401", "new-thing", "--folder", "."], "TL401 is taken; the next free one is TL4"),
+    "a name that is taken": (["X1", "moved-name", "--folder", "."], "is called 'moved-name' already"),
+    "a name in capitals": (["X1", "OldThing", "--folder", "."], "in lower case with hyphens"),
+    "no code": (["1X", "old-thing", "--folder", "."], "is no code"),
+    "letters of another tool": (["TOR9", "old-thing", "--folder", "."], "codes with TOR belong to torchlift"),
+    "torchlift's letters outside a checkout": (["TL4", "old-thing"], "go to a checkout of it"),
+    "own letters and no folder": (["X1", "old-thing"], "--folder"),
+    "no name": (["X1"], "A new rule has a name"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_begun_is_refused_with_a_sentence(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "rule", "--new", *arguments)
+    assert done.returncode == 2 and said in done.stderr and not list(tmp_path.iterdir())
+
+
+def test_a_rule_that_is_not_filled_in_is_refused_place_by_place(tmp_path: Path) -> None:
+    run(tmp_path, "rule", "--new", "X1", "old-thing", "--folder", ".")
+    done = run(tmp_path, "rule", "--test", "x100_old_thing.py")
+    assert done.returncode == 1 and "0 of 4 examples hold. The rule is not complete." in done.stdout
+    for part in ("`summary`", "`why`", "`fix`", "`targets[0]`", "`sources[0]`", "<the module after the fix>"):
+        assert part in done.stdout
+
+
+def test_a_rule_outside_torchlift_is_tried_under_torch(tmp_path: Path) -> None:
+    done = run(tmp_path, "rule", "--test", str(write_rule(tmp_path)))
+    assert done.returncode == 0, done.stdout
+    assert "[✓] a call: reported, rewritten as shown, the same under torch" in done.stdout
+    assert "4 of 4 examples hold." in done.stdout
+
+
+def test_without_torch_all_but_the_run_is_tried_and_said_so(tmp_path: Path) -> None:
+    rule = write_rule(tmp_path / "rules")
+    (tmp_path / "torch.py").write_text("raise ImportError('not here')\n")
+    done = run(tmp_path, "rule", "--test", str(rule), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert "[✓] a call: reported, rewritten as shown\n" in done.stdout
+    assert "1 was not run before and after: torch cannot be imported" in done.stdout
+
+
+WRONG = {
+    "not found": ("x = mylib.old()", "x = mylib.newest()", "[✗] a call\n      It is not reported."),
+    "found": ("x = mylib.older()", "x = mylib.old()", "It is reported, at example.py: `mylib.old` is gone."),
+    "rewritten otherwise": ("x = mylib.new()", "x = mylib.newer()", "It is rewritten otherwise than shown:"),
+    "another result": ("new = old", "new = int", "It does not do the same under torch"),
+    "a check that raises": ("if use.call is None:", "if use.cal is None:", "AttributeError"),
+    "no look-alikes": ('    Ok("import other', '    Bad("import other', "EXAMPLES has 2 `Ok`; at least 3 look-alikes"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+def test_an_example_that_does_not_hold_is_named_with_the_reason(old: str, new: str, said: str, tmp_path: Path) -> None:
+    rule = write_rule(tmp_path)
+    text = rule.read_text()
+    assert old in text
+    rule.write_text(text.replace(old, new, 1))
+    done = run(tmp_path, "rule", "--test", str(rule))
+    assert done.returncode == 1 and said in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("by", ["code", "file"])
+def test_in_a_checkout_its_own_rules_are_tried_and_not_the_installed_ones(checkout: Path, by: str) -> None:
+    rule = next((checkout / "rules").rglob("tl902_*.py"))
+    meant = "TL902" if by == "code" else str(rule)
+    assert run(checkout, "rule", "--test", meant).returncode == 0
+    rule.write_text(rule.read_text().replace("print('no trigger word here')", "import torch.jit\\nprint 'here'"))
+    done = run(checkout, "rule", "--test", meant)
+    assert done.returncode == 1 and "[✗] a plain file" in done.stdout
