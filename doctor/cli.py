@@ -158,6 +158,7 @@ def _as_rank(
         if not smokes.wanted:
             return []
         from torchlift.doctor.smoke.parent.options import run
+        from torchlift.json_records.writing import plain
 
         share = (launch.local_rank, launch.local_size)
         report = run(smokes, facts, style=_style(output), live=False, out=None, share=share)
@@ -166,7 +167,7 @@ def _as_rank(
             if report.problem is None
             else [{"id": "import-torch", "device": "", "outcome": "fail", "reason": report.problem}]
         )
-        return [*failed, *(result.as_json() for result in report.results)]
+        return [*failed, *(plain(result) for result in report.results)]
 
     found = run_as_rank(
         launch,

@@ -7,9 +7,13 @@ strings the source printed. The published JSON schema is `doctor/facts.schema.js
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import Final, Literal
 
-FACTS_SCHEMA = 1
+from torchlift.json_records import REQUIRED
+from torchlift.lazy_dataclass import dataclass
+
+FACTS_SCHEMA: Final = 1
 """Version of the JSON form. Added fields do not change it; removed or re-interpreted ones do."""
 
 
@@ -419,7 +423,8 @@ class OtherAccelerators:
 class Facts:
     """One machine at one time."""
 
-    schema: int = FACTS_SCHEMA
+    schema: Literal[1] = field(default=FACTS_SCHEMA, metadata=REQUIRED)
+    """Changes when a field is removed or re-interpreted, not when one is added."""
     torchlift: str = ""
     taken: str = ""
     """UTC, ISO 8601."""

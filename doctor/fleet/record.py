@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.facts.facts_json import FactsError, from_json, to_json
+from torchlift.doctor.facts.facts_json import FactsError, from_json
+from torchlift.json_records.writing import plain
+from torchlift.lazy_dataclass import dataclass
 
 RECORD_SCHEMA = 1
 """Version of the JSON form: ranks with different torchlifts still understand each other, or say that they do not."""
@@ -35,15 +37,7 @@ class Record:
 
 def to_object(record: Record) -> dict[str, Any]:
     """As a JSON object."""
-    return {
-        "record": RECORD_SCHEMA,
-        "node": record.node,
-        "rank": record.rank,
-        "facts": None if record.facts is None else to_json(record.facts),
-        "smokes": record.smokes,
-        "nccl": record.nccl,
-        "error": record.error,
-    }
+    return {"record": RECORD_SCHEMA, **plain(record)}
 
 
 def from_object(value: object) -> Record:

@@ -1,71 +1,99 @@
-"""The machine format: everything a run found out. `schema.report_schema` is its shape."""
+"""The machine format: everything a run found out. `torchlift.doctor.schemas` publishes its shape."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Final, Literal
 
 from torchlift import __version__
-from torchlift.doctor.check import Result
+from torchlift.doctor.check import GROUPS, Result
 from torchlift.doctor.diagnose import Finding
-from torchlift.doctor.examination import Examination
-from torchlift.doctor.facts.facts_json import to_json
+from torchlift.doctor.examination import Examination, Health
+from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.verdict import verdict
+from torchlift.doctor.smoke.parent.report import ReportedSmokes
+from torchlift.json_records import FLATTENED
+from torchlift.json_records.writing import plain
+from torchlift.lazy_dataclass import dataclass
+from torchlift.wheels.answer import Answer
 
-REPORT_SCHEMA = 1
+REPORT_SCHEMA: Final = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
+
+
+@dataclass(frozen=True)
+class ListedResult:
+    """A result, and the check it is from."""
+
+    check: str
+    """Id of the check."""
+    group: Annotated[str, {"enum": list(GROUPS)}]
+    result: Result = field(metadata=FLATTENED)
+    below: str | None
+    """Id of the check whose result the text report puts this one under."""
+
+
+@dataclass(frozen=True)
+class ReportedProject:
+    """What the project of `--repo` asks for, and whether this machine can give it."""
+
+    path: str
+    results: tuple[Result, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """Everything that one run of `torchlift doctor` found out."""
+
+    schema: Literal[1]
+    torchlift: str
+    """Version of torchlift."""
+    verdict: str
+    """The first line of the text report."""
+    health: Health
+    exit_code: Annotated[int, {"enum": [0, 1, 2]}]
+    strict: bool
+    """Warnings count as problems."""
+    wanted: str | None
+    """The requirement of --for."""
+    facts: Facts
+    results: list[ListedResult]
+    answer: Answer | None
+    """Which wheel would be right."""
+    project: ReportedProject | None
+    smokes: ReportedSmokes | None
+    """What --smoke found out."""
 
 
 def render(examination: Examination) -> str:
     """The report as ASCII text; the same examination gives the same bytes."""
-    return json.dumps(report(examination), indent=2) + "\n"
+    return json.dumps(plain(report(examination)), indent=2) + "\n"
 
 
-def report(examination: Examination) -> dict[str, Any]:
-    """The report as plain data."""
-    project = examination.project
-    return {
-        "schema": REPORT_SCHEMA,
-        "torchlift": __version__,
-        "verdict": verdict(examination),
-        "health": examination.health,
-        "exit_code": examination.exit_code,
-        "strict": examination.strict,
-        "wanted": examination.wanted,
-        "facts": to_json(examination.facts),
-        "results": list(_results(examination.findings)),
-        "answer": None if examination.answer is None else _plain(asdict(examination.answer)),
-        "project": None
-        if project is None
-        else {
-            "path": project.root,
-            "results": [_result(result) for result in project.results],
-            "notes": list(project.notes),
-        },
-        "smokes": None if examination.smokes is None else examination.smokes.as_json(),
-    }
+def report(examination: Examination) -> DoctorReport:
+    """The report as a record."""
+    project, smokes = examination.project, examination.smokes
+    return DoctorReport(
+        schema=REPORT_SCHEMA,
+        torchlift=__version__,
+        verdict=verdict(examination),
+        health=examination.health,
+        exit_code=examination.exit_code,
+        strict=examination.strict,
+        wanted=examination.wanted,
+        facts=examination.facts,
+        results=list(_results(examination.findings)),
+        answer=examination.answer,
+        project=None if project is None else ReportedProject(project.root, project.results, project.notes),
+        smokes=None if smokes is None else smokes.reported(),
+    )
 
 
-def _results(findings: tuple[Finding, ...], cause: str | None = None) -> Iterator[dict[str, Any]]:
+def _results(findings: tuple[Finding, ...], cause: str | None = None) -> Iterator[ListedResult]:
     for finding in findings:
         # The cause as a check names it may not be there; `below` says under which result this one was put.
-        yield {
-            "check": finding.check.id,
-            "group": finding.check.group,
-            **_result(finding.result),
-            "below": cause,
-        }
+        yield ListedResult(finding.check.id, finding.check.group, finding.result, cause)
         yield from _results(finding.consequences, finding.check.id)
-
-
-def _result(result: Result) -> dict[str, Any]:
-    data: dict[str, Any] = _plain(asdict(result))
-    return data
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -19,7 +19,7 @@ from torchlift.doctor import collect as module
 from torchlift.doctor.collect import Options, collect
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.facts.facts_json import from_json, to_json
-from torchlift.doctor.facts.facts_schema import facts_schema
+from torchlift.doctor.schemas import facts_schema
 
 posix = pytest.mark.skipif(os.name != "posix", reason="a program is a script with #!")
 

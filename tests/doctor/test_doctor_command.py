@@ -23,9 +23,10 @@ from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.facts.hypothetical import DescriptionError, described
 from torchlift.doctor.report import json_report, text
 from torchlift.doctor.report.catalogue import catalogue
-from torchlift.doctor.report.schema import report_schema, schema_text
 from torchlift.doctor.report.style import Style
+from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.wanted import WantedError, torch_requirement
+from torchlift.json_records.schema import schema_text
 
 ROOT = Path(__file__).parents[2]
 FACTS = FIXTURES / "machines"
@@ -142,8 +143,8 @@ def test_the_schema_describes_every_key_of_a_report(ill: str) -> None:
 
 
 def test_the_published_schema_is_the_one_of_the_report() -> None:
-    assert (ROOT / "doctor/report.schema.json").read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m torchlift.doctor.report.schema > doctor/report.schema.json"
+    assert (ROOT / "doctor/report.schema.json").read_text(encoding="utf-8") == schema_text(report_schema()), (
+        "run: python -m torchlift.doctor.schemas report > doctor/report.schema.json"
     )
 
 

@@ -27,7 +27,8 @@ from torchlift.doctor.facts import (
     Torch,
 )
 from torchlift.doctor.facts.facts_json import FactsError, from_json, read_facts, to_json
-from torchlift.doctor.facts.facts_schema import facts_schema, schema_text
+from torchlift.doctor.schemas import facts_schema
+from torchlift.json_records.schema import schema_text
 
 SCHEMA = Path(torchlift.doctor.__file__).with_name("facts.schema.json")
 VALIDATOR = jsonschema.Draft202012Validator(facts_schema())
@@ -177,8 +178,8 @@ def test_a_file_written_by_another_shell_is_read(tmp_path: Path, encoding: str) 
 
 
 def test_the_published_schema_is_the_one_of_the_record() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m torchlift.doctor.facts.facts_schema > doctor/facts.schema.json"
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(facts_schema()), (
+        "run: python -m torchlift.doctor.schemas facts > doctor/facts.schema.json"
     )
 
 

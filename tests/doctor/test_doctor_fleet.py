@@ -19,7 +19,8 @@ from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
-from torchlift.doctor.fleet.schema import fleet_schema, schema_text
+from torchlift.doctor.schemas import fleet_schema
+from torchlift.json_records.schema import schema_text
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -90,8 +91,8 @@ def test_the_report_fits_the_published_schema_which_is_up_to_date(
     four: list[subprocess.CompletedProcess[str]],
 ) -> None:
     jsonschema.validate(json.loads(four[0].stdout), fleet_schema())
-    assert (FIXTURES.parent / "doctor/fleet.schema.json").read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m torchlift.doctor.fleet.schema > doctor/fleet.schema.json"
+    assert (FIXTURES.parent / "doctor/fleet.schema.json").read_text(encoding="utf-8") == schema_text(fleet_schema()), (
+        "run: python -m torchlift.doctor.schemas fleet > doctor/fleet.schema.json"
     )
 
 

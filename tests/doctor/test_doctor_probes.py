@@ -17,7 +17,6 @@ from machine_files import loader_cache, machine, pci_device
 
 from torchlift.doctor.facts import DeviceNode, Facts, KernelDriver, OtherAccelerators, RocmDevice, System, Toolkit
 from torchlift.doctor.facts.facts_json import from_json, to_json
-from torchlift.doctor.facts.facts_schema import facts_schema
 from torchlift.doctor.probes.container import container
 from torchlift.doctor.probes.environment import environment
 from torchlift.doctor.probes.kernel_driver import kernel_driver
@@ -27,6 +26,7 @@ from torchlift.doctor.probes.pci import pci_cards
 from torchlift.doctor.probes.system import system
 from torchlift.doctor.probes.toolkits import toolkits
 from torchlift.doctor.probes.world import World
+from torchlift.doctor.schemas import facts_schema
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="roots hold symbolic links and names of POSIX")
 

@@ -17,7 +17,7 @@ import pytest
 
 import torchlift.doctor.smoke as package
 from torchlift.doctor.facts import Gpu
-from torchlift.doctor.report.schema import report_schema
+from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
 from torchlift.doctor.smoke.finding import own_smokes
 from torchlift.doctor.smoke.parent.catalogue import catalogue

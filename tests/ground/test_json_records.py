@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import jsonschema
 import pytest
 
-from torchlift.json_records import FLATTENED
+from torchlift.json_records import FLATTENED, REQUIRED
 from torchlift.json_records.reading import RecordError, read_record
 from torchlift.json_records.schema import schema_of
 from torchlift.json_records.writing import plain
@@ -78,6 +78,14 @@ class TwoRoads:
 
     wheel: Wheel
     car: Car
+
+
+@dataclass
+class Form:
+    """Which says what it is."""
+
+    version: Literal[2] = field(default=2, metadata=REQUIRED)
+    size: Literal["small", "large"] = "small"
 
 
 OtherCar = make_dataclass("Car", ["name"], namespace={"__module__": __name__})
@@ -177,3 +185,12 @@ def test_another_value_is_refused_with_its_place_and_what_it_is(value: Any, sent
 
 def test_a_key_that_is_not_known_is_ignored_and_a_whole_float_is_a_whole_number() -> None:
     assert read_record(Car, {"name": "a", "plates": {"DE": 2.0}, "doors": 4}) == Car("a", plates={"DE": 2})
+
+
+def test_a_choice_is_read_as_one_of_its_values_and_a_required_one_is_not_left_out() -> None:
+    assert read_record(Form, {"version": 2.0, "size": "large"}) == Form(2, "large")
+    assert schema_of(Form, "A form", readable=[Form])["required"] == ["version"]
+    with pytest.raises(RecordError, match=r"`version` is missing\."):
+        read_record(Form, {})
+    with pytest.raises(RecordError, match='`size` should be "small" or "large", but is true'):
+        read_record(Form, {"version": 2, "size": True})

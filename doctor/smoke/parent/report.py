@@ -6,19 +6,21 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from torchlift.doctor.report.style import Style
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
-from torchlift.doctor.smoke.smoke import Smoke
+from torchlift.doctor.smoke.smoke import TIERS, Smoke
+from torchlift.json_records import FLATTENED
+from torchlift.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from torchlift.doctor.smoke.parent.runner import Target
 
-SMOKE_SCHEMA = 1
+SMOKE_SCHEMA: Final = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
 
 _WORDS = {
@@ -36,17 +38,14 @@ _ID_WIDTH = 18
 
 @dataclass
 class SmokeReport:
-    """All that a run of smokes found out.
+    """All that a run of smokes found out."""
 
-    Attributes:
-        tier: what was asked for, None when smokes were named.
-        python: the interpreter.
-        torch: its version of torch, None when it cannot be imported: then `problem` says why.
-    """
-
-    tier: str | None
+    tier: Annotated[str | None, {"enum": [*TIERS, None]}]
+    """What was asked for, None when smokes were named."""
     python: str
+    """The interpreter."""
     torch: str | None = None
+    """Its version of torch, None when it cannot be imported: then `problem` says why."""
     import_seconds: float | None = None
     devices: dict[str, str | None] = field(default_factory=dict)
     """What the devices are called, by name."""
@@ -88,23 +87,18 @@ class SmokeReport:
         elif error.missing:
             self.remedy = "Install torch there; `torchlift doctor` prints the command for this machine"
 
-    def as_json(self) -> dict[str, Any]:
-        """As a JSON object with all fields."""
-        return {
-            "schema": SMOKE_SCHEMA,
-            "tier": self.tier,
-            "python": self.python,
-            "torch": self.torch,
-            "import_seconds": self.import_seconds,
-            "devices": self.devices,
-            "note": self.note,
-            "problem": self.problem,
-            "signature": self.signature,
-            "cause": self.cause,
-            "remedy": self.remedy,
-            "failed": self.failed,
-            "results": [result.as_json() for result in self.results],
-        }
+    def reported(self) -> ReportedSmokes:
+        """As the machine format has it."""
+        return ReportedSmokes(SMOKE_SCHEMA, self, self.failed)
+
+
+@dataclass(frozen=True)
+class ReportedSmokes:
+    """What a run of smokes found out, and whether anything failed."""
+
+    schema: Literal[1]
+    run: SmokeReport = field(metadata=FLATTENED)
+    failed: bool
 
 
 class Progress:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 _WORDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "null"}
 
@@ -35,9 +35,9 @@ def field_types(kind: type) -> Mapping[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def has_default(field: Field[Any]) -> bool:
+def may_be_missing(field: Field[Any]) -> bool:
     """Whether a JSON object may leave this field out."""
-    return field.default is not MISSING or field.default_factory is not MISSING
+    return not field.metadata.get("required") and (field.default is not MISSING or field.default_factory is not MISSING)
 
 
 def whole_number(value: object) -> int | None:
@@ -79,6 +79,13 @@ def _read(kind: Any, value: object, place: str) -> Any:
         if not isinstance(value, Mapping):
             raise _wrong(place, "an object", value)
         return {str(key): _read(arguments[1], item, f"{place}.{key}") for key, item in value.items()}
+    if origin is Literal:
+        choices = [
+            choice for choice in arguments if choice == value and isinstance(choice, bool) is isinstance(value, bool)
+        ]
+        if not choices:
+            raise _wrong(place, " or ".join(map(json.dumps, arguments)), value)
+        return choices[0]
     read = _plain(kind, value)
     if read is None:
         raise _wrong(place, _WORDS[kind], value)
@@ -92,7 +99,7 @@ def _read_object(kind: Any, value: Mapping[str, Any], place: str) -> Any:
         inside = f"{place}.{field.name}" if place else field.name
         if field.name in value:
             arguments[field.name] = _read(hints[field.name], value[field.name], inside)
-        elif not has_default(field):
+        elif not may_be_missing(field):
             raise RecordError(f"`{inside}` is missing.")
     return kind(**arguments)
 

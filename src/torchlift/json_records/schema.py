@@ -13,7 +13,7 @@ from enum import Enum, EnumMeta
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from torchlift.json_records.reading import field_types, has_default
+from torchlift.json_records.reading import field_types, may_be_missing
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -85,7 +85,7 @@ class _Maker:
             described = self._schema(type_, lenient)
             text = texts.get(f"{kind.__qualname__}.{field.name}")
             properties[field.name] = described if text is None else {**described, "description": text}
-            if not (lenient and has_default(field)):
+            if not (lenient and may_be_missing(field)):
                 required.append(field.name)
 
     def _schema(self, kind: Any, lenient: bool) -> dict[str, Any]:
