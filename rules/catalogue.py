@@ -60,7 +60,7 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
         lines += [f"{stated[0].upper()}{stated[1:]}.", ""]
     lines += [f"{mark}# Why", "", rule.why, "", f"{mark}# Fix", "", rule.fix, ""]
     for safety, title in _SAFETY.items():
-        chosen = [e for e in rule.examples if isinstance(e, Bad) and e.safety == safety][:examples]
+        chosen = [e for e in rule.examples if isinstance(e, Bad) and e.kind == safety][:examples]
         if not chosen:
             continue
         lines += [f"{mark}# {title}", ""]

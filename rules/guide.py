@@ -28,7 +28,7 @@ def with_rules(page: str) -> str:
 
 
 def _row(rule: Rule) -> str:
-    kinds = [example.safety for example in rule.examples if isinstance(example, Bad)]
+    kinds = [example.kind for example in rule.examples if isinstance(example, Bad)]
     then = "; ".join(words for kind, words in _WORDS.items() if kind in kinds)
     link = f"[{rule.code}](rules.md#{rule.code.lower()}-{rule.name})"
     return f"| {link} | {rule.summary} | {then} |"

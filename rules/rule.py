@@ -128,8 +128,8 @@ class Bad:
 
     Attributes:
         before: the code, a whole module.
-        after: the module after applying the fix, or None for a manual finding.
-        safety: what the finding must be.
+        after: the module after applying the fix; None where the finding must have none.
+        safety: what the fix must be.
         why: a few words that tell this example from the others; used as the test's name.
         run: statements executed in fresh processes after `before`, after `before` with TorchScript switched off, and after
             `after`. They assign `result`, and the three results are compared: structure, Python types, dtype, shape,
@@ -148,7 +148,7 @@ class Bad:
 
     before: str
     after: str | None = None
-    safety: Literal["safe", "unsafe", "manual"] = "safe"
+    safety: Literal["safe", "unsafe"] = "safe"
     why: str = ""
     run: str | None = None
     differs: str = ""
@@ -158,6 +158,11 @@ class Bad:
     ranks: tuple[int, ...] = ()
     path: str = "example.py"
     machine: Machine | None = None
+
+    @property
+    def kind(self) -> Literal["safe", "unsafe", "manual"]:
+        """What the finding must be."""
+        return self.safety if self.after is not None else "manual"
 
 
 @dataclass(frozen=True)

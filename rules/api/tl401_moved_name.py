@@ -66,7 +66,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n",
-            safety="manual",
             why="the project supports a torch without the new name",
             min_torch=TorchVersion(1, 6),
         ),
@@ -90,10 +89,9 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\nold = torch.ger\ntorch.ger = lambda a, b: old(a, b)\n",
-            safety="manual",
             why="the name is patched: a renamed use would miss the patch",
         ),
-        Bad("from unittest import mock\n\nmock.patch('torch.ger')\n", safety="manual", why="a patch target"),
+        Bad("from unittest import mock\n\nmock.patch('torch.ger')\n", why="a patch target"),
         Ok("import numpy as torch\n\ntorch.ger(1, 2)\n", "another module called torch"),
         Ok("import torch\n\n\ndef f(torch, a):\n    return torch.ger(a, a)\n", "a parameter shadows the module"),
         Ok(

@@ -89,37 +89,28 @@ RULE = Rule(
         "rules/api/successors.py for the replacements",
     ),
     examples=(
-        Bad(
-            "from torch.utils import bottleneck\n\nprint(bottleneck)\n",
-            safety="manual",
-            why="a module",
-        ),
+        Bad("from torch.utils import bottleneck\n\nprint(bottleneck)\n", why="a module"),
         Bad(
             "from torch.distributed.tensor.parallel import PairwiseParallel, parallelize_module\n\n\n"
             "def split(model, mesh):\n    return parallelize_module(model, mesh, PairwiseParallel())\n",
-            safety="manual",
             why="one of two imported names",
         ),
         Bad(
             "import torch\n\n\ndef pool(allocator):\n    return torch.cuda.MemPoolContext(allocator)\n",
-            safety="manual",
             why="an attribute",
         ),
         Bad(
             "from torch._six import container_abcs, string_classes\n\n\ndef is_text(x):\n"
             "    return isinstance(x, string_classes) or isinstance(x, container_abcs.Sequence)\n",
-            safety="manual",
             why="a module that was gone before torch 2.0",
         ),
         Bad(
             "import torch.fx.experimental.symbolic_shapes as shapes\n\n\ndef certainly(x):\n"
             "    return shapes.definitely_true(x == 1)\n",
-            safety="manual",
             why="a name of a module with an alias",
         ),
         Bad(
             "import torch\n\nif torch.cuda.is_available():\n    torch.cuda.tunable.write_file()\n",
-            safety="manual",
             why="under a condition about something else",
         ),
         Ok(

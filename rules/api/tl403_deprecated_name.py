@@ -70,23 +70,19 @@ RULE = Rule(
     examples=(
         Bad(
             "from torch.utils.data.graph import traverse\n\n\ndef nodes(pipe):\n    return traverse(pipe)\n",
-            safety="manual",
             why="a function that warns",
         ),
         Bad(
             "import torch\n\ntorch.set_default_tensor_type(torch.DoubleTensor)\n",
-            safety="manual",
             why="a function whose documentation says so",
         ),
         Bad(
             "from functorch import make_functional\n\n\ndef split(model):\n    return make_functional(model)\n",
-            safety="manual",
             why="a function that became a way of calling",
         ),
         Bad(
             "import torch.distributed.checkpoint as dcp\n\n\ndef save(state, writer):\n"
             "    dcp.save_state_dict(state, writer)\n",
-            safety="manual",
             why="a module with an alias",
         ),
         Ok("import torch\n\ntorch.set_default_dtype(torch.float64)\n", "the new function"),

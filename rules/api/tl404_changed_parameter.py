@@ -213,25 +213,21 @@ RULE = Rule(
         Bad(
             "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer, talk):\n"
             "    return lr_scheduler.StepLR(optimizer, 10, 0.1, -1, talk)\n",
-            safety="manual",
             why="a removed parameter by position",
         ),
         Bad(
             "import torch\n\n\ndef plan(optimizer, talk):\n"
             "    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10, verbose=talk)\n",
-            safety="manual",
             why="a value that is known at run time only",
         ),
         Bad(
             "from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module\n\n\ndef split(model, mesh):\n"
             "    return parallelize_module(model, mesh, {'first': ColwiseParallel()}, tp_mesh_dim=1)\n",
-            safety="manual",
             why="a removed keyword",
         ),
         Bad(
             "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
             "    return FSDP.optim_state_dict(model, optimizer, states)\n",
-            safety="manual",
             why="an order that changed, in a project that still runs on the release before",
             min_torch=TorchVersion(2, 0),
         ),

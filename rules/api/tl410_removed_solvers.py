@@ -220,7 +220,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(A, B):\n    x, lu = torch.solve(B, A)\n    return x, lu.diagonal()\n",
-            safety="manual",
             why="the factors are read",
         ),
         Bad(
@@ -246,7 +245,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(A, vectors):\n    return torch.symeig(A, vectors)\n",
-            safety="manual",
             why="vectors or not is known at run time only",
         ),
         Bad(
@@ -256,8 +254,8 @@ RULE = Rule(
             why="rank, renamed arguments",
             run=_BY_HAND + "result = f(A)",
         ),
-        Bad("from torch import lstsq\n\n__all__ = ['lstsq']\n", safety="manual", why="imported for others"),
-        Bad("import torch\n\nsolvers = {'lu': torch.solve}\n", safety="manual", why="a reference that is no call"),
+        Bad("from torch import lstsq\n\n__all__ = ['lstsq']\n", why="imported for others"),
+        Bad("import torch\n\nsolvers = {'lu': torch.solve}\n", why="a reference that is no call"),
         Ok("import torch\n\nx = torch.linalg.solve(torch.eye(2), torch.ones(2, 1))\n", "the new function"),
         Ok("import sympy\n\nroots = sympy.solve('x**2 - 1')\n", "a function of the same name elsewhere"),
         Ok(

@@ -86,12 +86,8 @@ RULE = Rule(
             why="imported by name, with a comment",
             run="import torch\n" + _MATRIX + "result = f(A)",
         ),
-        Bad(
-            "import torch\n\n\ndef f(*given):\n    return torch.cholesky(*given)\n",
-            safety="manual",
-            why="arguments that are spread",
-        ),
-        Bad("import torch\n\nfactor = map(torch.cholesky, [])\n", safety="manual", why="a reference that is no call"),
+        Bad("import torch\n\n\ndef f(*given):\n    return torch.cholesky(*given)\n", why="arguments that are spread"),
+        Bad("import torch\n\nfactor = map(torch.cholesky, [])\n", why="a reference that is no call"),
         Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(A)\n", "the new function"),
         Ok("import numpy as torch\n\ntorch.cholesky(1)\n", "another module called torch"),
         Ok(

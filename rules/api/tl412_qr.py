@@ -85,11 +85,7 @@ RULE = Rule(
             why="imported under another name",
             run="import torch\n" + _MATRIX + "result = f(A)",
         ),
-        Bad(
-            "import torch\n\n\ndef f(A, q, r):\n    torch.qr(A, out=(q, r))\n",
-            safety="manual",
-            why="results written into tensors",
-        ),
+        Bad("import torch\n\n\ndef f(A, q, r):\n    torch.qr(A, out=(q, r))\n", why="results written into tensors"),
         Ok("from torch.linalg import qr\n\n\ndef f(A):\n    return qr(A)\n", "the new function"),
         Ok("import torch\n\n\ndef f(torch, A):\n    return torch.qr(A)\n", "a parameter shadows the module"),
         Ok("import numpy as np\nimport torch\n\nq, r = np.linalg.qr(np.eye(3))\n", "numpy's"),

@@ -130,12 +130,10 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(A):\n    parts = torch.svd(A)\n    return parts.V\n",
-            safety="manual",
             why="the result is kept whole",
         ),
         Bad(
             "import torch\n\n\ndef f(A, some):\n    U, S, V = torch.svd(A, some)\n    return V\n",
-            safety="manual",
             why="which form is known at run time only",
         ),
         Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.svd(A)\n", "the new function"),

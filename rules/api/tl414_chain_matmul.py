@@ -77,10 +77,9 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(matrices):\n    return torch.chain_matmul(*matrices)\n",
-            safety="manual",
             why="perhaps one matrix only",
         ),
-        Bad("import torch\n\n\ndef f(a):\n    return torch.chain_matmul(a)\n", safety="manual", why="one matrix"),
+        Bad("import torch\n\n\ndef f(a):\n    return torch.chain_matmul(a)\n", why="one matrix"),
         Ok("import torch\n\n\ndef f(a, b):\n    return torch.linalg.multi_dot([a, b])\n", "the new function"),
         Ok("def chain_matmul(*m):\n    return m\n\n\nimport torch\n\nx = chain_matmul(1, 2)\n", "an own function"),
         Ok("import torch\n\n\ndef f(net, a):\n    return net.chain_matmul(a, a)\n", "a method"),

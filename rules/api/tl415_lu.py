@@ -111,11 +111,7 @@ RULE = Rule(
             run="result = f(torch.ones(2, 2))",
             differs="The matrix is singular.",
         ),
-        Bad(
-            "import torch\n\n\ndef f(A, pivot):\n    return torch.lu(A, pivot=pivot)\n",
-            safety="manual",
-            why="without pivoting",
-        ),
+        Bad("import torch\n\n\ndef f(A, pivot):\n    return torch.lu(A, pivot=pivot)\n", why="without pivoting"),
         Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.lu(A)\n", "the new function"),
         Ok("import torch\nfrom scipy.linalg import lu\n\nfactors = lu([[1.0]])\n", "scipy's"),
         Ok(

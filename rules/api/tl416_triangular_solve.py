@@ -97,12 +97,10 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(A, B):\n    x, copy = torch.triangular_solve(B, A)\n    return x, copy\n",
-            safety="manual",
             why="the copy is read",
         ),
         Bad(
             "import torch\n\n\ndef f(A, B, upper):\n    return torch.triangular_solve(B, A, upper)[0]\n",
-            safety="manual",
             why="which triangle is known at run time only",
         ),
         Ok(

@@ -73,7 +73,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.nn import UpsamplingNearest2d\n\n\nclass Up(UpsamplingNearest2d):\n    pass\n",
-            safety="manual",
             why="a base class",
         ),
         Ok("from torch import nn\n\nup = nn.Upsample(scale_factor=2)\n", "the new layer"),

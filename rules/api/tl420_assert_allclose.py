@@ -89,7 +89,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.testing import assert_allclose\n\ncheck = dict(close=assert_allclose)\n",
-            safety="manual",
             why="a reference that is no call",
         ),
         Ok("import numpy as np\nimport torch\n\nnp.testing.assert_allclose(1, 1)\n", "numpy's"),

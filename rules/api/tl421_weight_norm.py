@@ -103,7 +103,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(layer):\n    layer = torch.nn.utils.weight_norm(layer)\n    return layer.weight_g\n",
-            safety="manual",
             why="the old parameters are read",
         ),
         Bad(
@@ -121,7 +120,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.nn.utils import weight_norm\n\nnorms = {'weight': weight_norm}\n",
-            safety="manual",
             why="a reference that is no call",
         ),
         Ok(

@@ -92,7 +92,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef kernel(flash):\n    return torch.backends.cuda.sdp_kernel(enable_flash=flash)\n",
-            safety="manual",
             why="a flag that is known at run time only",
         ),
         Ok("from torch.nn.attention import sdpa_kernel\n\n\ndef f(b):\n    return sdpa_kernel(b)\n", "the new one"),

@@ -130,7 +130,6 @@ RULE = Rule(
         ),
         Bad(
             "from functools import partial\n\nfrom torch.cuda.amp import autocast\n\nhalf = partial(autocast, enabled=True)\n",
-            safety="manual",
             why="a reference that is no call",
         ),
         Ok("import torch\n\n\ndef f():\n    return torch.autocast('cuda')\n", "the new one"),

@@ -100,7 +100,6 @@ RULE = Rule(
         ),
         Bad(
             "import functools\n\nfrom torch.cuda.amp import custom_fwd\n\nhalf = functools.partial(custom_fwd, cast_inputs=None)\n",
-            safety="manual",
             why="a reference that is neither",
         ),
         Ok('import torch\n\nforward = torch.amp.custom_fwd(device_type="cuda")\n', "the new one"),

@@ -71,7 +71,6 @@ RULE = Rule(
         Bad(
             "from torch.utils._pytree import _register_pytree_node\n\n\nclass Pair(list):\n    pass\n\n\n"
             "_register_pytree_node(Pair, lambda p: (list(p), None), lambda v, _: Pair(v), lambda context: '')\nto_str_fn = None\n",
-            safety="manual",
             why="how a context is written as text",
         ),
         Ok(

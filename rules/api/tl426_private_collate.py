@@ -41,7 +41,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.utils.data._utils.collate import default_collate\n\n\ndef f(batch):\n    return default_collate(batch)\n",
-            safety="manual",
             why="the project supports a torch without the public name",
             min_torch=TorchVersion(1, 10),
         ),

@@ -127,7 +127,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\n\ndef f(x):\n    x.require_grad = True\n    return torch.sin(x)\n",
-            safety="manual",
             why="a value that may be anything",
         ),
         Ok("import torch\n\nx = torch.zeros(1)\nx.requires_grad = True\n", "the right name"),

@@ -103,11 +103,7 @@ RULE = Rule(
             safety="unsafe",
             why="a test for the old class",
         ),
-        Bad(
-            "from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n",
-            safety="manual",
-            why="a base class",
-        ),
+        Bad("from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n", why="a base class"),
         Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),
         Ok(
             "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler  # amp\n\ns = ShardedGradScaler()\n",

@@ -238,27 +238,22 @@ RULE = Rule(
         ),
         Bad(
             "from torchvision import models\n\n\ndef build(arch):\n    return models.__dict__[arch](pretrained=True)\n",
-            safety="manual",
             why="a model chosen by its name",
         ),
         Bad(
             "from functools import partial\n\nfrom torchvision.models import resnet50\n\nmake = partial(resnet50, pretrained=True)\n",
-            safety="manual",
             why="through functools.partial",
         ),
         Bad(
             "import torchvision.models.quantization as q\n\n\ndef build(quantize):\n    return q.resnet18(pretrained=True, quantize=quantize)\n",
-            safety="manual",
             why="which weights depends on `quantize`",
         ),
         Bad(
             "from torchvision.models import vit_h_14\n\nmodel = vit_h_14(pretrained=True)\n",
-            safety="manual",
             why="a model without such weights",
         ),
         Bad(
             "from torchvision.models import resnet50\n\nmodel = resnet50(pretrained=True)\n",
-            safety="manual",
             why="the project supports a torchvision without `weights`",
             min_torch=TorchVersion(1, 11),
         ),

@@ -70,15 +70,9 @@ RULE = Rule(
             why="a call",
         ),
         Bad(
-            "from torchvision.transforms.v2 import ToTensor\n\nsteps = [ToTensor]\n",
-            safety="manual",
-            why="a reference that is no call",
+            "from torchvision.transforms.v2 import ToTensor\n\nsteps = [ToTensor]\n", why="a reference that is no call"
         ),
-        Bad(
-            "from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n",
-            safety="manual",
-            why="imported for others",
-        ),
+        Bad("from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n", why="imported for others"),
         Ok(
             "from torchvision import transforms  # v2 later\n\nstep = transforms.ToTensor()\n",
             "the first version of the transforms, which stays",

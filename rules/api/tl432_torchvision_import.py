@@ -54,11 +54,7 @@ RULE = Rule(
             files=(("torchvision/__init__.py", ""), ("torchvision/models.py", "resnet = 1\n")),
             run="result = 'resnet' in names",
         ),
-        Bad(
-            "import torchvision.datasets as datasets, os\n",
-            safety="manual",
-            why="with another module on the line",
-        ),
+        Bad("import torchvision.datasets as datasets, os\n", why="with another module on the line"),
         Ok("import torchvision.models as cnn\n", "another name"),
         Ok("from torchvision import models as models\n", "the short form"),
         Ok("import torchvision.models\n", "no other name"),

@@ -52,10 +52,9 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch\n\n\ndef f(x):\n    return torch.log(1 + x) + torch.log(x.abs() + 1.0)\n",
-            safety="manual",
             why="one on either side",
         ),
-        Bad("import torch as th\n\n\ndef f(x):\n    return th.log(1 + th.exp(x))\n", safety="manual", why="softplus"),
+        Bad("import torch as th\n\n\ndef f(x):\n    return th.log(1 + th.exp(x))\n", why="softplus"),
         Ok("import torch\n\n\ndef f(x):\n    return torch.log1p(x)\n", "the accurate function"),
         Ok("import torch\n\n\ndef f(x):\n    return torch.log(2 + x) + torch.log(x)\n", "another sum"),
         Ok("import math\nimport torch\n\n\ndef f(x):\n    return math.log(1 + x)\n", "Python's"),

@@ -42,9 +42,7 @@ RULE = Rule(
     sources=("https://docs.pytorch.org/docs/stable/special.html#torch.special.expm1",),
     examples=(
         Bad(
-            "import torch\n\n\ndef f(x):\n    return (torch.exp(x) - 1) * 2, torch.exp(-x) - 1.0\n",
-            safety="manual",
-            why="one taken off",
+            "import torch\n\n\ndef f(x):\n    return (torch.exp(x) - 1) * 2, torch.exp(-x) - 1.0\n", why="one taken off"
         ),
         Ok("import torch\n\n\ndef f(x):\n    return torch.expm1(x)\n", "the accurate function"),
         Ok("import torch\n\n\ndef f(x):\n    return 1 - torch.exp(x), torch.exp(x) - 2\n", "other differences"),

@@ -51,7 +51,6 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch\n\n\ndef f(x):\n    return torch.log(torch.sum(torch.exp(x), 1, keepdim=True))\n",
-            safety="manual",
             why="over one dimension",
         ),
         Ok("import torch\n\n\ndef f(x):\n    return torch.logsumexp(x, 1)\n", "the stable function"),

@@ -43,9 +43,7 @@ RULE = Rule(
     sources=("https://docs.pytorch.org/docs/stable/generated/torch.rsqrt.html",),
     examples=(
         Bad(
-            "import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n",
-            safety="manual",
-            why="a quotient",
+            "import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n", why="a quotient"
         ),
         Ok("import torch\n\n\ndef f(a, b):\n    return a * torch.rsqrt(b)\n", "the one step"),
         Ok("import torch\n\n\ndef f(a, b):\n    return torch.sqrt(b) / a\n", "the other way round"),

@@ -45,7 +45,6 @@ RULE = Rule(
         Bad(
             "import torch\n\n\ndef f(data):\n    a = torch.utils.data.DataLoader(data, batch_size=8)\n"
             "    return a, torch.utils.data.DataLoader(data, 8, False, None, None, 0)\n",
-            safety="manual",
             why="none, said or not",
         ),
         Ok(

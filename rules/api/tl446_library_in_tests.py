@@ -35,7 +35,6 @@ RULE = Rule(
     examples=(
         Bad(
             'from torch.library import Library\n\n\ndef test():\n    lib = Library("mine", "DEF")\n    return lib\n',
-            safety="manual",
             why="in a test file",
             path="tests/test_ops.py",
         ),

@@ -186,21 +186,16 @@ RULE = Rule(
         ),
         Bad(
             "import pickle\n\nimport torch\n\n\ndef load(path):\n    return torch.load(path, pickle_module=pickle)\n",
-            safety="manual",
             why="a pickle module of one's own",
         ),
         Bad(
             "import torch\n\n\ndef load(path):\n    return torch.load(path, encoding='latin1')\n",
-            safety="manual",
             why="arguments for the unpickler",
         ),
         Ok("import torch\n\n\ndef load(path, safe):\n    return torch.load(path, weights_only=safe)\n", "it is said"),
         Ok("import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n", "it may be said"),
         Ok("import json\nimport torch\n\n\ndef load(file):\n    return json.load(file)\n", "another module's"),
         Ok("import torch\n\n\ndef load(path):\n    return torch.jit.load(path)\n", "an archive"),
-        Ok(
-            "import torch\n\n\ndef load(checkpointer, path):\n    return checkpointer.load(path)\n",
-            "a method",
-        ),
+        Ok("import torch\n\n\ndef load(checkpointer, path):\n    return checkpointer.load(path)\n", "a method"),
     ),
 )

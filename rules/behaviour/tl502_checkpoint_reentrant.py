@@ -97,7 +97,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.utils.checkpoint import checkpoint\n\n\ndef f(layer, x, mask):\n    return checkpoint(layer, x, mask=mask)\n",
-            safety="manual",
             why="keyword arguments for the function, which True refuses",
         ),
         Ok(

@@ -168,14 +168,12 @@ RULE = Rule(
         Bad(
             _NET
             + "torch.onnx.export(Net(), (torch.rand(2, 3),), 'net.onnx', training=torch.onnx.TrainingMode.TRAINING)\n",
-            safety="manual",
             why="torch 2.4 is supported, which has no such parameter",
             min_torch=TorchVersion(2, 4),
         ),
         Bad(
             _NET
             + 'torch.onnx.export(Net(), (torch.rand(2, 3),), "net.onnx", dynamic_axes={"x": {0: "n"}}, dynamo=False)\n',
-            safety="manual",
             why="the old exporter, asked for",
         ),
         Ok("import torch\n\n\ndef f(net, x):\n    torch.onnx.export(net, (x,), 'n.onnx', dynamo=True)\n", "it is said"),

@@ -115,24 +115,20 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch\n\ntorch.backends.cuda.matmul.fp32_precision = 'tf32'\nprint(torch.backends.cuda.matmul.allow_tf32)\n",
-            safety="manual",
             why="the old flag of products",
         ),
         Bad(
             "import torch\n\n\ndef fast(on):\n    torch.backends.fp32_precision = 'tf32' if on else 'ieee'\n\n\n"
             "def report():\n    return torch.get_float32_matmul_precision()\n",
-            safety="manual",
             why="the old question behind the setting for everything",
         ),
         Bad(
             "import torch.backends.cudnn as cudnn\n\ncudnn.conv.fp32_precision = 'ieee'\nkept = cudnn.allow_tf32\n",
-            safety="manual",
             why="the old flag of convolutions",
         ),
         Bad(
             "import torch\n\ntorch.backends.cudnn.conv.fp32_precision = 'ieee'\n\nwith torch.backends.cudnn.flags(deterministic=True):\n"
             "    pass\n",
-            safety="manual",
             why="a context that saves the old flag",
         ),
         Ok(

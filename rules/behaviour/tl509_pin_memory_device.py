@@ -82,7 +82,6 @@ RULE = Rule(
         Bad(
             "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
             "    return DataLoader(data, pin_memory=True, pin_memory_device='xpu')\n",
-            safety="manual",
             why="torch 2.7 is supported, which pins for that device",
             min_torch=TorchVersion(2, 7),
         ),

@@ -98,12 +98,10 @@ RULE = Rule(
         Bad(
             "import torch\n\n\ndef wrap(net, args):\n"
             "    return torch.nn.parallel.DistributedDataParallel(net, broadcast_buffers=args.broadcast)\n",
-            safety="manual",
             why="a value that is not known here",
         ),
         Bad(
             _WRAP.format(", broadcast_buffers=False"),
-            safety="manual",
             why="torch 2.6 is supported, which has no other name",
             min_torch=TorchVersion(2, 6),
         ),

@@ -69,19 +69,13 @@ RULE = Rule(
         "`torch.accelerator` called without a device with torch 2.15.0",
     ),
     examples=(
-        Bad(
-            "import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n",
-            safety="manual",
-            why="waiting for the device",
-        ),
+        Bad("import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n", why="waiting for the device"),
         Bad(
             "import torch\n\n\ndef busy():\n    return torch.cuda.is_current_stream_capturing()\n",
-            safety="manual",
             why="capture of a graph",
         ),
         Bad(
             "from torch import cuda\n\n\ndef used():\n    return cuda.max_memory_allocated() / 2**20\n",
-            safety="manual",
             why="memory, through an import of its own",
         ),
         Ok("import torch\n\n\ndef wait():\n    torch.accelerator.synchronize()  # not cuda\n", "the general one"),

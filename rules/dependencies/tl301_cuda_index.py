@@ -212,7 +212,6 @@ RULE = Rule(
         ),
         Bad(
             "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
-            safety="manual",
             why="a release that this index never had, for unknown GPUs",
             path="requirements.txt",
         ),
@@ -236,7 +235,6 @@ RULE = Rule(
         ),
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118\n",
-            safety="manual",
             why="GPUs that no single wheel serves",
             path="requirements.txt",
             machine=_MIXED,
@@ -244,7 +242,6 @@ RULE = Rule(
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\n"
             "torch==2.3.1+cu118 --hash=sha256:0123456789abcdef\n",
-            safety="manual",
             why="hashes of the old files",
             path="requirements.txt",
             machine=_H100,
@@ -252,28 +249,24 @@ RULE = Rule(
         Bad(
             "--extra-index-url https://download.pytorch.org/whl/cu118\n"
             'torch==2.3.1+cu118 ; sys_platform == "linux"\ntorch==2.3.1 ; sys_platform == "darwin"\n',
-            safety="manual",
             why="pins under conditions",
             path="requirements/gpu.txt",
             machine=_H100,
         ),
         Bad(
             "pip install torch==2.3.1+cu118 xformers==0.0.27 --index-url https://download.pytorch.org/whl/cu118\n",
-            safety="manual",
             why="another package beside it that is built for one torch",
             path="install.sh",
             machine=_H100,
         ),
         Bad(
             "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
-            safety="manual",
             why="a page of links from before torch 2",
             path="setup.sh",
             machine=_H100,
         ),
         Bad(
             "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
-            safety="manual",
             why="a README, which is only reported",
             path="README.md",
             machine=_H100,
@@ -331,10 +324,6 @@ RULE = Rule(
             "a CUDA newer than the data",
             "h.sh",
         ),
-        Ok(
-            "# Tool\n\nThe index https://download.pytorch.org/whl/cu118 is gone.\n",
-            "prose of a README",
-            "README.md",
-        ),
+        Ok("# Tool\n\nThe index https://download.pytorch.org/whl/cu118 is gone.\n", "prose of a README", "README.md"),
     ),
 )

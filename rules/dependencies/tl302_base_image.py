@@ -134,26 +134,22 @@ RULE = Rule(
         Bad(
             "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
             "RUN pip install flash-attn --no-build-isolation\n",
-            safety="manual",
             why="a compiler of CUDA 12 beside a torch for CUDA 13",
             path="Dockerfile",
         ),
         Bad(
             "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
             "RUN pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
-            safety="manual",
             why="another CUDA than that of the index",
             path="docker/Dockerfile.gpu",
         ),
         Bad(
             "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nCOPY . /app\n",
-            safety="manual",
             why="an image of an older torch",
             path="Dockerfile",
         ),
         Bad(
             "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch==2.15.0\nRUN pip install -e .\n",
-            safety="manual",
             why="an image whose torch is replaced",
             path="Dockerfile",
         ),

@@ -139,7 +139,6 @@ RULE = Rule(
         ),
         Bad(
             'dependencies = 1\n[project]\nname = "a"\ndependencies = [\n  "torch==2.5.1",\n  "torchvision>=0.21",\n]\n',
-            safety="manual",
             why="a lower bound that no release for this torch meets",
             path="pyproject.toml",
         ),

@@ -137,13 +137,11 @@ RULE = Rule(
     examples=(
         Bad(
             "torch==2.15.0\nnvidia-cublas-cu12==12.8.4.1\nnvidia-cudnn-cu12==9.10.2.21\nnvidia-nccl-cu12==2.27.5\n",
-            safety="manual",
             why="the libraries of the torch before",
             path="requirements.txt",
         ),
         Bad(
             '[project]\nname = "a"\ndependencies = ["torch>=2.11", "nvidia-nccl-cu12"]\n',
-            safety="manual",
             why="a library beside a range that has CUDA 13 only",
             path="pyproject.toml",
         ),
@@ -156,7 +154,6 @@ RULE = Rule(
         ),
         Bad(
             "pip install torch==2.14.1 nvidia-cudnn-cu12 --index-url https://download.pytorch.org/whl/cu130\n",
-            safety="manual",
             why="one command with a CUDA 13 index",
             path="install.sh",
         ),

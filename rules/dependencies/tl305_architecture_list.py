@@ -233,32 +233,27 @@ RULE = Rule(
         ),
         Bad(
             "env:\n  TORCH_CUDA_ARCH_LIST: '6.0;7.0;8.0'\n",
-            safety="manual",
             why="GPUs that nobody named",
             path=".github/workflows/build.yml",
         ),
         Bad(
             'FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nENV TORCH_CUDA_ARCH_LIST="7.0;8.0"\n',
-            safety="manual",
             why="an image whose toolkit refuses it",
             path="Dockerfile",
         ),
         Bad(
             'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="8.0;10.0"\n',
-            safety="manual",
             why="an image whose toolkit does not know it yet",
             path="Dockerfile",
         ),
         Bad(
             'TORCH = $(shell python -c "import torch; print(torch.__path__[0])")\n'
             "NVCCFLAGS = -I$(TORCH)/include -gencode=arch=compute_60,code=sm_60 -gencode=arch=compute_80,code=sm_80\n",
-            safety="manual",
             why="flags of nvcc in a makefile",
             path="Makefile",
         ),
         Bad(
             "find_package(Torch REQUIRED)\nset(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n",
-            safety="manual",
             why="a list of CMake",
             path="CMakeLists.txt",
         ),
@@ -266,7 +261,6 @@ RULE = Rule(
             "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\n"
             'setup(ext_modules=[CUDAExtension("a", ["a.cu"], extra_compile_args={"nvcc": ["-O3",\n'
             '    "-gencode", "arch=compute_70,code=sm_70", "-gencode", "arch=compute_80,code=sm_80"]})])\n',
-            safety="manual",
             why="literals of setup.py",
             path="setup.py",
         ),

@@ -76,11 +76,10 @@ RULE = Rule(
         "torchcomms 0.0.1 on PyPI; torch/distributed/distributed_c10d.py of torch 2.13.0 and 2.15.0",
     ),
     examples=(
-        Bad("torch>=2.11\ntorchcomms\n", safety="manual", why="a requirement", path="requirements.txt"),
-        Bad("RUN pip install torch torchcomms\n", safety="manual", why="a command", path="Dockerfile"),
+        Bad("torch>=2.11\ntorchcomms\n", why="a requirement", path="requirements.txt"),
+        Bad("RUN pip install torch torchcomms\n", why="a command", path="Dockerfile"),
         Bad(
             '[project]\nname = "a"\ndependencies = ["torch", "torchcomms>=0.0.1"]\n',
-            safety="manual",
             why="a dependency of a package",
             path="pyproject.toml",
         ),

@@ -188,28 +188,20 @@ RULE = Rule(
         ),
         Bad(
             '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "^2.10"\n',
-            safety="manual",
             why="a bound in Poetry's notation",
             path="pyproject.toml",
         ),
         Bad(
             '[project]\nname = "a"\nrequires-python = ">=3.8,<3.11"\ndependencies = ["torch"]\n',
-            safety="manual",
             why="an upper bound that leaves the target out",
             path="pyproject.toml",
         ),
         Bad(
             "name: a\ndependencies:\n  - python=3.9\n  - pip:\n    - torch==2.10.0\n",
-            safety="manual",
             why="a conda environment",
             path="environment.yaml",
         ),
-        Bad(
-            "FROM python:3.9-slim\nRUN pip install torch\n",
-            safety="manual",
-            why="an image of Python",
-            path="Dockerfile",
-        ),
+        Bad("FROM python:3.9-slim\nRUN pip install torch\n", why="an image of Python", path="Dockerfile"),
         Ok(
             '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch>=2.0"]\n',
             "an older torch for older Pythons",

@@ -102,25 +102,20 @@ RULE = Rule(
         Bad(
             "name: a\nchannels:\n  - pytorch\n  - nvidia\n  - defaults\ndependencies:\n  - python=3.10\n  - pytorch=2.1\n"
             "  - torchvision\n  - pytorch-cuda=12.1\n",
-            safety="manual",
             why="an environment file",
             path="environment.yml",
         ),
         Bad(
             "conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia\n",
-            safety="manual",
             why="a command",
             path="install.sh",
         ),
         Bad(
             "name: a\nchannels: \n  - pytorch\ndependencies:\n  - pytorch=2.8\n",
-            safety="manual",
             why="a release that the channel never had",
             path="environment-gpu.yaml",
         ),
-        Bad(
-            "name: a\ndependencies:\n  - pytorch::pytorch\n", safety="manual", why="one package", path="environment.yml"
-        ),
+        Bad("name: a\ndependencies:\n  - pytorch::pytorch\n", why="one package", path="environment.yml"),
         Ok(
             "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch-gpu\n  - torchvision\n",
             "conda-forge",

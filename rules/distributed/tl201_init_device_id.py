@@ -219,14 +219,12 @@ RULE = Rule(
         Bad(
             _HEAD + "def setup():\n    dist.init_process_group('nccl')\n    dist.barrier()\n"
             "    rank = dist.get_rank()\n    torch.cuda.set_device(rank % torch.cuda.device_count())\n",
-            safety="manual",
             why="the rank comes from the group itself, and a barrier stands in between",
         ),
         Bad(
             _HEAD + "def setup(rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl')\n"
             "\n\ndef ring(x, received, world):\n    sending = dist.isend(x, (dist.get_rank() + 1) % world)\n"
             "    dist.recv(received, (dist.get_rank() - 1) % world)\n    sending.wait()\n",
-            safety="manual",
             why="point-to-point of unknown order in a project that supports torch 2.13",
         ),
         Bad(
@@ -245,7 +243,6 @@ RULE = Rule(
         Bad(
             _HEAD + "def setup(rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl')\n"
             "    if rank == 0:\n        return dist.new_group([0])\n",
-            safety="manual",
             why="a group that only some ranks create, in a project that supports torch 2.13",
         ),
         Bad(
@@ -262,13 +259,11 @@ RULE = Rule(
         Bad(
             _HEAD
             + "def setup(rank):\n    torch.cuda.set_device(rank)\n    rank = 3\n    dist.init_process_group('nccl')\n",
-            safety="manual",
             why="the rank is another one by then",
         ),
-        Bad(_HEAD + "dist.init_process_group(backend='nccl')\n", safety="manual", why="no set_device"),
+        Bad(_HEAD + "dist.init_process_group(backend='nccl')\n", why="no set_device"),
         Bad(
             _HEAD + "def f(backend, rank):\n    torch.cuda.set_device(rank)\n    dist.init_process_group(backend)\n",
-            safety="manual",
             why="the backend is a parameter",
         ),
         Ok('import torch.distributed as dist\n\ndist.init_process_group("gloo")\n', "gloo"),

@@ -132,7 +132,6 @@ RULE = Rule(
             '    torch.cuda.set_device(gpus[rank])\n    dist.init_process_group("nccl")\n'
             "\n\ndef exchange(x, received, to):\n    sending = dist.isend(x, to)\n    dist.recv(received, to)\n"
             "    sending.wait()\n",
-            safety="manual",
             why="point-to-point of unknown order in a project that supports torch 2.13",
         ),
         Ok(

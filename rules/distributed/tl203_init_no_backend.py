@@ -79,22 +79,19 @@ RULE = Rule(
         "torch/distributed/distributed_c10d.py of the 2.15.0 wheel (lines 820-849), read 2026-11-21",
     ),
     examples=(
-        Bad("import torch.distributed as dist\n\ndist.init_process_group()\n", safety="manual", why="nothing named"),
+        Bad("import torch.distributed as dist\n\ndist.init_process_group()\n", why="nothing named"),
         Bad(
             "from torch.distributed import init_process_group as init\n\ninit(backend=None, rank=0, world_size=2)\n",
-            safety="manual",
             why="the backend is None",
         ),
         Bad(
             "import torch.distributed as dist\n\ndist.init_process_group(init_method='env://')\n"
             "fast = dist.get_backend() == 'nccl'\n",
-            safety="manual",
             why="the answer of get_backend is compared",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef mesh(device_type, sizes):\n    if not dist.is_initialized():\n"
             "        dist.init_process_group()\n",
-            safety="manual",
             why="a library that is given the type of the device",
         ),
         Ok("import torch.distributed as dist\n\ndist.init_process_group('gloo')\n", "a backend is named"),

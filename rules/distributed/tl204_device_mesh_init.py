@@ -93,12 +93,10 @@ RULE = Rule(
         Bad(
             "from torch.distributed.device_mesh import init_device_mesh\n\n\ndef main():\n"
             '    return init_device_mesh("cuda", (2, 4), mesh_dim_names=("dp", "tp"))\n' + _MAIN,
-            safety="manual",
             why="a program that starts with a mesh",
         ),
         Bad(
             "import torch.distributed as dist\n\nkind = 'cuda'\nmesh = dist.init_device_mesh(device_type=kind, mesh_shape=(8,))\n",
-            safety="manual",
             why="made while the script runs, the type in a variable",
         ),
         Ok(

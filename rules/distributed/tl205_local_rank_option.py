@@ -228,11 +228,7 @@ RULE = Rule(
             why="both spellings, default 1",
             run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
         ),
-        Bad(
-            _HEAD + 'parser.add_argument("--local_rank")\n' + _USE,
-            safety="manual",
-            why="no type, no default",
-        ),
+        Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
         Ok(
             _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
             + 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'

@@ -142,79 +142,63 @@ RULE = Rule(
     examples=(
         Bad(
             "#!/bin/bash\npython -m torch.distributed.launch --nproc_per_node=8 train.py --epochs 3\n",
-            safety="manual",
             why="a command in a script",
             path="train.sh",
         ),
         Bad(
             'CMD="python3 -u -m \\\n    torch.distributed.launch --use_env train.py"\n$CMD\n',
-            safety="manual",
             why="a command in a variable, over two lines",
             path="train.slurm",
         ),
         Bad(
             'FROM pytorch/pytorch\nCMD ["python", "-m", "torch.distributed.launch", "--nproc_per_node=2", "train.py"]\n',
-            safety="manual",
             why="the exec form of a container file",
             path="Dockerfile",
         ),
         Bad(
             "command:\n  - python\n  - -m\n  - torch.distributed.launch\n  - --use_env\n  - train.py\n",
-            safety="manual",
             why="a list in YAML",
             path="job.yaml",
         ),
         Bad(
             "steps:\n  - run: |\n      # two processes\n      python -m torch.distributed.launch train.py\n",
-            safety="manual",
             why="a script in YAML",
             path=".github/workflows/test.yml",
         ),
         Bad(
             'launcher="torch.distributed.launch --nproc_per_node=8"\npython -m $launcher train.py\n',
-            safety="manual",
             why="a variable that begins with the module",
             path="run.bash",
         ),
         Bad(
             "cat <<EOF > job.sh\npython -m torch.distributed.launch train.py\nEOF\n",
-            safety="manual",
             why="a here-document that becomes a script",
             path="make_job.sh",
         ),
         Bad(
             "LAUNCHER ?= torch.distributed.launch\n\ntrain:\n\tpython -m $(LAUNCHER) train.py\n",
-            safety="manual",
             why="a variable of a makefile",
             path="Makefile",
         ),
         Bad(
             "import subprocess\nimport sys\n\n"
             'subprocess.run([sys.executable, "-m", "torch.distributed.launch", "train.py"])\n',
-            safety="manual",
             why="a list of arguments in Python",
         ),
         Bad(
             "import os\n\n\ndef start(n):\n"
             '    cmd = f"python -m torch.distributed.launch --nproc_per_node {n} train.py"\n'
             '    cmd += " &"\n    print(cmd)\n    os.system(cmd)\n',
-            safety="manual",
             why="a command line that Python builds",
         ),
         Bad(
             "from subprocess import check_call\n\n"
             'check_call("python -m torch.distributed.launch --use_env train.py".split())\n',
-            safety="manual",
             why="a command line that is split",
         ),
-        Bad(
-            "from torch.distributed.launch import main\n\nmain()\n",
-            safety="manual",
-            why="the module is imported",
-        ),
+        Bad("from torch.distributed.launch import main\n\nmain()\n", why="the module is imported"),
         Bad(
             "from torch.distributed import launch as starter\n\nstarter.main()\n",
-            safety="manual",
             why="the module is imported under another name",
         ),
         Ok("torchrun --nproc_per_node=8 train.py\npython -m torch.distributed.run train.py\n", "torchrun", "a.sh"),

@@ -186,14 +186,12 @@ RULE = Rule(
         Bad(
             _HEAD + _MODEL + "def main(rank):\n    dist.init_process_group('nccl', rank=rank)\n"
             "    model = Halves(rank * 2, rank * 2 + 1)\n    return DDP(model)\n",
-            safety="manual",
             why="a module on two devices in DistributedDataParallel",
         ),
         Bad(
             "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef both():\n"
             "    a = torch.ones(3, device='cuda:0')\n    b = torch.ones(3).to('cuda:1')\n    dist.all_reduce(a)\n"
             "    dist.all_reduce(b)\n",
-            safety="manual",
             why="collectives on two devices",
         ),
         Ok(

@@ -55,13 +55,9 @@ RULE = Rule(
         Bad(
             _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n"
             "    a.wait()\n    b.wait()\n",
-            safety="manual",
             why="peers are parameters",
         ),
-        Ok(
-            _HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n",
-            "nothing overlaps",
-        ),
+        Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
         Ok(
             _HEAD
             + "def exchange(x, y, to, source):\n    ops = [dist.P2POp(dist.isend, x, to), dist.P2POp(dist.irecv, y, source)]\n"

@@ -59,14 +59,12 @@ RULE = Rule(
             _HEAD
             + "    if rank == 0:\n        sending = dist.isend(x, 1)\n    dist.all_reduce(total)\n    if rank == 0:\n"
             "        sending.wait()\n    elif rank == 1:\n        dist.recv(x, 0)\n",
-            safety="manual",
             why="sent before, received after",
         ),
         Bad(
             _HEAD + "    world = dist.get_world_size()\n    work = None\n    if rank < world - 1:\n"
             "        work = dist.irecv(x, src=rank + 1)\n    dist.barrier()\n    if rank > 0:\n"
             "        dist.send(x, rank - 1)\n    if rank < world - 1:\n        work.wait()\n",
-            safety="manual",
             why="a receive posted before a barrier",
         ),
         Ok(

@@ -134,7 +134,7 @@ RULE = Rule(
         "https://github.com/pytorch/pytorch/pull/193241 (the warning of the pipeline stages)",
     ),
     examples=(
-        Bad(_stage(*_FORWARD, *_BACKWARD), safety="manual", why="neighbours by arithmetic, default group"),
+        Bad(_stage(*_FORWARD, *_BACKWARD), why="neighbours by arithmetic, default group"),
         Bad(
             _stage(
                 ("fwd_out", "return [P2POp(isend, x, self.next_stage, self.group)]"),
@@ -143,44 +143,42 @@ RULE = Rule(
                 ("bwd_in", "return [P2POp(irecv, x, self.next_stage, self.group)]"),
                 head="from torch.distributed import P2POp, irecv, isend\n",
             ),
-            safety="manual",
-            why="neighbours by name, operations for a batch",
+            why="neighbours by name, operations for a batch"
         ),
         Bad(
             _stage(*((name, line.replace("1)", "1, self.compiled_group)")) for name, line in (*_FORWARD, *_BACKWARD))),
-            safety="manual",
-            why="a group with `mpi` inside another word of its name",
+            why="a group with `mpi` inside another word of its name"
         ),
         Ok(_stage(*_FORWARD), "one direction"),
         Ok(
             _stage(*((name, line.replace("1)", "1, self.MPIGroup)")) for name, line in (*_FORWARD, *_BACKWARD))),
-            "a group that is called one of MPI",
+            "a group that is called one of MPI"
         ),
         Ok(
             _stage(
                 *((name, line.replace("1)", "1, self.ahead)")) for name, line in _FORWARD),
                 *((name, line.replace("1)", "1, self.back)")) for name, line in _BACKWARD),
             ),
-            "a group for each direction",
+            "a group for each direction"
         ),
         Ok(
             _stage(
                 ("halo", "dist.batch_isend_irecv([dist.P2POp(dist.isend, x, self.rank + 1), dist.P2POp(dist.irecv, x, self.rank - 1), "
                  "dist.P2POp(dist.isend, x, self.rank - 1), dist.P2POp(dist.irecv, x, self.rank + 1)])"),
             ),
-            "both directions in one batch",
+            "both directions in one batch"
         ),
         Ok(
             "import torch.distributed as dist\n\ndist.init_process_group('gloo')\n" + _stage(*_FORWARD, *_BACKWARD, head=""),
-            "a project on gloo",
+            "a project on gloo"
         ),
         Ok(
             _stage(*((name, line.replace("self.rank + 1", "peer")) for name, line in (*_FORWARD, *_BACKWARD))),
-            "a peer that may be any rank",
+            "a peer that may be any rank"
         ),
         Ok(
             _stage(*_FORWARD, *_BACKWARD, head="from mpi4py import MPI\n\ndist = MPI.COMM_WORLD\n"),
-            "mpi4py",
+            "mpi4py"
         ),
     ),
 )  # fmt: skip

@@ -124,52 +124,48 @@ RULE = Rule(
     examples=(
         Bad(
             _HEAD + _PUSH + "def start(x):\n    threading.Thread(target=push, args=(x, 1)).start()\n",
-            safety="manual",
-            why="a thread",
+            why="a thread"
         ),
         Bad(
             "from threading import Thread\n\nfrom torch.distributed import recv\n\n\nclass Receiver:\n"
             "    def start(self):\n        self.thread = Thread(target=self.loop, daemon=True)\n\n"
             "    def loop(self):\n        while True:\n            self.take()\n\n"
             "    def take(self):\n        recv(self.buffer, 0)\n",
-            safety="manual",
-            why="a method that calls another one",
+            why="a method that calls another one"
         ),
         Bad(
             "from concurrent.futures import ThreadPoolExecutor\n\nimport torch.distributed as dist\n\n\n" + _PUSH
             + "def start(x):\n    with ThreadPoolExecutor(1) as pool:\n        pool.submit(push, x, 1)\n",
-            safety="manual",
-            why="an executor",
+            why="an executor"
         ),
         Bad(
             _HEAD + "def swap(x, y, peer, side):\n    with torch.cuda.stream(side):\n"
             "        reqs = [dist.isend(x, peer), dist.irecv(y, peer)]\n    return reqs\n",
-            safety="manual",
-            why="a side stream",
+            why="a side stream"
         ),
         Ok(
             _HEAD + _PUSH.replace("peer)", "peer, group=GROUP)") + "GROUP = dist.new_group()\n"
             "threading.Thread(target=push, args=(1, 1))\n",
-            "a group of its own",
+            "a group of its own"
         ),
         Ok(_HEAD + "def log():\n    print(dist.get_rank())\n\n\nthreading.Thread(target=log).start()\n", "no communication"),
         Ok(
             _HEAD + _PUSH + "dist.init_process_group('gloo')\nthreading.Thread(target=push, args=(1, 1)).start()\n",
-            "a project on gloo",
+            "a project on gloo"
         ),
         Ok(
             _HEAD + "def swap(x, peer, side, group):\n    with torch.cuda.stream(side):\n        dist.isend(x, peer, group).wait()\n",
-            "a side stream with its own group",
+            "a side stream with its own group"
         ),
         Ok(_HEAD + "def swap(x, peer, side):\n    with torch.cuda.stream(side):\n        x += 1\n    dist.send(x, peer)\n", "outside the stream"),
         Ok(
             "import torch.distributed as dist\n\n\n" + _PUSH + "def start(pool, x):\n    pool.submit(push, x, 1)\n",
-            "an executor that may be of processes",
+            "an executor that may be of processes"
         ),
         Ok(
             "import socket\nimport threading\n\nimport torch.distributed\n\n\ndef loop(s: socket.socket):\n    s.send(b'')\n\n\n"
             "threading.Thread(target=loop)\n",
-            "a socket",
+            "a socket"
         ),
     ),
 )  # fmt: skip

@@ -64,21 +64,18 @@ RULE = Rule(
         "measured on gloo with torch 2.13.0 and 2.15.0: works",
     ),
     examples=(
-        Bad(_INIT + "dist.recv(torch.zeros(1).cuda())\n", safety="manual", why="blocking"),
+        Bad(_INIT + "dist.recv(torch.zeros(1).cuda())\n", why="blocking"),
         Bad(
             _INIT + "handle = dist.irecv(torch.zeros(1).cuda(), src=None, group=None)\nhandle.wait()\n",
-            safety="manual",
             why="asynchronous, with None for the source",
         ),
         Bad(
             "from torch.distributed import init_process_group, recv\n\n\ndef collect(buffer):\n    recv(buffer)\n\n\n"
             'init_process_group(backend="nccl")\n',
-            safety="manual",
             why="names imported one by one",
         ),
         Bad(
             "import torch\n\n\ndef collect(buffer):\n    return torch.distributed.distributed_c10d.irecv(tensor=buffer)\n",
-            safety="manual",
             why="the group is made in another file",
             files=(("start.py", 'import torch.distributed as dist\n\ndist.init_process_group("cuda:nccl")\n'),),
         ),

@@ -245,19 +245,13 @@ RULE = Rule(
             run=_RUN,
             ranks=(2, 3, 4),
         ),
-        Bad(
-            _code(*_BATCH, "reqs[1].wait()", "return y"),
-            safety="manual",
-            why="only one of them is waited for",
-        ),
+        Bad(_code(*_BATCH, "reqs[1].wait()", "return y"), why="only one of them is waited for"),
         Bad(
             _code(*_BATCH, "reqs[1].wait()", "dist.all_reduce(y)", "reqs[0].wait()", "return y"),
-            safety="manual",
             why="communication between the waits",
         ),
         Bad(
             _code(*_OPS, "sent, received = dist.batch_isend_irecv([send, recv])", "received.wait()", "sent.wait()"),
-            safety="manual",
             why="unpacked",
         ),
         Bad(
@@ -266,24 +260,20 @@ RULE = Rule(
                 "a, b = dist.batch_isend_irecv([send, recv])",
                 head="import torch\nfrom torch import distributed as dist\n",
             ),
-            safety="manual",
             why="unpacked, module imported from torch",
         ),
         Bad(
             "from torch.distributed import batch_isend_irecv as exchange\n\n\ndef post(ops, names):\n"
             "    works = exchange(ops)\n    return dict(zip(names, works))\n",
-            safety="manual",
             why="paired with names",
         ),
         Bad(
             "from torch.distributed.distributed_c10d import batch_isend_irecv\n\n\ndef post(ops):\n"
             "    batch_isend_irecv(ops)[1].wait()\n",
-            safety="manual",
             why="picked at once",
         ),
         Bad(
             _code(*(line.replace("world)", "world, compiled_group)") for line in _BATCH), "reqs[1].wait()"),
-            safety="manual",
             why="a group with `mpi` inside another word of its name",
         ),
         Ok(_code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"), "a loop"),
@@ -302,10 +292,7 @@ RULE = Rule(
             _code(*_BATCH, 'if dist.get_backend() == "gloo":', "    reqs[1].wait()", "reqs[0].wait()"),
             "asked for the backend",
         ),
-        Ok(
-            _code('dist.init_process_group("gloo")', *_BATCH, "reqs[0].wait()", "reqs[1].wait()"),
-            "a project on gloo",
-        ),
+        Ok(_code('dist.init_process_group("gloo")', *_BATCH, "reqs[0].wait()", "reqs[1].wait()"), "a project on gloo"),
         Ok(
             "def f(batch_isend_irecv, ops):\n    reqs = batch_isend_irecv(ops)\n    reqs[1].wait()\n",
             "a parameter of that name",

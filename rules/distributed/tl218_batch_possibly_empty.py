@@ -232,7 +232,7 @@ RULE = Rule(
             _code(*_RIGHT, *_LEFT, "for req in dist.batch_isend_irecv(ops) if ops else []:", "    req.wait()"),
             why="an open chain",
             run=_RUN,
-            ranks=(2, 3, 4),
+            ranks=(2, 3, 4)
         ),
         Bad(
             _code(*_LEFT, *_RIGHT, "reqs = dist.batch_isend_irecv(", "    ops  # all of them", ")", "[r.wait() for r in reqs]"),
@@ -242,14 +242,14 @@ RULE = Rule(
             ),
             why="requests kept in a name, call of several lines",
             run=_RUN,
-            ranks=(2, 3, 4),
+            ranks=(2, 3, 4)
         ),
         Bad(
             _code(*_RIGHT, *_LEFT, "[req.wait() for req in dist.batch_isend_irecv(ops)]"),
             _code(*_RIGHT, *_LEFT, "[req.wait() for req in (dist.batch_isend_irecv(ops) if ops else [])]"),
             why="in a comprehension",
             run=_RUN,
-            ranks=(2, 3, 4),
+            ranks=(2, 3, 4)
         ),
         Bad(
             "import torch\n\n\ndef exchange(x, y, peer):\n    ops: list = list()\n    if x is not None:\n"
@@ -265,29 +265,27 @@ RULE = Rule(
             "rank = dist.get_rank()\n"
             "reqs = exchange(torch.ones(1), None, rank + 1) if rank % 2 == 0 else exchange(None, buffer, rank - 1)\n"
             "[req.wait() for req in reqs]\nresult = buffer",
-            ranks=(2, 4),
+            ranks=(2, 4)
         ),
         Bad(
             _code(*_RIGHT, *_LEFT, "dist.batch_isend_irecv(ops).pop().wait()"),
-            safety="manual",
-            why="the last request is taken",
+            why="the last request is taken"
         ),
         Bad(
             _code(*_RIGHT, *_LEFT, "reqs = dist.batch_isend_irecv(ops)", "reqs[-1].wait()"),
-            safety="manual",
-            why="the last request is picked later",
+            why="the last request is picked later"
         ),
         Ok(_code(*_RIGHT, *_LEFT, "if ops:", "    [r.wait() for r in dist.batch_isend_irecv(ops)]"), "tested"),
         Ok(
             _code(*_RIGHT, *_LEFT, "if len(ops) > 0:", "    reqs = dist.batch_isend_irecv(ops)"),
-            "its length is tested",
+            "its length is tested"
         ),
         Ok(_code(*_RIGHT, *_LEFT, "if not ops:", "    return y", "dist.batch_isend_irecv(ops)"), "left before"),
         Ok(_code(*_RIGHT, *_LEFT, "if world > 1:", "    dist.batch_isend_irecv(ops)"), "the number of ranks is tested"),
         Ok(_code("ops.append(dist.P2POp(dist.isend, x, 0))", *_LEFT, "dist.batch_isend_irecv(ops)"), "one is always there"),
         Ok(
             _code(*_RIGHT, "else:", "    ops.append(dist.P2POp(dist.isend, x, 0))", "dist.batch_isend_irecv(ops)"),
-            "one in either case",
+            "one in either case"
         ),
         Ok(
             _code(
@@ -295,17 +293,17 @@ RULE = Rule(
                 "if rank % 2 == 1:", "    ops.append(dist.P2POp(dist.irecv, y, rank - 1))",
                 "dist.batch_isend_irecv(ops)",
             ),
-            "one of two cases holds",
+            "one of two cases holds"
         ),
         Ok(
             _code("for peer in range(world):", "    ops.append(dist.P2POp(dist.isend, x, peer))", "dist.batch_isend_irecv(ops)"),
-            "a loop over peers",
+            "a loop over peers"
         ),
         Ok(_code("fill(ops)", *_LEFT, "dist.batch_isend_irecv(ops)"), "another function may fill it"),
         Ok(
             "from comms import batch_isend_irecv\n\n\ndef f(a):\n    ops = []\n    if a:\n        ops.append(a)\n"
             "    batch_isend_irecv(ops)\n",
-            "another library",
+            "another library"
         ),
     ),
 )  # fmt: skip

@@ -76,14 +76,12 @@ RULE = Rule(
         Bad(
             _TWO + "    return dist.batch_isend_irecv([\n"
             "        dist.P2POp(dist.isend, x, peer, rows),\n        dist.P2POp(dist.irecv, y, peer, group=columns),\n    ])\n",
-            safety="manual",
             why="two groups made in the function",
         ),
         Bad(
             "from torch.distributed import P2POp, batch_isend_irecv, irecv, isend, new_group\n\n\n"
             "def exchange(x, y, peer):\n    rows = new_group([0, 1])\n    send = P2POp(isend, x, peer, rows)\n"
             "    recv = P2POp(irecv, y, peer)\n    for req in batch_isend_irecv([send, recv]):\n        req.wait()\n",
-            safety="manual",
             why="one of them in the default group, names imported one by one",
         ),
         Bad(
@@ -94,7 +92,6 @@ RULE = Rule(
             "        ops.append(torch.distributed.P2POp(torch.distributed.isend, x, peer, self.rows))\n"
             "        ops.append(torch.distributed.P2POp(torch.distributed.irecv, y, peer, self.columns))\n"
             "        return torch.distributed.batch_isend_irecv(ops)\n",
-            safety="manual",
             why="attributes of a class",
         ),
         Ok(

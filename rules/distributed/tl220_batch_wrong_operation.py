@@ -96,44 +96,31 @@ RULE = Rule(
         "measured on gloo with torch 2.13.0 and 2.15.0: ValueError",
     ),
     examples=(
-        Bad(
-            _HEAD + "def op(x, peer):\n    return dist.P2POp(dist.send, x, peer)\n",
-            safety="manual",
-            why="blocking send",
-        ),
+        Bad(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.send, x, peer)\n", why="blocking send"),
         Bad(
             "from torch.distributed import P2POp, recv as receive\n\n\ndef op(x, peer):\n"
             "    return P2POp(op=receive, tensor=x, peer=peer)\n",
-            safety="manual",
             why="blocking recv under another name",
         ),
         Bad(
             "from functools import partial\n\nimport torch\n\n\ndef op(x, peer, group):\n"
             "    post = partial(torch.distributed.isend, group=group)\n"
             "    return torch.distributed.P2POp(post, x, peer)\n",
-            safety="manual",
             why="a partial",
         ),
         Bad(
             _HEAD + "def post(tensor, peer):\n    return dist.isend(tensor, peer)\n\n\ndef op(x, peer):\n"
             "    return dist.P2POp(post, x, peer)\n",
-            safety="manual",
             why="a function of one's own",
         ),
         Bad(
             _HEAD + "def op(x, peer):\n    return dist.P2POp(lambda *a, **k: dist.isend(*a, **k), x, peer)\n",
-            safety="manual",
             why="a lambda",
         ),
-        Bad(
-            _HEAD + 'def op(x, peer):\n    return dist.P2POp("isend", x, peer)\n',
-            safety="manual",
-            why="its name as text",
-        ),
+        Bad(_HEAD + 'def op(x, peer):\n    return dist.P2POp("isend", x, peer)\n', why="its name as text"),
         Bad(
             "import torch.distributed.distributed_c10d as c10d\n\n\ndef op(x, peer, sends):\n"
             "    return c10d.P2POp(c10d.isend if sends else c10d.recv, x, peer)\n",
-            safety="manual",
             why="one of two",
         ),
         Ok(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.isend, x, peer)\n", "the function itself"),

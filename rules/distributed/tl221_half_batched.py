@@ -123,8 +123,8 @@ RULE = Rule(
         "measured on gloo with torch 2.13.0 and 2.15.0: works",
     ),
     examples=(
-        Bad(_code(_BATCH, ["dist.recv(x, 0)"]), safety="manual", why="a blocking receive"),
-        Bad(_code(["dist.isend(x, 1).wait()"], _BATCH_BACK), safety="manual", why="the receiver batches"),
+        Bad(_code(_BATCH, ["dist.recv(x, 0)"]), why="a blocking receive"),
+        Bad(_code(["dist.isend(x, 1).wait()"], _BATCH_BACK), why="the receiver batches"),
         Bad(
             _code(
                 ["ops = [P2POp(isend, x, 1), P2POp(irecv, x, 1)]", "[r.wait() for r in batch_isend_irecv(ops)]"],
@@ -132,23 +132,21 @@ RULE = Rule(
                 test="get_rank() % 2 == 0",
                 head="from torch.distributed import P2POp, batch_isend_irecv, get_rank, irecv, isend\n",
             ),
-            safety="manual",
-            why="there and back, names imported one by one",
+            why="there and back, names imported one by one"
         ),
         Bad(
             _code([_BATCH[0].replace("1)", "1, compiled_group)"), _BATCH[1]], ["dist.recv(x, 0, compiled_group)"]),
-            safety="manual",
-            why="a group with `mpi` inside another word of its name",
+            why="a group with `mpi` inside another word of its name"
         ),
         Ok(_code(_BATCH, _BATCH_BACK), "both sides batched"),
         Ok(
             _code([_BATCH[0].replace("1)", "1, gloo_group)"), _BATCH[1]], ["dist.recv(x, 0, gloo_group)"]),
-            "a group that is called one of gloo",
+            "a group that is called one of gloo"
         ),
         Ok(_code(["dist.send(x, 1)"], ["dist.recv(x, 0)"]), "no side batched"),
         Ok(
             _code(_BATCH, ["dist.isend(x, 1).wait()"], test="group is None"),
-            "the same operation in two ways",
+            "the same operation in two ways"
         ),
         Ok(_code(_BATCH, ["dist.recv(x, 0)"], test="x.batched"), "a choice that all ranks make alike"),
         Ok(_code(_BATCH, ["dist.recv(x, 0, group)"]), "different groups"),

@@ -216,57 +216,48 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef build():\n    rank = dist.get_rank()\n    if rank < 2:\n"
             "        return dist.new_group([0, 1])\n    else:\n        return dist.new_group([2, 3])\n",
-            safety="manual",
             why="another group on the other branch",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef build():\n    if dist.get_rank() != 0:\n        return None\n"
             "    return dist.new_group([0])\n",
-            safety="manual",
             why="the other ranks have returned",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef build(lists):\n    me = dist.get_rank()\n    for ranks in lists:\n"
             "        if me not in ranks:\n            continue\n        mine = dist.new_group(ranks)\n    return mine\n",
-            safety="manual",
             why="continue for non-members",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef build(lists):\n    for ranks in lists:\n"
             "        mine = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            break\n    return mine\n",
-            safety="manual",
             why="the loop is left once the own group is found",
         ),
         Bad(
             "from torch.distributed.distributed_c10d import get_rank, new_group\n\n\ndef build(ranks):\n"
             "    return new_group(ranks) if get_rank() in ranks else None\n",
-            safety="manual",
             why="conditional expression, private module",
         ),
         Bad(
             "import torch.distributed as dist\n\n\nclass Trainer:\n    def __init__(self):\n"
             "        self.rank = dist.get_rank()\n\n    def build(self):\n        if self.rank == 0:\n"
             "            self.own = dist.new_group([self.rank])\n",
-            safety="manual",
             why="an attribute, and arguments that depend on the rank",
         ),
         Bad(
             "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
             "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(worker, args=(4,), nprocs=4)\n",
-            safety="manual",
             why="the index of a spawned process",
         ),
         Bad(
             "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
             "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(fn=worker, args=(4,), nprocs=4)\n",
-            safety="manual",
             why="a process spawned by keyword",
         ),
         Bad(
             "import torch.distributed as dist\nfrom torch.multiprocessing import start_processes\n\n\n"
             "def worker(index, world):\n    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\n"
             "start_processes(worker, args=(4,), nprocs=4)\n",
-            safety="manual",
             why="the index of a started process",
         ),
         Ok(

@@ -87,21 +87,15 @@ RULE = Rule(
         "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
     ),
     examples=(
-        Bad(
-            _NCCL + "group = dist.new_group([0, 1], use_local_synchronization=True)\n",
-            safety="manual",
-            why="NCCL default",
-        ),
+        Bad(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=True)\n", why="NCCL default"),
         Bad(
             "from torch.distributed import new_group as make_group\n\n\ndef build(ranks):\n"
             "    return make_group(ranks, None, None, None, True)\n",
-            safety="manual",
             why="a library that creates no default group, by position",
         ),
         Bad(
             "from torch.distributed import distributed_c10d as c10d\n\n\ndef build(ranks):\n"
             '    return c10d.new_group(ranks, backend="nccl", use_local_synchronization=True)\n',
-            safety="manual",
             why="the backend is named here",
         ),
         Ok(

@@ -266,7 +266,6 @@ RULE = Rule(
             "import torch.distributed as dist\n\n\ndef part(group, ranks):\n    if ranks:\n"
             "        group = dist.new_group(ranks, use_local_synchronization=True)\n    if group is None:\n"
             "        return 0\n    return dist.get_rank(group)\n",
-            safety="manual",
             why="the name may hold something else",
         ),
         Bad(
@@ -274,7 +273,6 @@ RULE = Rule(
             + "if dist.get_world_size() > 2:\n    group = dist.new_group([0, 1])\nelse:\n    "
             + _LOCAL
             + "if group is None:\n    print('outside')\n",
-            safety="manual",
             why="a plain new_group never returned None",
         ),
         Ok(_START + "group = dist.new_group([0, 1])\nif group is None:\n    print('never')\n", "always was the number"),

@@ -115,7 +115,6 @@ RULE = Rule(
         Bad(
             'import torch.distributed as dist\n\nBACKEND = "cpu:gloo"\n\n\ndef side():\n'
             "    return dist.new_group(backend=BACKEND)\n",
-            safety="manual",
             why="a constant with a name of its own, in a library",
         ),
         Ok(
@@ -132,9 +131,6 @@ RULE = Rule(
             "has both devices",
         ),
         Ok('import h5py as dist\n\nside = dist.new_group(backend="cpu:gloo")\n', "another library"),
-        Ok(
-            '"""Use `dist.new_group(backend="cpu:gloo")`."""\nimport torch.distributed as dist\n',
-            "in a docstring",
-        ),
+        Ok('"""Use `dist.new_group(backend="cpu:gloo")`."""\nimport torch.distributed as dist\n', "in a docstring"),
     ),
 )

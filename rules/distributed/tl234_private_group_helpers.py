@@ -122,26 +122,19 @@ RULE = Rule(
             "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef connect(world, rank, store):\n"
             '    group, _ = _new_process_group_helper(world, rank, [], "nccl", store, group_name="weights")\n'
             "    return group\n",
-            safety="manual",
             why="a group across two jobs",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef connect(world, rank, store, backend):\n"
             "    return dist.distributed_c10d._new_process_group_helper(\n        world, rank, [], backend, store\n    )[0]\n",
-            safety="manual",
             why="through the module",
         ),
         Bad(
             "from torch.distributed import distributed_c10d as c10d\n\n\ndef parent(group):\n"
             "    return c10d._get_split_source(group) if c10d._is_safe_to_split() else None\n",
-            safety="manual",
             why="the other helpers",
         ),
-        Bad(
-            "from torch.distributed.distributed_c10d import _update_process_group_global_state\n",
-            safety="manual",
-            why="imported only",
-        ),
+        Bad("from torch.distributed.distributed_c10d import _update_process_group_global_state\n", why="imported only"),
         Ok(
             "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef side(world, rank, store):\n"
             '    return _new_process_group_helper(world, rank, [], "gloo", store, "side")\n',

@@ -134,13 +134,11 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
             "    if isinstance(backend, dist.ProcessGroupNCCL):\n        backend._set_default_timeout(timeout)\n",
-            safety="manual",
             why="an attribute that only the old class has stands behind the test, and is named",
         ),
         Bad(
             "import torch.distributed.distributed_c10d as c10d\n\n\ndef is_nccl(backend):\n"
             "    return type(backend) is c10d.ProcessGroupNCCL\n",
-            safety="manual",
             why="type(...) is, private module",
         ),
         Ok(
@@ -158,10 +156,7 @@ RULE = Rule(
             "print(isinstance(dist.group.WORLD, dist.ProcessGroupNCCL))\n",
             "a gloo project",
         ),
-        Ok(
-            "class ProcessGroupNCCL: ...\n\n\nprint(isinstance(1, ProcessGroupNCCL))\n",
-            "own class",
-        ),
+        Ok("class ProcessGroupNCCL: ...\n\n\nprint(isinstance(1, ProcessGroupNCCL))\n", "own class"),
         Ok(
             "import torch.distributed as dist\n\n\nclass Mine(dist.ProcessGroupNCCL): ...\n",
             "a subclass keeps the old engine",

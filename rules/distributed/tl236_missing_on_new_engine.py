@@ -112,24 +112,20 @@ RULE = Rule(
         Bad(
             'import torch\n\n\ndef lengthen(group, timeout):\n    backend = group._get_backend(torch.device("cuda"))\n'
             "    backend._set_default_timeout(timeout)\n",
-            safety="manual",
             why="through a name",
         ),
         Bad(
             "import torch\n\n\ndef grouped(group, device):\n    group._get_backend(device)._group_start()\n",
-            safety="manual",
             why="called on the spot",
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef number(group, device):\n"
             "    engine = dist.get_backend_impl(group, device)\n    return engine.comm_split_count()\n",
-            safety="manual",
             why="the public function",
         ),
         Bad(
             'import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\n\n\ndef pool(group, device, pool):\n'
             "    group._get_backend(device).register_mem_pool(pool)\n",
-            safety="manual",
             why="memory pools on nccl-lazy",
         ),
         Ok(

@@ -49,18 +49,15 @@ RULE = Rule(
     examples=(
         Bad(
             'import torch.distributed as dist\n\ndist.Backend.register_backend("mine", lambda *options: None)\n',
-            safety="manual",
             why="by position",
         ),
         Bad(
             "from torch.distributed import Backend as Known\n\n\ndef make(options, extra): ...\n\n\n"
             'Known.register_backend("mine", make, extended_api=True)\n',
-            safety="manual",
             why="another import name",
         ),
         Bad(
             "from torch.distributed.distributed_c10d import Backend\n\nBackend.register_backend('mine', print, False)\n",
-            safety="manual",
             why="private module",
         ),
         Ok(
@@ -72,9 +69,6 @@ RULE = Rule(
             "has them by position",
         ),
         Ok("import pyroapi\n\npyroapi.register_backend('funsor', {})\n", "another library"),
-        Ok(
-            "def register_backend(name, maker): ...\n\n\nregister_backend('a', print)\n",
-            "own function",
-        ),
+        Ok("def register_backend(name, maker): ...\n\n\nregister_backend('a', print)\n", "own function"),
     ),
 )

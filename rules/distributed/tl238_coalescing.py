@@ -106,14 +106,12 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef step(a, b, out):\n    with dist._coalescing_manager():\n"
             "        dist.all_reduce(a)\n        dist.reduce_scatter_tensor(out, b)\n",
-            safety="manual",
             why="two kinds",
         ),
         Bad(
             "from torch.distributed.distributed_c10d import _coalescing_manager, all_reduce\n\n\ndef step(group, a, b):\n"
             "    with _coalescing_manager(group, async_ops=True) as outer:\n        all_reduce(a, group=group)\n"
             "        with _coalescing_manager(group) as inner:\n            all_reduce(b, group=group)\n    outer.wait()\n",
-            safety="manual",
             why="nested",
         ),
         Ok(

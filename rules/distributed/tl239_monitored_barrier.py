@@ -51,16 +51,14 @@ RULE = Rule(
         "torch/distributed/distributed_c10d.py of 2.13.0, 2.14.1 and 2.15.0 (lines 6671-6685), monitored_barrier",
     ),
     examples=(
-        Bad(_NCCL + "dist.monitored_barrier()\n", safety="manual", why="no group"),
+        Bad(_NCCL + "dist.monitored_barrier()\n", why="no group"),
         Bad(
             "from torch.distributed import group as groups, init_process_group, monitored_barrier as check\n\n"
             'init_process_group(backend="cuda:nccl")\ncheck(groups.WORLD, wait_all_ranks=True)\n',
-            safety="manual",
             why="the default group by name, another import",
         ),
         Bad(
             "from torch.distributed import distributed_c10d as c10d\n\n\ndef meet():\n    c10d.monitored_barrier(timeout=None)\n",
-            safety="manual",
             why="created in another file",
             files=(("train.py", _NCCL),),
         ),

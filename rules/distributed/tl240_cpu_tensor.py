@@ -140,18 +140,16 @@ RULE = Rule(
     collectors=(BACKENDS, _DEVICES),
     sources=("torch/distributed/distributed_c10d.py of 2.13.0-2.15.0, BackendConfig and ProcessGroup::getBackend",),
     examples=(
-        Bad(_NCCL + "count = torch.zeros(1)\ndist.all_reduce(count)\n", safety="manual", why="a name"),
+        Bad(_NCCL + "count = torch.zeros(1)\ndist.all_reduce(count)\n", why="a name"),
         Bad(
             "import torch\nfrom torch.distributed import broadcast as share\n\n\ndef agree(value):\n"
             "    share(torch.tensor([value]), 0)\n",
-            safety="manual",
             why="made on the spot, group created in another file",
             files=(("train.py", _NCCL),),
         ),
         Bad(
             "import torch\nfrom torch.distributed import distributed_c10d as c10d\n\nc10d.init_process_group('nccl')\n\n\n"
             'def total(n):\n    t = torch.full((1,), n, device="cpu")\n    c10d.all_reduce(t)\n    return t\n',
-            safety="manual",
             why="device named cpu, private module",
         ),
         Ok(_NCCL + 'count = torch.zeros(1, device="cuda")\ndist.all_reduce(count)\n', "made on the GPU"),
@@ -173,9 +171,6 @@ RULE = Rule(
             + 'side = dist.new_group(backend="gloo")\ncount = torch.zeros(1)\ndist.all_reduce(count, group=side)\n',
             "a group of its own",
         ),
-        Ok(
-            "import torch\nimport socket as dist\n\nt = torch.zeros(1)\ndist.send(t)\n",
-            "sockets",
-        ),
+        Ok("import torch\nimport socket as dist\n\nt = torch.zeros(1)\ndist.send(t)\n", "sockets"),
     ),
 )

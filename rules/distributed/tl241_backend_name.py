@@ -70,19 +70,16 @@ RULE = Rule(
         Bad(
             'import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\nif dist.get_backend() == "nccl":\n'
             "    print('GPU')\n",
-            safety="manual",
             why="nccl-lazy",
         ),
         Bad(
             "from torch.distributed import Backend, get_backend as name, init_process_group\n\ninit_process_group()\n"
             "print(Backend.NCCL != name())\n",
-            safety="manual",
             why="no backend named, compared with the constant",
         ),
         Bad(
             "import torch.distributed.distributed_c10d as c10d\n\n\ndef device():\n"
             "    return 'cuda' if c10d.get_backend() == 'nccl' else 'cpu'\n",
-            safety="manual",
             why="created in another file",
             files=(
                 ("train.py", "import torch.distributed as dist\n\ndist.init_process_group(backend='nccl-legacy')\n"),

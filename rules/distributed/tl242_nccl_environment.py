@@ -114,34 +114,25 @@ RULE = Rule(
         Bad(
             'import os\n\nimport torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
             'os.environ["NCCL_DEBUG"] = "INFO"\n',
-            safety="manual",
             why="set after the group was made",
         ),
         Bad(
             "from os import environ as env\n\nfrom torch.distributed import init_process_group as start\n\n\n"
             "def setup(backend, quiet):\n    start(backend=backend)\n    if not quiet:\n"
             '        env.setdefault("TORCH_NCCL_BLOCKING_WAIT", "1")\n',
-            safety="manual",
             why="setdefault in a branch, other import names",
         ),
-        Bad(
-            'import os\n\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "1"\n',
-            safety="manual",
-            why="not read any more",
-        ),
+        Bad('import os\n\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "1"\n', why="not read any more"),
         Bad(
             'import os\n\nos.environ["TORCH_NCCL_AVOID_RECORD_STREAMS"] = "0"\n',
-            safety="manual",
             why="not read any more, and asks for what torch does not do any more",
         ),
         Bad(
             'import os\n\nos.environ.update({"TORCH_NCCL_NAN_CHECK": "1"}, TORCH_NCCL_ENABLE_MONITORING="1")\n',
-            safety="manual",
             why="update",
         ),
         Bad(
             'import os\n\nNAME = "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"\nos.putenv(NAME, "1200")\n',
-            safety="manual",
             why="putenv, through a name",
         ),
         Ok(

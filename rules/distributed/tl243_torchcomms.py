@@ -176,42 +176,31 @@ RULE = Rule(
         "https://github.com/meta-pytorch/torchcomms (0.3.0) and the torchcomms 0.0.1 wheel on PyPI",
     ),
     examples=(
-        Bad(_ON, safety="manual", why="the environment variable"),
+        Bad(_ON, why="the environment variable"),
         Bad(
             "from torch.distributed import config as dist_config\n\ndist_config.use_torchcomms = True\n",
-            safety="manual",
             why="the configuration module",
         ),
-        Bad(
-            "import torchcomms\n\ncomm = torchcomms.new_comm('nccl', 'cuda')\n",
-            safety="manual",
-            why="the package itself",
-        ),
+        Bad("import torchcomms\n\ncomm = torchcomms.new_comm('nccl', 'cuda')\n", why="the package itself"),
         Bad(
             "from torch.distributed import new_group as make\n\n\ndef build(ranks):\n"
             "    return make(ranks, use_local_synchronization=True)\n",
-            safety="manual",
             why="an argument that the mode refuses in torch 2.13",
             files=(("start.py", _ON),),
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
             "    return dist.new_group(ranks, pg_options=options)\n",
-            safety="manual",
             why="options under the mode",
             files=(("start.py", "import torch\n\ntorch.distributed.config.use_torchcomms = True\n"),),
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef share(tensor, limit):\n"
             "    work = dist.all_reduce(tensor, async_op=True)\n    work.wait(limit)\n",
-            safety="manual",
             why="waiting with a timeout",
             files=(("start.py", _ON),),
         ),
-        Ok(
-            f'import os\n\nif os.environ.get("{_FLAG}") == "1":\n    print("on")\n',
-            "only asks",
-        ),
+        Ok(f'import os\n\nif os.environ.get("{_FLAG}") == "1":\n    print("on")\n', "only asks"),
         Ok(f'import os\n\nos.environ["{_FLAG}"] = "0"\n', "turned off"),
         Ok(
             "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
@@ -219,10 +208,7 @@ RULE = Rule(
             "without the mode",
         ),
         Ok("class config:\n    use_torchcomms = False\n\n\nconfig.use_torchcomms = True\n", "own configuration"),
-        Ok(
-            "try:\n    import torchcomms\nexcept ImportError:\n    torchcomms = None\n",
-            "guarded import",
-        ),
+        Ok("try:\n    import torchcomms\nexcept ImportError:\n    torchcomms = None\n", "guarded import"),
         Ok(f'"""Set {_FLAG}=1 to try torchcomms."""\n', "in a docstring"),
     ),
 )

@@ -58,19 +58,16 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch.distributed as dist\n\n\ndef watch(group, hook):\n    group._register_on_completion_hook(hook)\n",
-            safety="manual",
             why="a group",
         ),
         Bad(
             "from torch.distributed.distributed_c10d import _get_default_group\n\n"
             "_get_default_group()._register_on_completion_hook(print)\n",
-            safety="manual",
             why="the default group",
         ),
         Bad(
             "from torch import distributed as dist\n\n\ndef watch(hook):\n"
             "    dist.group.WORLD._register_on_completion_hook(hook)\n",
-            safety="manual",
             why="another import",
         ),
         Ok(

@@ -58,65 +58,53 @@ RULE = Rule(
     examples=(
         Bad(
             "#!/bin/bash\nexport TORCH_NCCL_NAN_CHECK=1\ntorchrun --nproc_per_node 8 train.py\n",
-            safety="manual",
             why="exported in a script",
             path="train.sh",
         ),
         Bad(
             "TORCH_NCCL_ENABLE_MONITORING=0 \\\n    torchrun --nproc_per_node 8 train.py\n",
-            safety="manual",
             why="set for one command",
             path="run.sh",
         ),
         Bad(
             "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --export=ALL,TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC=1800\nsrun train.sh\n",
-            safety="manual",
             why="an option of Slurm",
             path="train.sbatch",
         ),
         Bad(
             "FROM pytorch/pytorch\nENV PYTHONUNBUFFERED=1 \\\n    TORCH_NCCL_AVOID_RECORD_STREAMS=1\n",
-            safety="manual",
             why="an ENV instruction over two lines",
             path="Dockerfile",
         ),
         Bad(
             "FROM pytorch/pytorch\nENV TORCH_DISTRIBUTED_USE_TORCHCOMMS 1\n",
-            safety="manual",
             why="an ENV instruction without an equals sign",
             path="docker/train.dockerfile",
         ),
         Bad(
             'services:\n  train:\n    environment:\n      TORCH_NCCL_NAN_CHECK: "1"\n',
-            safety="manual",
             why="a map of variables",
             path="compose.yaml",
         ),
         Bad(
             'containers:\n  - env:\n      - name: TORCH_NCCL_DESYNC_DEBUG\n        value: "1"\n',
-            safety="manual",
             why="a list of names and values",
             path="job.yaml",
         ),
         Bad(
             "services:\n  train:\n    environment:\n      - TORCH_NCCL_COORD_CHECK_MILSEC=500\n",
-            safety="manual",
             why="a list of assignments",
             path="compose.yml",
         ),
         Bad(
-            "export TORCH_NCCL_PROPAGATE_ERROR := 1\n\ntrain:\n\ttorchrun train.py\n",
-            safety="manual",
-            why="a makefile",
-            path="Makefile",
+            "export TORCH_NCCL_PROPAGATE_ERROR := 1\n\ntrain:\n\ttorchrun train.py\n", why="a makefile", path="Makefile"
         ),
         Bad(
             "env:\n  TORCH_NCCL_AVOID_RECORD_STREAMS: 0\n",
-            safety="manual",
             why="asks for what torch does not do any more",
             path="model_config.yaml",
         ),
-        Bad("TORCH_NCCL_RETHROW_CUDA_ERRORS=0\n", safety="manual", why="an environment file", path=".env"),
+        Bad("TORCH_NCCL_RETHROW_CUDA_ERRORS=0\n", why="an environment file", path=".env"),
         Ok(
             "export NCCL_DEBUG=INFO\nexport NCCL_SOCKET_IFNAME=eth0\nexport TORCH_NCCL_BLOCKING_WAIT=1\n",
             "variables that are still read",

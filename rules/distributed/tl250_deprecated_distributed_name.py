@@ -54,7 +54,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch.distributed as dist\n\n\ndef operation(name):\n    return getattr(dist.reduce_op, name)\n",
-            safety="manual",
             why="reduce_op itself, which is no class",
         ),
         Bad(
@@ -73,7 +72,6 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef root(group, **options):\n"
             "    return dist.distributed_c10d._get_global_rank(group, **options)\n",
-            safety="manual",
             why="arguments that cannot be seen",
         ),
         Bad(
@@ -115,7 +113,6 @@ RULE = Rule(
         Bad(
             "from datetime import timedelta\n\nfrom torch.distributed.distributed_c10d import _set_pg_timeout\n\n\n"
             "def patient(group):\n    _set_pg_timeout(timedelta(seconds=90), group)\n",
-            safety="manual",
             why="_set_pg_timeout, in a project that supports torch 2.13",
         ),
         Bad(
@@ -135,7 +132,6 @@ RULE = Rule(
         ),
         Bad(
             "from torch.distributed._tensor import DTensor\n",
-            safety="manual",
             why="the old package of DTensor, in a project that supports torch 2.4",
             min_torch=TorchVersion(2, 4),
         ),
@@ -166,7 +162,6 @@ RULE = Rule(
         Bad(
             "import torch.distributed as dist\n\n\ndef observe(log):\n    real = dist._all_gather_base\n"
             "    dist._all_gather_base = lambda *a, **k: (log(a), real(*a, **k))\n",
-            safety="manual",
             why="the name is patched: a renamed use would miss the patch",
         ),
         Ok(

@@ -54,23 +54,18 @@ RULE = Rule(
     examples=(
         Bad(
             "from torch.distributed.pipeline.sync import Pipe\n\n\ndef parallel(model):\n    return Pipe(model, chunks=8)\n",
-            safety="manual",
             why="Pipe",
         ),
         Bad(
             "def build(model):\n    from torch.distributed.pipeline.sync.utils import partition_model\n\n"
             "    return partition_model(model, [2, 2])\n",
-            safety="manual",
             why="an import in a function, which fails late",
         ),
         Bad(
             "import torch.distributed.pipeline.sync as pipeline\n\nmake = pipeline.Pipe\n",
-            safety="manual",
             why="the module under another name",
         ),
-        Bad(
-            "from torch.distributed import pipeline\n\nmake = pipeline.sync.Pipe\n", safety="manual", why="the package"
-        ),
+        Bad("from torch.distributed import pipeline\n\nmake = pipeline.sync.Pipe\n", why="the package"),
         Ok(
             "try:\n    from torch.distributed.pipeline.sync import Pipe\nexcept ImportError:\n    Pipe = None\n",
             "the import may fail",

@@ -71,13 +71,11 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch.distributed as dist\n\n\ndef gather(whole, x):\n    dist.all_gather_single(whole, x)\n",
-            safety="manual",
             why="a name that the lowest torch of the project lacks",
             min_torch=TorchVersion(2, 12),
         ),
         Bad(
             "from torch.distributed import reduce_scatter_single as scatter\n\n\ndef total(part, x):\n    scatter(part, x)\n",
-            safety="manual",
             why="an import that fails on the lowest torch of the project",
             min_torch=TorchVersion(2, 12),
         ),

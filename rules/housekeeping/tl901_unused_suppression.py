@@ -26,8 +26,8 @@ EXAMPLES = (
         why="one of two names is unused",
         run="result = x",
     ),
-    Bad("x = 3  # torchlift: ignore[TL110x] typo\n", safety="manual", why="no such rule"),
-    Bad("make  # torchlift: ignore[TL206] old launcher\n", safety="manual", why="in a script", path="run.sh"),
+    Bad("x = 3  # torchlift: ignore[TL110x] typo\n", why="no such rule"),
+    Bad("make  # torchlift: ignore[TL206] old launcher\n", why="in a script", path="run.sh"),
     Ok(
         "import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110] kept for torch 1.4\n",
         "a suppression that is used",

@@ -17,7 +17,7 @@ RULE = Rule(
 )
 
 EXAMPLES = (
-    Bad("import torch.jit\nprint 'torch 0.1'\n", safety="manual", why="Python 2"),
+    Bad("import torch.jit\nprint 'torch 0.1'\n", why="Python 2"),
     Ok("print('no trigger word here')\n", "a plain file"),
     Ok("import torch.jit\n", "a file that parses"),
     Ok("def f(:\n", "a broken file without any trigger word is none of our business"),

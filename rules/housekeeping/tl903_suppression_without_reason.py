@@ -19,7 +19,7 @@ RULE = Rule(
 )
 
 EXAMPLES = (
-    Bad("import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110]\n", safety="manual", why="no reason"),
+    Bad("import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110]\n", why="no reason"),
     Ok("import torch\n\nx: torch.jit.Final = 3  # torchlift: ignore[TL110] kept for torch 1.4\n", "a reason is given"),
     Ok("x = 3  # noqa: TL110\n", "another tool's comment"),
     Ok("x = 3\n", "no comment"),

@@ -337,7 +337,6 @@ RULE = Rule(
             _HEAD
             + '    torch.jit.script(net).save("net.pt")\n\n\n'
             + 'def serve(x):\n    net = torch.jit.load("net.pt")\n    return net(x)\n',
-            safety="manual",
             why="the writer scripts the model",
         ),
         Bad(
@@ -354,14 +353,9 @@ RULE = Rule(
         Bad(
             'import torch\n\nfiles = {"info": ""}\nnet = torch.jit.load("net.pt", _extra_files=files)\n'
             'info = files["info"].decode()\n',
-            safety="manual",
             why="extra files that are decoded",
         ),
-        Bad(
-            "import torch\n\nnet = torch.jit.load('net.pt')\nprint(net.code)\n",
-            safety="manual",
-            why="asked for its TorchScript code",
-        ),
+        Bad("import torch\n\nnet = torch.jit.load('net.pt')\nprint(net.code)\n", why="asked for its TorchScript code"),
         Ok('import json\n\nwith open("x") as jit:\n    json.load(jit)\n', "another load"),
         Ok('import torch\n\ncheckpoint = torch.load("jit.pt")\n', "torch.load"),
         Ok("class torch:\n    class jit:\n        load = open\n\n\ntorch.jit.load('x')\n", "a class named torch"),

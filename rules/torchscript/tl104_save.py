@@ -50,17 +50,12 @@ RULE = Rule(
     collectors=(COLLECTOR,),
     sources=(*SOURCES, EXPORT_DOCS),
     examples=(
-        Bad(
-            "import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n",
-            safety="manual",
-            why="a parameter",
-        ),
+        Bad("import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", why="a parameter"),
         Bad(
             "import torch\n\nfrom nets import make\n\ntorch.jit.save(make(), 'x')\n",
-            safety="manual",
             why="a value that another module makes",
         ),
-        Bad("from torch import jit as J\n\nsaver = J.save\n", safety="manual", why="passed as a function"),
+        Bad("from torch import jit as J\n\nsaver = J.save\n", why="passed as a function"),
         Ok("import torch\n\njit = {}\ntorch.save(jit, 'x')\n", "torch.save"),
         Ok("class jit:\n    @staticmethod\n    def save(a, b): ...\n\n\njit.save(1, 2)\n", "an own class named jit"),
         Ok(
@@ -69,7 +64,6 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\ntorch.jit.save(torch.jit.script(object()), 'x')\n",
-            safety="manual",
             why="a scripted value that is not rewritten",
         ),
     ),

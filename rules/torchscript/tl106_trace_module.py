@@ -242,20 +242,17 @@ RULE = Rule(
         Bad(
             _NET
             + "x = torch.rand(4, 3)\ntraced = torch.jit.trace_module(net, {'forward': x, 'encode': x})\ntraced.encode(x)\n",
-            safety="manual",
             why="two methods: the wrapper and the archive are shown",
         ),
         Bad(
             "from torch.jit import trace_module as tm\n\n\ndef script(net, x):\n    return tm(net, {'ite': (x,)}, check_trace=False)\n",
-            safety="manual",
             why="another method than forward",
         ),
         Bad(
             "import torch\n\n\ndef capture(net, inputs):\n    return torch.jit.trace_module(net, inputs=inputs)\n",
-            safety="manual",
             why="inputs from a variable",
         ),
-        Bad("import torch\n\ntracers = [torch.jit.trace_module]\n", safety="manual", why="handed on as a function"),
+        Bad("import torch\n\ntracers = [torch.jit.trace_module]\n", why="handed on as a function"),
         Ok("import torch\n\nnet.trace_module(torch, 'jit')\n", "a method of that name"),
         Ok("def register_notrace_module(m):\n    return m\n\n\njit = register_notrace_module(3)\n", "a longer name"),
         Ok('"""torch.jit.trace_module traces methods."""\n', "a docstring"),

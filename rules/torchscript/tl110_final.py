@@ -104,7 +104,7 @@ RULE = Rule(
             why="the private module",
             run=_RUN,
         ),
-        Bad("from unittest import mock\n\nmock.patch('torch.jit.Final')\n", safety="manual", why="patch target"),
+        Bad("from unittest import mock\n\nmock.patch('torch.jit.Final')\n", why="patch target"),
         Ok("from typing import Final\n\nx: Final[int] = 3\n", "typing.Final itself"),
         Ok("class torch:\n    class jit:\n        Final = list\n\n\nx: torch.jit.Final = []\n", "a class named torch"),
         Ok(

@@ -128,10 +128,9 @@ RULE = Rule(
         Bad(
             f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
             "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
-            safety="manual",
             why="the project still traces",
         ),
-        Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", safety="manual", why="passed on as a function"),
+        Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", why="passed on as a function"),
         Ok(
             "def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n",
             "an own decorator",

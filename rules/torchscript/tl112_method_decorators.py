@@ -232,20 +232,14 @@ RULE = Rule(
             "import torch\n\n\n"
             + _BODY.format(decorator="torch.jit.ignore")
             + "\n\ntorch.jit.script(Net()).save('net.pt')\n",
-            safety="manual",
             why="the class is still scripted",
         ),
         Bad(
             "import torch\n\n\n@torch.jit.export\ndef pad(x: torch.Tensor, by: int) -> torch.Tensor:\n"
             "    return torch.nn.functional.pad(x, (0, by))\n\n\ntorch.jit.script(pad).save('x.pt')\n",
-            safety="manual",
             why="a function at module level",
         ),
-        Bad(
-            "from unittest import mock\n\nmock.patch('torch.jit.ignore')\n",
-            safety="manual",
-            why="patch target",
-        ),
+        Bad("from unittest import mock\n\nmock.patch('torch.jit.ignore')\n", why="patch target"),
         Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),
         Ok("def export(f):\n    return f\n\n\n@export\ndef jit():\n    pass\n", "an own decorator named export"),
         Ok("import torch\n\n\n@torch.compiler.disable\ndef jit():\n    pass\n", "torch.compiler's own decorators"),

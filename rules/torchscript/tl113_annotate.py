@@ -130,15 +130,10 @@ RULE = Rule(
         Bad(
             _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])")
             + "\n\ntorch.jit.script(squares).save('x.pt')\n",
-            safety="manual",
             why="the function is still scripted",
         ),
-        Bad("import torch\n\nnote = torch.jit.annotate\n", safety="manual", why="passed on as a function"),
-        Bad(
-            "import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n",
-            safety="manual",
-            why="the type is computed",
-        ),
+        Bad("import torch\n\nnote = torch.jit.annotate\n", why="passed on as a function"),
+        Bad("import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n", why="the type is computed"),
         Ok("from matplotlib import pyplot\n\npyplot.annotate('jit', (0, 0))\n", "another library's annotate"),
         Ok("def annotate(kind, value):\n    return value\n\n\njit = annotate(int, 3)\n", "an own function"),
         Ok("import jit\n\njit.annotate(int, 3)\n", "a module named jit"),

@@ -195,12 +195,7 @@ RULE = Rule(
     collectors=COLLECTORS,
     sources=(*SOURCES, "`len(torch.jit.Attribute({}, dict))` is 2 in a plain module: torch 2.13.0 and 2.15.0"),
     examples=(
-        Bad(
-            _module(_CALL),
-            _module("self.seen: dict[str, int] = {}"),
-            why="an attribute that nothing reads",
-            run=_RUN,
-        ),
+        Bad(_module(_CALL), _module("self.seen: dict[str, int] = {}"), why="an attribute that nothing reads", run=_RUN),
         Bad(
             _module(_CALL, "return x + len(self.seen)"),
             _module("self.seen: dict[str, int] = {}", "return x + len(self.seen)"),
@@ -225,20 +220,12 @@ RULE = Rule(
         ),
         Bad(
             _module(_CALL, "return x + len(self.seen)") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
-            safety="manual",
             why="the module is still scripted",
         ),
-        Bad(
-            _module(_CALL, "return x + len(self.seen.value)"),
-            safety="manual",
-            why="code that takes the value out of the pair",
-        ),
-        Bad(
-            "import torch\n\npair = torch.jit.Attribute(1, int)\n", safety="manual", why="not an attribute of a module"
-        ),
+        Bad(_module(_CALL, "return x + len(self.seen.value)"), why="code that takes the value out of the pair"),
+        Bad("import torch\n\npair = torch.jit.Attribute(1, int)\n", why="not an attribute of a module"),
         Bad(
             "import torch\n\n\ndef unwrap(x):\n    return x.value if isinstance(x, torch.jit.Attribute) else x\n",
-            safety="manual",
             why="a type test",
         ),
         Ok("from xml.dom.minidom import Attr as Attribute\n\njit = Attribute('a')\n", "another class"),

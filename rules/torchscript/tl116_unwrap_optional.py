@@ -150,10 +150,9 @@ RULE = Rule(
             run=_RUN,
             files=(("setup.py", "from setuptools import setup\n\nsetup()\n"),),
         ),
-        Bad(_BEFORE.format("y = abs(torch.jit._unwrap_optional(x))"), safety="manual", why="inside an expression"),
+        Bad(_BEFORE.format("y = abs(torch.jit._unwrap_optional(x))"), why="inside an expression"),
         Bad(
             _BEFORE.format("y = torch.jit._unwrap_optional(x)") + "\n\ntorch.jit.script(double).save('x.pt')\n",
-            safety="manual",
             why="the function is still scripted",
         ),
         Ok("def _unwrap_optional(x):\n    return x\n\n\njit = _unwrap_optional(3)\n", "an own function"),

@@ -297,40 +297,31 @@ RULE = Rule(
         Bad(
             "import torch\n\n\ndef fast(x):\n    return not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n"
             "\n\ncapture = torch.jit.trace\n",
-            safety="manual",
             why="export is asked for already, and something traces",
         ),
         Bad(
-            _NET.format("torch.jit.is_tracing()"),
-            safety="manual",
-            why="a project that supports torch 2.6",
-            min_torch=TorchVersion(2, 6),
+            _NET.format("torch.jit.is_tracing()"), why="a project that supports torch 2.6", min_torch=TorchVersion(2, 6)
         ),
         Bad(
             _NET.format("torch.jit.is_tracing()") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
-            safety="manual",
             why="the project still scripts",
         ),
         Bad(
             "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
-            safety="manual",
             why="the traced branch turns a size into a number",
         ),
         Bad(
             "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n"
             "\n\ncapture = torch.jit.trace\n",
-            safety="manual",
             why="the tracer's state around a check, in a project that still traces",
         ),
         Bad(
             "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
-            safety="manual",
             why="the tracer's state compared with None",
         ),
         Bad(
             "from torch.onnx import is_in_onnx_export\n\n\ndef f(x):\n    if is_in_onnx_export():\n        return x\n"
             "    return -x\n",
-            safety="manual",
             why="a branch for ONNX",
         ),
         Ok(

@@ -281,17 +281,13 @@ RULE = Rule(
         Bad(
             _TWO.format(future="future", fork="torch.jit.fork(half, x, by=2)", wait="torch.jit.wait(future)")
             + "\n\ntorch.jit.script(both).save('x.pt')\n",
-            safety="manual",
             why="compiled code, where the tasks do run in parallel",
         ),
         Bad(
-            "import torch\n\n\ndef start(x):\n    return torch.jit.fork(torch.relu, x)\n",
-            safety="manual",
-            why="the future is returned",
+            "import torch\n\n\ndef start(x):\n    return torch.jit.fork(torch.relu, x)\n", why="the future is returned"
         ),
         Bad(
             "import torch\n\n\ndef results(futures):\n    return [torch.jit.wait(future) for future in futures]\n",
-            safety="manual",
             why="waits for futures from elsewhere",
         ),
         Ok("import os\n\njit = os.fork\n", "the process function"),

@@ -125,7 +125,6 @@ RULE = Rule(
         ),
         Bad(
             _CODE.format("@torch.jit.interface\n") + "\n\ntorch.jit.script(Double()).save('x.pt')\n",
-            safety="manual",
             why="the project still scripts",
         ),
         Bad(

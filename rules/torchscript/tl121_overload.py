@@ -169,12 +169,10 @@ RULE = Rule(
         ),
         Bad(
             "from torch._jit_internal import _overload as stub\n\n\n@stub\ndef double(x: int) -> int: ...\n",
-            safety="manual",
             why="a stub without an implementation",
         ),
         Bad(
             _STUBS.format(imports="", name="torch.jit._overload") + "\n\ntorch.jit.script(double).save('x.pt')\n",
-            safety="manual",
             why="the function is still scripted",
         ),
         Bad(
@@ -182,12 +180,10 @@ RULE = Rule(
             "def pair(x, both=False):\n    return x, x\n\n\n"
             'take = boolean_dispatch(arg_name="both", arg_index=1, default=False, if_true=pair, if_false=plain, '
             'module_name=__name__, func_name="take")\n',
-            safety="manual",
             why="a choice by a flag",
         ),
         Bad(
             "import torch\n\n\ndef f(x: int):\n    with torch.jit._IgnoreContextManager(x='inp:int'):\n        print(x)\n",
-            safety="manual",
             why="a block hidden from the compiler",
         ),
         Ok("from typing import overload\n\n\n@overload\ndef jit(x: int) -> int: ...\n", "typing.overload"),

@@ -128,37 +128,27 @@ RULE = Rule(
         "conv + batch norm frozen and not frozen on torch 2.13.0: differences of 2e-7 to 5e-7",
     ),
     examples=(
-        Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", safety="manual", why="a scripted module"),
+        Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", why="a scripted module"),
         Bad(
             _NET + "scripted = torch.jit.script(net)\nfast = torch.jit.optimize_for_inference(scripted)\n",
-            safety="manual",
             why="a scripted module in a variable",
         ),
         Bad(
             'import torch\n\n\ndef serve(x, **options):\n    net = torch.jit.load("net.pt", **options)\n    return torch.jit.freeze(net)(x)\n',
-            safety="manual",
             why="a loaded module",
         ),
         Bad(
             'from torch import jit as J\n\n\ndef prepare(net):\n    return J.freeze(net.eval(), preserved_attrs=["scale"])\n',
-            safety="manual",
             why="a parameter, with attributes to keep",
         ),
         Bad(
             "from torch.jit import run_frozen_optimizations as optimise\n\n\ndef prepare(net):\n    optimise(net)\n",
-            safety="manual",
             why="run_frozen_optimizations under another name",
         ),
-        Bad("import torch\n\nsteps = [torch.jit.freeze]\n", safety="manual", why="passed on as a function"),
+        Bad("import torch\n\nsteps = [torch.jit.freeze]\n", why="passed on as a function"),
+        Bad("from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n", why="a patch target"),
         Bad(
-            "from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n",
-            safety="manual",
-            why="a patch target",
-        ),
-        Bad(
-            "import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n",
-            safety="manual",
-            why="the C++ function",
+            "import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n", why="the C++ function"
         ),
         Ok(
             _NET + "traced = torch.jit.trace(net, torch.rand(3))\nfrozen = torch.jit.freeze(traced)\n",

@@ -122,45 +122,34 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch\n\n\ndef as_bytes(net):\n    return net.save_to_buffer()\n",
-            safety="manual",
             why="a value from anywhere, written to bytes",
         ),
         Bad(
             "import torch\n\n\ndef names(net):\n    return torch.jit.export_opnames(net)\n",
-            safety="manual",
             why="operators of a scripted module",
         ),
         Bad(
             "import torch\n\n\ndef clean(graph):\n    torch._C._jit_pass_inline(graph)\n    torch._C._jit_pass_lint(graph)\n",
-            safety="manual",
             why="passes over a graph",
         ),
         Bad(
             "from torch.jit import _get_trace_graph\n\n\ndef graph(net, x):\n    return _get_trace_graph(net, (x,))[0]\n",
-            safety="manual",
             why="a traced graph",
         ),
         Bad(
             "from torch.jit.frontend import get_jit_def\n\n\ndef parse(f):\n    return get_jit_def(f, f.__name__)\n",
-            safety="manual",
             why="the parser",
         ),
-        Bad("import torch\n\nold = torch._C._jit_texpr_fuser_enabled()\n", safety="manual", why="a setting is read"),
+        Bad("import torch\n\nold = torch._C._jit_texpr_fuser_enabled()\n", why="a setting is read"),
         Bad(
             "import torch\n\n\ndef show(net, x):\n    print(net.graph_for(x))\n    return net.inlined_graph\n",
-            safety="manual",
             why="attributes of scripted values",
         ),
         Bad(
             "import torch\n\n\ndef symbolic(g: torch._C.Graph, x):\n    return g.op('Abs', x)\n",
-            safety="manual",
             why="the graph type of an ONNX symbolic function",
         ),
-        Bad(
-            "import torch\n\nunique = torch.jit._unique_state_dict\n",
-            safety="manual",
-            why="a private helper as a value",
-        ),
+        Bad("import torch\n\nunique = torch.jit._unique_state_dict\n", why="a private helper as a value"),
         Ok("import torch\n\nprint(torch.fx.Graph(), 'jit')\n", "an FX graph"),
         Ok(
             "import torch\n\n\nclass Store:\n    def graph_for(self, key):\n        return key\n\n\nStore().graph_for(1)\n",

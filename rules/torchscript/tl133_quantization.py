@@ -98,29 +98,24 @@ RULE = Rule(
         Bad(
             "import torch\n\n\ndef quantize(net, calibrate, data):\n"
             "    return torch.ao.quantization.quantize_jit(net, {'': None}, calibrate, [data])\n",
-            safety="manual",
             why="static quantization in one call",
         ),
         Bad(
             "from torch.ao.quantization import convert_jit, prepare_jit\n\n\ndef quantize(net, qconfig, data):\n"
             "    prepared = prepare_jit(net, {'': qconfig})\n    prepared(data)\n    return convert_jit(prepared)\n",
-            safety="manual",
             why="static quantization step by step",
         ),
         Bad(
             "from torch.quantization import quantize_dynamic_jit\n\n\ndef quantize(net, qconfig):\n"
             "    return quantize_dynamic_jit(net, {'': qconfig})\n",
-            safety="manual",
             why="dynamic quantization under the old name",
         ),
         Bad(
             "from torch.ao.quantization.quantize_jit import fuse_conv_bn_jit as fuse\n\n\ndef prepare(net):\n    return fuse(net)\n",
-            safety="manual",
             why="fusion only, from the module that defines it",
         ),
         Bad(
             "import torch.jit.quantized\n\nkind = torch.jit.quantized.QuantizedLinear\n",
-            safety="manual",
             why="a layer that cannot be made any more",
         ),
         Ok(

@@ -115,38 +115,31 @@ RULE = Rule(
         Bad(
             "import torch\nfrom torch.utils.mobile_optimizer import optimize_for_mobile\n\n\ndef write(net):\n"
             "    fast = optimize_for_mobile(net)\n    fast._save_for_lite_interpreter('net.ptl')\n",
-            safety="manual",
             why="optimized and saved",
         ),
         Bad(
             "def write(net):\n    return net._save_to_buffer_for_lite_interpreter()\n",
-            safety="manual",
             why="a value that came from anywhere",
         ),
         Bad(
             "from torch.jit.mobile import _load_for_lite_interpreter as load\n\n\ndef read(path):\n    return load(path)\n",
-            safety="manual",
             why="loaded back",
         ),
         Bad(
             "import torch\nimport torch.utils.bundled_inputs as bundled\n\n\ndef bundle(net, x):\n"
             "    bundled.augment_model_with_bundled_inputs(net, [(x,)])\n",
-            safety="manual",
             why="bundled inputs",
         ),
         Bad(
             "import torch\n\n\ndef write(net):\n    torch.jit.save_jit_module_to_flatbuffer(net, 'net.ff')\n",
-            safety="manual",
             why="a flatbuffer",
         ),
         Bad(
             "import torch\n\n\ndef lower(net, spec):\n    return torch._C._jit_to_backend('coreml', net, spec)\n",
-            safety="manual",
             why="a delegate",
         ),
         Bad(
             "from torch.backends._nnapi.prepare import convert_model_to_nnapi\n\n\ndef lower(net, x):\n    return convert_model_to_nnapi(net, x)\n",
-            safety="manual",
             why="NNAPI",
         ),
         Ok("from tensorflow import lite\n\njit = lite.Interpreter('x')\n", "TensorFlow Lite"),

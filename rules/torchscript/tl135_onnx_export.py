@@ -290,29 +290,18 @@ RULE = Rule(
         ),
         Bad(
             _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
-            safety="manual",
             why="torch 2.6 is supported, where the module would be traced",
             min_torch=TorchVersion(2, 6),
         ),
         Bad(
             _NET + 'scripted = torch.jit.script(net)\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=False)\n',
-            safety="manual",
             why="scripted, through the old exporter",
         ),
-        Bad(
-            'import torch\n\ntorch.onnx.export(torch.jit.load("net.pt"), (1,), "net.onnx")\n',
-            safety="manual",
-            why="a loaded module",
-        ),
-        Bad(
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n',
-            safety="manual",
-            why="fallback turned on",
-        ),
-        Bad(_NET + "program = torch.onnx.dynamo_export(net, x)\n", safety="manual", why="a function that is gone"),
+        Bad('import torch\n\ntorch.onnx.export(torch.jit.load("net.pt"), (1,), "net.onnx")\n', why="a loaded module"),
+        Bad(_NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n', why="fallback turned on"),
+        Bad(_NET + "program = torch.onnx.dynamo_export(net, x)\n", why="a function that is gone"),
         Bad(
             "from torch.onnx import dynamo_export as export\n\n\ndef write(net, x):\n    return export(net, x)\n",
-            safety="manual",
             why="the function that is gone, imported",
         ),
         Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx")  # not torch.jit, dynamo\n', "an eager module"),

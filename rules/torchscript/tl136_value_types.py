@@ -170,56 +170,40 @@ RULE = Rule(
     examples=(
         Bad(
             "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n    return 'eager'\n",
-            safety="manual",
             why="a branch that is never taken any more",
         ),
         Bad(
             "from torch.jit import ScriptFunction, ScriptModule\n\n\ndef check(net):\n"
             "    if not isinstance(net, (ScriptModule, ScriptFunction)):\n        raise TypeError(net)\n",
-            safety="manual",
             why="a test that always fails, reported once",
         ),
-        Bad(
-            "import torch\n\n\ndef load(path: str) -> torch.jit.ScriptModule: ...\n",
-            safety="manual",
-            why="a return annotation",
-        ),
+        Bad("import torch\n\n\ndef load(path: str) -> torch.jit.ScriptModule: ...\n", why="a return annotation"),
         Bad(
             "import torch.nn\n\n\ndef run(net: 'torch.jit.ScriptModule', x):\n    return net(x)\n",
-            safety="manual",
             why="an annotation in quotes",
         ),
         Bad(
             "import typing\n\nimport torch\n\nModel = typing.Union[torch.nn.Module, torch.jit.ScriptModule]\n",
-            safety="manual",
             why="part of a type alias",
         ),
         Bad(
             "import torch\n\n\ndef kind(net):\n    return type(net) is not torch.jit._trace.TopLevelTracedModule\n",
-            safety="manual",
             why="a private spelling compared with `is not`",
         ),
         Bad(
-            "import torch\n\n\ndef kind(net):\n    return isinstance(net, torch._C.ScriptModule)\n",
-            safety="manual",
-            why="the C++ class",
+            "import torch\n\n\ndef kind(net):\n    return isinstance(net, torch._C.ScriptModule)\n", why="the C++ class"
         ),
         Bad(
             "import torch\n\n\ndef kind(net):\n    match net:\n        case torch.jit.ScriptModule():\n            return 'script'\n    return ''\n",
-            safety="manual",
             why="a class pattern",
         ),
         Bad(
             "import torch\n\n\nclass Net(torch.jit.RecursiveScriptModule):\n    pass\n",
-            safety="manual",
             why="a subclass of a compiler's class",
         ),
         Ok("import torch\n\njit = isinstance(1, torch.nn.Module)\n", "a test for nn.Module"),
         Ok("class ScriptModule: ...\n\n\njit = isinstance(1, ScriptModule)\n", "an own class of that name"),
-        Ok(
-            "import torch\n\njit = isinstance(1, torch.export.ExportedProgram)\n",
-            "the class that takes its place",
-        ),
+        Ok("import torch\n\njit = isinstance(1, torch.export.ExportedProgram)\n", "the class that takes its place"),
         Ok(
             "try:\n    from torch.jit import ScriptModule\nexcept ImportError:\n    ScriptModule = object\n",
             "an import fallback handles both",

@@ -173,37 +173,30 @@ RULE = Rule(
         ),
         Bad(
             f'{_HEAD}warnings.filterwarnings("error", category=torch.jit.TracerWarning)\n{_BODY}\n\ncapture = torch.jit.trace\n',
-            safety="manual",
             why="the project still traces",
         ),
         Bad(
             "import warnings\n\nimport torch\n\ncategory = torch.jit.TracerWarning\nwarnings.filterwarnings('ignore', category=category)\n",
-            safety="manual",
             why="a class under another name, reported where it gets it",
         ),
         Bad(
             "import pytest\nimport torch\n\n\n@pytest.mark.filterwarnings('ignore::torch.jit.TracerWarning')\ndef test():\n    pass\n",
-            safety="manual",
             why="a filter in a pytest mark",
         ),
         Bad(
             "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except (RuntimeError, torch.jit.Error):\n        return None\n",
-            safety="manual",
             why="an except clause",
         ),
         Bad(
             "import pytest\nimport torch\n\n\ndef test(net, x):\n    with pytest.raises(torch.jit.Error):\n        net(x)\n",
-            safety="manual",
             why="an expected error",
         ),
         Bad(
             "from torch.jit.frontend import NotSupportedError\n\n\ndef compiles(f, compiler):\n    try:\n        compiler(f)\n    except NotSupportedError:\n        return False\n    return True\n",
-            safety="manual",
             why="an error of the front end",
         ),
         Bad(
             "import torch\n\n\ndef check(ok):\n    if not ok:\n        raise torch.jit.TracingCheckError(None, None)\n",
-            safety="manual",
             why="an error raised by hand",
         ),
         Ok("import warnings\n\nwarnings.filterwarnings('ignore', category=UserWarning)  # jit\n", "another category"),

@@ -92,19 +92,13 @@ RULE = Rule(
         EXPORT_DOCS,
     ),
     examples=(
-        Bad(
-            f'{_WRITE}\n\ndef read():\n    return torch.load("net.pt")\n',
-            safety="manual",
-            why="the default raises",
-        ),
+        Bad(f'{_WRITE}\n\ndef read():\n    return torch.load("net.pt")\n', why="the default raises"),
         Bad(
             f'{_WRITE}\n\ndef read():\n    return torch.load(f="./net.pt", weights_only=False, map_location="cpu")\n',
-            safety="manual",
             why="weights_only turned off",
         ),
         Bad(
             "import torch\n\nfrom train import PATH\n\nnet = torch.load(PATH, weights_only=True)  # written by torch.jit.save\n",
-            safety="manual",
             why="a path constant of the file that writes it",
             files=(
                 (

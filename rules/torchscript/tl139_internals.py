@@ -303,42 +303,31 @@ RULE = Rule(
         ),
         Bad(
             "import torch\n\nunit = torch.jit.CompilationUnit('def f(x): return x')\n",
-            safety="manual",
             why="source compiled from a string",
         ),
         Bad(
             "from torch.jit._recursive import wrap_cpp_module as wrap\n\n\ndef clone(net):\n    return wrap(net._c._clone())\n",
-            safety="manual",
             why="a private module",
         ),
         Bad(
             "import torch\n\n\ndef choose(name):\n    return getattr(torch.jit, 'script' if name else 'trace')\n",
-            safety="manual",
             why="a look-up with a name that is computed",
         ),
         Bad(
             "from unittest import mock\n\nimport torch\n\nwith mock.patch.object(torch.jit, 'load'):\n    pass\n",
-            safety="manual",
             why="a patched member",
         ),
         Bad(
             "from unittest import mock\n\nwith mock.patch('torch.jit._recursive.wrap_cpp_module'):\n    pass\n",
-            safety="manual",
             why="a patch target in a string",
         ),
-        Bad(
-            "import torch\n\nbackends = {'script': torch.jit, 'eager': None}\n",
-            safety="manual",
-            why="the module as a value",
-        ),
+        Bad("import torch\n\nbackends = {'script': torch.jit, 'eager': None}\n", why="the module as a value"),
         Bad(
             "import torch\n\ntorch._C._jit_set_something_new(True)\ntorch._C._jit_clear_class_registry()\n",
-            safety="manual",
             why="a function of the compiler that torch 2.13 does not have",
         ),
         Bad(
             "from torch._jit_internal import _copy_to_script_wrapper\n\n\nclass Box:\n    @_copy_to_script_wrapper\n    def size(self):\n        return 1\n",
-            safety="manual",
             why="a decorator of the internal module",
         ),
         Ok("from torch import jit\n\nnet = jit.load('x')\n", "an import whose use is reported"),
@@ -352,14 +341,9 @@ RULE = Rule(
         Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
         Bad(
             "import torch.jit.annotations\n\ntorch.jit.annotations.compiler_flag = None\n",
-            safety="manual",
             why="an attribute set for another package",
         ),
-        Bad(
-            "import importlib\n\njit = importlib.import_module('torch.jit')\n",
-            safety="manual",
-            why="the module imported by its name",
-        ),
+        Bad("import importlib\n\njit = importlib.import_module('torch.jit')\n", why="the module imported by its name"),
         Ok(
             "backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n",
             "a name of the project's own",

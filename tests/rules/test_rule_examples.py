@@ -60,7 +60,7 @@ def test_an_example_is_reported_and_rewritten_as_shown(rule: Rule, example: Bad,
     safe_run = migrate(tmp_path, example)
     assert findings(safe_run, rule)
     new = new_texts(safe_run).get(example.path)
-    if example.safety == "safe":
+    if example.kind == "safe":
         assert new == example.after
         return
     assert new is None, "a finding that is not safe was rewritten without being asked"

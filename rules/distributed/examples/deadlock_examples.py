@@ -94,7 +94,6 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "def shift(x):\n    received = torch.empty_like(x)\n"
         "    requests = start(x, received, dist.get_rank(), dist.get_world_size())\n    for request in requests:\n"
         "        request.wait()\n    return received\n",
-        safety="manual",
         why="the ring is posted in a helper",
     ),
     Ok(

@@ -208,27 +208,23 @@ _FUNCTIONS: tuple[Bad | Ok, ...] = (
         files=(("pyproject.toml", _PROJECT),),
     ),
     # By hand
-    Bad(_HEAD + _DECORATOR + _SWISH + "\n\nprint(swish.graph)\n", safety="manual", why="the graph is asked for"),
+    Bad(_HEAD + _DECORATOR + _SWISH + "\n\nprint(swish.graph)\n", why="the graph is asked for"),
     Bad(
         f"{_HEAD}class Act:\n    @torch.jit.script\n    def f(x):\n        return x + 1\n",
-        safety="manual",
         why="a function in a class body, which is called without self",
     ),
     Bad(
         _HEAD + _DECORATOR + _SWISH + "\n\nclass Act:\n    f = swish\n",
-        safety="manual",
         why="kept on a class, where a plain function becomes a method",
     ),
     Bad(
         _HEAD + _SWISH + "\n\ndef make():\n    return torch.jit.script(swish)\n",
-        safety="manual",
         why="a function whose scripted form is returned",
     ),
     Bad(
         _HEAD
         + _SWISH
         + "\n\ndef test_script():\n    f = torch.jit.script(swish)\n    assert torch.equal(f(torch.ones(3)), swish(torch.ones(3)))\n",
-        safety="manual",
         why="a test that a function can be scripted",
     ),
 )
@@ -263,12 +259,10 @@ _CLASSES: tuple[Bad | Ok, ...] = (
         + _DECORATOR
         + _POINT
         + "\n\ndef f(x: torch.Tensor) -> torch.Tensor:\n    return Point(x).moved()\n\n\ng = torch.jit.script(f)\nassert g.graph\n",
-        safety="manual",
         why="a scripted function uses the class",
     ),
     Bad(
         f"{_HEAD}@torch.jit.script\nclass Net(torch.nn.Module):\n    pass\n",
-        safety="manual",
         why="a module class, which cannot be scripted",
     ),
 )
@@ -362,59 +356,46 @@ _MODULES: tuple[Bad | Ok, ...] = (
     Bad(
         f"{_HEAD}class Two(torch.nn.Module):\n    def forward(self, x: torch.Tensor, k: int, mask=None):\n        return x * k\n\n\n"
         'torch.jit.script(Two()).save("two.pt")\n',
-        safety="manual",
         why="saved without inputs in view: the call is drafted",
     ),
     Bad(
         _HEAD + _NET + 'net = torch.jit.script(Net())\ny = net(torch.ones(4, 3))\nnet.eval()\nnet.save("net.pt")\n',
-        safety="manual",
         why="used in both modes and saved",
     ),
-    Bad(_HEAD + _NET + "print(torch.jit.script(Net()).code)\n", safety="manual", why="the code is asked for"),
+    Bad(_HEAD + _NET + "print(torch.jit.script(Net()).code)\n", why="the code is asked for"),
     Bad(
         "import torch\n\n\ndef prepare(net: torch.nn.Module):\n    return [torch.jit.script(net)]\n",
-        safety="manual",
         why="handed on in a container",
     ),
     Bad(
         "import torch\n\n\ndef prepare(net, jit):\n    if jit:\n        net = torch.jit.script(net)\n    return net(torch.ones(3))\n",
-        safety="manual",
         why="an option that turns scripting on",
     ),
     Bad(
         "import torch\n\n\ndef prepare(net, jit):\n    net = torch.jit.script(net) if jit else net\n    return net(torch.ones(3))\n",
-        safety="manual",
         why="a conditional expression",
     ),
-    Bad(_HEAD + _NET + "torch.jit.script(Net())\n", safety="manual", why="only to see whether it works"),
+    Bad(_HEAD + _NET + "torch.jit.script(Net())\n", why="only to see whether it works"),
     Bad(
         _HEAD + _NET + "def test_script():\n    assert torch.jit.script(Net())(torch.ones(4, 3)).shape == (4, 4)\n",
-        safety="manual",
         why="a test that a module can be scripted",
     ),
 )
 
 _NAMES: tuple[Bad | Ok, ...] = (
-    Bad("import torch\n\nnets = list(map(torch.jit.script, []))\n", safety="manual", why="mapped over modules"),
+    Bad("import torch\n\nnets = list(map(torch.jit.script, []))\n", why="mapped over modules"),
     Bad(
         "import functools\n\nimport torch\n\nscript = functools.partial(torch.jit.script, optimize=True)\n",
-        safety="manual",
         why="partially applied",
     ),
-    Bad("import torch\n\nfuse = torch.jit.script\n", safety="manual", why="another name for it"),
+    Bad("import torch\n\nfuse = torch.jit.script\n", why="another name for it"),
     Bad(
         "import torch\n\nFAST = True\nmaybe = torch.jit.script if FAST else (lambda f: f)\n",
-        safety="manual",
         why="chosen by a condition",
     ),
-    Bad(
-        "from unittest import mock\n\nwith mock.patch('torch.jit.script'):\n    pass\n",
-        safety="manual",
-        why="a patch target",
-    ),
+    Bad("from unittest import mock\n\nwith mock.patch('torch.jit.script'):\n    pass\n", why="a patch target"),
     Bad(
         "from torch.jit import script\n",
-        safety="manual",
         why="an import that only passes the name on",
         files=(("main.py", "from example import script\n\nscript(object()).save('x')\n"),),
     ),

@@ -91,25 +91,16 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="an instance in a container",
         run="torch.manual_seed(0)\nresult = observe(Net(), torch.ones(2, 3))",
     ),
-    Bad(_HEAD + _NET + "\n\nNet().save('net.pt')\n", safety="manual", why="an instance is saved"),
-    Bad(_HEAD + _NET + "\n\nnet = Net()\nprint(net.graph)\n", safety="manual", why="the graph is asked for"),
+    Bad(_HEAD + _NET + "\n\nNet().save('net.pt')\n", why="an instance is saved"),
+    Bad(_HEAD + _NET + "\n\nnet = Net()\nprint(net.graph)\n", why="the graph is asked for"),
     Bad(
         _HEAD
         + _NET
         + "\n\nclass Wide(Net):\n    @torch.jit.script_method\n    def wide(self, x):\n        return self.forward(x)\n",
-        safety="manual",
         why="another class derives from it",
     ),
-    Bad(
-        _HEAD + _NET.replace("super().__init__()", "super().__init__(False)"),
-        safety="manual",
-        why="options for the base class",
-    ),
-    Bad(
-        "from torch.jit import script_method\n\nmarked = {'forward': script_method}\n",
-        safety="manual",
-        why="script_method as a value",
-    ),
+    Bad(_HEAD + _NET.replace("super().__init__()", "super().__init__(False)"), why="options for the base class"),
+    Bad("from torch.jit import script_method\n\nmarked = {'forward': script_method}\n", why="script_method as a value"),
     Ok(
         "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, jit):\n        return jit\n",
         "a plain module",

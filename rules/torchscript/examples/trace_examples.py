@@ -83,7 +83,6 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\n",
-        safety="manual",
         why="torch 1.13 is supported: no torch.export there",
         min_torch=TorchVersion(1, 13),
     ),
@@ -234,7 +233,6 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(
         _HEAD
         + "traced = torch.jit.trace(net, example_kwarg_inputs={'x': torch.rand(4, 3)})\ny = traced(torch.ones(2, 3))\n",
-        safety="manual",
         why="keyword inputs, called with positions",
     ),
     Bad(
@@ -347,7 +345,6 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         "import torch\n\n\ndef pick(x, *more):\n    return x\n\n\ntraced = torch.jit.trace(pick, torch.rand(4, 3))\n",
-        safety="manual",
         why="a function with any number of inputs",
     ),
     Bad(
@@ -358,12 +355,10 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\nprint(traced.graph)\n",
-        safety="manual",
         why="the graph of the value is read",
     ),
     Bad(
         _HEAD + "traced = torch.jit.trace(net, torch.rand(4, 3))\ny = traced(x=torch.rand(4, 3))\n",
-        safety="manual",
         why="called with keywords",
     ),
     Bad(
@@ -386,12 +381,8 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         safety="unsafe",
         why="saved with extra files that may be bytes",
     ),
-    Bad(_HEAD + "trace = torch.jit.trace\n", safety="manual", why="the function itself is passed around"),
-    Bad(
-        "import torch\nfrom unittest import mock\n\nmock.patch('torch.jit.trace')\n",
-        safety="manual",
-        why="patch target",
-    ),
+    Bad(_HEAD + "trace = torch.jit.trace\n", why="the function itself is passed around"),
+    Bad("import torch\nfrom unittest import mock\n\nmock.patch('torch.jit.trace')\n", why="patch target"),
     Ok("import jax\n\njit = jax.jit(lambda x: x)\njax.make_jaxpr(jit)\n", "another jit"),
     Ok("import numpy\n\njit = numpy.zeros(3)\njit.trace(0)\n", "trace of a matrix"),
     Ok("import torch\n\n\ndef f(torch):\n    return torch.jit.trace(1, 2)\n", "a parameter named torch"),

@@ -44,7 +44,7 @@ def _flow(
 
 
 def _kept(code: str, why: str, files: tuple[tuple[str, str], ...] = ()) -> Bad:
-    return Bad(_HEAD + code, safety="manual", why=why, files=files)
+    return Bad(_HEAD + code, why=why, files=files)
 
 
 _SERVER = f"""
@@ -71,11 +71,7 @@ def load():
 
 FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
     _flow(_SERVER, "kept on self and called in another method"),
-    Bad(
-        _HEAD + _SERVER + 'model.net.save("net.pt")\n',
-        safety="manual",
-        why="kept on self and saved from outside",
-    ),
+    Bad(_HEAD + _SERVER + 'model.net.save("net.pt")\n', why="kept on self and saved from outside"),
     Bad(
         _HEAD
         + _SERVER.replace(
