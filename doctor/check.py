@@ -1,9 +1,14 @@
-"""What a check is and what it answers."""
+"""What a check is and what it answers.
+
+A file of a check says first what it is about, in its `CHECK`, then how, in its function `look`. `checks.registry` binds
+the two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Literal
 
 from torchlift.doctor.facts import Facts
@@ -25,6 +30,7 @@ class Evidence:
 
     what: str
     seen: str
+    _: KW_ONLY
     needed: str | None = None
     source: str = ""
 
@@ -43,6 +49,7 @@ class Result:
 
     status: Status
     summary: str
+    _: KW_ONLY
     evidence: tuple[Evidence, ...] = ()
     remedy: Remedy | None = None
     confidence: Confidence = "measured"
@@ -51,7 +58,24 @@ class Result:
     """Id of another check whose problem explains this one: the report then names this below that."""
 
 
-@dataclass(frozen=True)
+ok = partial(Result, "ok")
+note = partial(Result, "note")
+warning = partial(Result, "warning")
+problem = partial(Result, "problem")
+skipped = partial(Result, "skipped")
+"""Results by their status; `Result` itself is for a status that depends on the machine."""
+
+
+def unbound(facts: Facts) -> Iterable[Result]:
+    """The `look` of a declaration that was not taken from the register.
+
+    Raises:
+        LookupError: always.
+    """
+    raise LookupError("This is a check's declaration only: `torchlift.doctor.checks.registry` binds its `look` to it.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """A pure function over facts, with what `--explain` prints about it.
 
@@ -60,16 +84,14 @@ class Check:
     """
 
     id: str
-    """Kebab-case, stable: "driver-too-old"."""
+    """Kebab-case, stable: "driver-too-old". The file has the same name."""
     group: str
+    """One of `GROUPS`. The folder has the same name."""
     title: str
     """What is well when it is well: "The driver is new enough for the installed torch"."""
     why: str
     """What breaks and what users then see, error texts verbatim in backquotes."""
-    look: Callable[[Facts], Iterable[Result]]
-    sources: tuple[str, ...] = ()
-
-
-def skipped(reason: str) -> Result:
-    """A result for missing facts: `reason` names the fact that is not known."""
-    return Result("skipped", reason)
+    sources: tuple[str, ...]
+    """Pages, files and measurements that what the check says is from."""
+    look: Callable[[Facts], Iterable[Result]] = unbound
+    """The function of the same name that stands below the declaration."""

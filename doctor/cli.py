@@ -93,7 +93,7 @@ def merge(files: tuple[str, ...], **given: Any) -> None:
     Says which differ from the majority, and what is wrong on each. Exit status: 0 healthy, 1 problems (with --strict,
     differences too), 2 a file cannot be used.
     """
-    from torchlift.doctor.checks import all_checks
+    from torchlift.doctor.checks.registry import all_checks
     from torchlift.doctor.fleet.cli import fleet_report, merged
 
     output = _read(OutputOptions, given)
@@ -192,8 +192,7 @@ def _diagnosed(facts: Facts, checks: tuple[Check, ...], output: OutputOptions) -
 
 
 def _checks(question: QuestionOptions) -> tuple[Check, ...]:
-    from torchlift.doctor.checks import all_checks
-    from torchlift.doctor.checks.registry import UnknownName, selected, split_names
+    from torchlift.doctor.checks.registry import UnknownName, all_checks, selected, split_names
 
     try:
         return selected(all_checks(), split_names(question.only), split_names(question.skip))
@@ -323,8 +322,7 @@ def _smokes(options: SmokeOptions, facts: Facts, output: OutputOptions) -> Smoke
 
 
 def _about_checks(question: QuestionOptions, output: OutputOptions) -> str:
-    from torchlift.doctor.checks import all_checks
-    from torchlift.doctor.checks.registry import UnknownName, check_named
+    from torchlift.doctor.checks.registry import UnknownName, all_checks, check_named
     from torchlift.doctor.report.catalogue import explained, listed
 
     if question.explain is None:

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import Declaration, Metadata, PackageIndex, read_metadata
 from torchlift.dependencies.strength import Strength
-from torchlift.doctor.check import Evidence, Remedy, Result, Status
+from torchlift.doctor.check import Evidence, Remedy, Result, Status, note, ok, problem
 from torchlift.doctor.derived.machine_of import machine_of
 from torchlift.doctor.derived.requirements_met import marker_environment
 from torchlift.doctor.facts import Facts
@@ -75,29 +75,28 @@ def examine_project(path: str, facts: Facts) -> ProjectReport:
 def _python(metadata: Metadata, facts: Facts) -> Iterator[Result]:
     for item in metadata.python:
         pin = item.pin
-        evidence = (Evidence("Python", facts.python.version or "not known", pin.text, item.place),)
+        evidence = (Evidence("Python", facts.python.version or "not known", needed=pin.text, source=item.place),)
         wanted = pin.text if pin.unread else pin.specifier
         if wanted is None or pin.conditional:
             continue
         try:
             fits = not facts.python.version or SpecifierSet(wanted).contains(facts.python.version, prereleases=True)
         except (InvalidSpecifier, InvalidVersion):
-            yield Result("note", f"The Python requirement {pin.text!r} in {item.place} is not understood", evidence)
+            yield note(f"The Python requirement {pin.text!r} in {item.place} is not understood", evidence=evidence)
             continue
         if fits:
             continue
-        yield Result(
-            "problem",
+        yield problem(
             f"The project requires Python {pin.text} ({item.place}), this is Python {facts.python.version}",
-            evidence,
-            Remedy("Use an environment with a Python that the project supports"),
+            evidence=evidence,
+            remedy=Remedy("Use an environment with a Python that the project supports"),
         )
 
 
 def _torch(metadata: Metadata, facts: Facts) -> Iterator[Result]:
     declarations = [item for item in metadata.declarations if _applies(item, facts)]
     if not declarations:
-        yield Result("note", "The metadata says nothing about torch")
+        yield note("The metadata says nothing about torch")
         return
     # What the distribution itself requires decides; what developers install matters where it says nothing.
     strongest = min(item.strength for item in declarations)
@@ -111,17 +110,19 @@ def _torch(metadata: Metadata, facts: Facts) -> Iterator[Result]:
 
 def _judged(item: Declaration, wanted: str, facts: Facts) -> Result:
     answer = wheel_answer(facts, wanted)
-    evidence = (Evidence("torch", _installed(facts), _written(item), item.place),)
+    evidence = (Evidence("torch", _installed(facts), needed=_written(item), source=item.place),)
     if answer.kind == "unknown":
-        return Result("note", f"{_asked(item)}: {answer.summary}", evidence, confidence="table")
+        return note(f"{_asked(item)}: {answer.summary}", evidence=evidence, confidence="table")
     if answer.kind != "wheel" or answer.choice is None:
-        return Result("problem", f"{_asked(item)}: {answer.summary}", evidence, _way_out(facts, answer), "table")
+        return problem(
+            f"{_asked(item)}: {answer.summary}", evidence=evidence, remedy=_way_out(facts, answer), confidence="table"
+        )
     if facts.torch is not None and _installed_fits(facts, wanted) is False:
         summary = f"{_asked(item)}, but torch {facts.torch.version} is installed"
         # An extra is asked for by some users only.
         status: Status = "note" if item.strength is Strength.EXTRA else "warning"
-        return Result(status, summary, evidence, remedy_of(facts, answer), "table")
-    return Result("ok", f"{_asked(item)}: {answer.summary}", evidence, confidence="table")
+        return Result(status, summary, evidence=evidence, remedy=remedy_of(facts, answer), confidence="table")
+    return ok(f"{_asked(item)}: {answer.summary}", evidence=evidence, confidence="table")
 
 
 def _way_out(facts: Facts, answer: Answer) -> Remedy:
@@ -149,27 +150,27 @@ def _indexes(metadata: Metadata, facts: Facts) -> Iterator[Result]:
 
 
 def _index(build: str, index: PackageIndex, held: list[Offer], wish: Wish, facts: Facts) -> Result:
-    evidence = (Evidence("index", _USER.sub("", index.url), None, index.place),)
+    evidence = (Evidence("index", _USER.sub("", index.url), source=index.place),)
     name = f"The index {build} ({index.place})"
     if not held:
         text = f"{name} is not in torchlift's tables for this platform (of {data_date()})"
-        return Result("note", text, evidence, confidence="table")
+        return note(text, evidence=evidence, confidence="table")
     versions = [release.version for offer in held for release in offer.releases if wish.allows(release.version)]
     if not versions:
         last = max(line_of(offer.torch) for offer in held)
         text = f"{name} has no torch that satisfies {wish}; its last is {last[0]}.{last[1]}"
         remedy = _way_out(facts, wheel_answer(facts, str(wish)))
-        return Result("problem", text, evidence, remedy, "table")
+        return problem(text, evidence=evidence, remedy=remedy, confidence="table")
     newest_first = sorted(versions, key=Version, reverse=True)
     answers = (wheel_answer(facts, f"torch=={version}+{build}") for version in newest_first)
     first = next(answers)
     fitting = first if first.kind == "wheel" else next((answer for answer in answers if answer.kind == "wheel"), None)
     if fitting is not None:
-        return Result("ok", f"{name}: {fitting.summary}", evidence, confidence="table")
+        return ok(f"{name}: {fitting.summary}", evidence=evidence, confidence="table")
     if first.kind == "unknown":
-        return Result("note", f"{name}: {first.summary}", evidence, confidence="table")
+        return note(f"{name}: {first.summary}", evidence=evidence, confidence="table")
     remedy = _way_out(facts, wheel_answer(facts, str(wish)))
-    return Result("problem", f"{name}: {first.summary}", evidence, remedy, "table")
+    return problem(f"{name}: {first.summary}", evidence=evidence, remedy=remedy, confidence="table")
 
 
 def _strictest(metadata: Metadata, facts: Facts) -> str | None:

@@ -1,14 +1,50 @@
-"""Which checks `--only` and `--skip` mean."""
+"""All checks, found by their files, and those that a user names."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
 
-from torchlift.doctor.check import GROUPS, Check
+from torchlift.doctor import checks as package
+from torchlift.doctor.check import GROUPS, Check, unbound
+
+
+class CheckFileError(Exception):
+    """A file of a check that cannot be used; the message names the file and says why."""
 
 
 class UnknownName(ValueError):
     """There is no such check or group; the text is a sentence with the closest names."""
+
+
+@cache
+def all_checks() -> tuple[Check, ...]:
+    """Every check, in the order of `GROUPS` and then by id."""
+    groups = [info.name for info in pkgutil.iter_modules(package.__path__, package.__name__ + ".") if info.ispkg]
+    found = [
+        check_in(importlib.import_module(info.name))
+        for group in groups
+        for info in pkgutil.iter_modules(importlib.import_module(group).__path__, group + ".")
+    ]
+    return tuple(sorted(found, key=lambda check: (GROUPS.index(check.group), check.id)))
+
+
+def check_in(module: ModuleType) -> Check:
+    """The check that `module` declares, with the function `look` that stands below its `CHECK`.
+
+    Raises:
+        CheckFileError: one of the two is missing.
+    """
+    check, look = getattr(module, "CHECK", None), getattr(module, "look", unbound)
+    if not isinstance(check, Check):
+        raise CheckFileError(f"{module.__file__} declares no check: it needs `CHECK = Check(...)`.")
+    if look is unbound:
+        raise CheckFileError(f"{module.__file__} has no function `look`: nothing would find {check.id}.")
+    return replace(check, look=look)
 
 
 def split_names(values: Sequence[str]) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""What follows from the facts about a machine. Nothing here knows a check, or what to say."""
+"""What follows from the facts about a machine. Nothing here knows a check or a remedy."""

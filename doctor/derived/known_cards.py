@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchlift.doctor.derived.driver_state import in_container, nvidia_cards
+from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import capability
 from torchlift.wheels.gpus import by_pci_device
-
-KERNEL_MODULES = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/610/kernel-modules.html"
 
 _JOBS = ("SLURM_PROCID", "SLURM_JOB_ID", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "PBS_JOBID", "LSB_JOBID")
 """Variables that Slurm, PBS and LSF set in a job."""
@@ -52,25 +50,9 @@ def known_cards(facts: Facts) -> list[KnownCard]:
 def lists_every_card(facts: Facts) -> bool:
     """Whether a card that NVML does not list is certainly one that the driver does not drive."""
     # A container sees all cards on the bus, but only those it was given through NVML.
-    if in_container(facts) or any(gpu.pci_address is None for gpu in facts.gpus):
+    if facts.system.container or any(gpu.pci_address is None for gpu in facts.gpus):
         return False
     # So does a job of a scheduler that hides the other GPUs by control groups.
     if any(name in facts.environment for name in _JOBS):
         return False
     return facts.nvml.outcome == "ok" or (facts.nvml.outcome == "error" and facts.nvml.code in _NO_DEVICE)
-
-
-def needs_proprietary_module(facts: Facts) -> bool:
-    """A card is older than Turing: the open kernel modules do not drive it."""
-    return any(kernel_module_flavour(card.capability) == "proprietary" for card in known_cards(facts))
-
-
-def kernel_module_flavour(capability: tuple[int, int]) -> str | None:
-    """ "open" or "proprietary" where only that kernel module drives the GPU, None where both do.
-
-    Sources: NVIDIA Driver Installation Guide 610, "Kernel Modules" (the open ones from Turing on); README of driver
-    580.159.03, kernel_open.html (Blackwell and later only with the open ones). Read 2026-11-21.
-    """
-    if capability < (7, 5):
-        return "proprietary"
-    return "open" if capability >= (10, 0) else None

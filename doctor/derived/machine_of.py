@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchlift.doctor.derived.driver_state import cuda_of_driver, driver_version
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
 from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.machine import Device, Machine

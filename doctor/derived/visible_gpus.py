@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from torchlift.doctor.derived.driver_state import nvidia_cards
 from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.naming import spelled
+from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.wheels.compatibility import capability
 
@@ -57,11 +58,6 @@ def visible_gpus(facts: Facts) -> Visible:
         ]
         return _selected(facts, named, candidates)
     return _selected(facts, _on_the_bus(facts), ())
-
-
-def spelled(capability: tuple[int, int]) -> str:
-    """(9, 0) as "9.0"."""
-    return f"{capability[0]}.{capability[1]}"
 
 
 def names(gpus: Iterable[VisibleGpu]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from torchlift.doctor.check import Remedy
-from torchlift.doctor.derived.driver_state import driver_version, in_container
-from torchlift.doctor.derived.known_cards import kernel_module_flavour, known_cards, needs_proprietary_module
+from torchlift.doctor.derived.card_support import kernel_module_flavour, needs_proprietary_module
+from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import branch
 
@@ -21,7 +22,7 @@ def install_driver(facts: Facts, at_least: str | None = None) -> Remedy:
     system = facts.system
     if system.wsl:
         return Remedy(f"Install {wanted} in Windows, from {DRIVER_PAGE}; install no Linux driver inside WSL")
-    if in_container(facts):
+    if facts.system.container:
         return Remedy(f"Install {wanted} on the host and start this container anew: a container uses the host's driver")
     if system.jetson_release:
         return Remedy("Flash the newest JetPack for this board: a Jetson's driver is part of JetPack")

@@ -7,10 +7,11 @@ from functools import lru_cache
 
 from torchlift.doctor.check import Remedy
 from torchlift.doctor.derived.machine_of import machine_of
+from torchlift.doctor.derived.naming import spelled
 from torchlift.doctor.derived.requirements_met import satisfies
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.torch_origin import image_of, torch_origin
-from torchlift.doctor.derived.visible_gpus import spelled, visible_gpus
+from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import (
     Tool,

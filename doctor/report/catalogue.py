@@ -75,6 +75,6 @@ def _wrapped(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    from torchlift.doctor.checks import all_checks
+    from torchlift.doctor.checks.registry import all_checks
 
     sys.stdout.write(catalogue(all_checks()))

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from torchlift.doctor.check import GROUPS, Evidence, Result
-from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text, driver_version
+from torchlift.doctor.derived.naming import cuda_text
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
 from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words

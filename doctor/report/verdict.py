@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlift.doctor.check import Result
-from torchlift.doctor.derived.driver_state import driver_version
+from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.words import count, gpus, sentence

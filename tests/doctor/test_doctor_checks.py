@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from doctor_machines import FIXTURES, MACHINES, changed, healthy, places
+from lines_reached import lines_of, recorded_lines
 
 from torchlift.doctor.check import GROUPS, Check, Result
-from torchlift.doctor.checks import all_checks
+from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.facts import Facts
 
 CHECKS = {check.id: check for check in all_checks()}
@@ -88,28 +89,24 @@ def test_each_check_has_a_machine_with_nothing_to_complain_about_and_an_ill_one(
 
 
 @pytest.mark.parametrize("id", CHECKS)
-def test_each_answer_that_a_check_can_give_has_a_fixture(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_of_a_check_is_reached_by_a_machine_whose_answer_is_known(id: str) -> None:
     module = sys.modules[CHECKS[id].look.__module__]
-    places_of_results = {
-        (node.lineno, node.end_lineno)
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Result"
-    }
-    lines: set[int] = set()
+    known = [*map(machine, CASES[id]), *map(healthy, MACHINES), Facts()]
+    with recorded_lines(module) as reached:
+        for facts in known:
+            list(CHECKS[id].look(facts))
+    missing = sorted(lines_of(module) - reached)
+    assert not missing, f"no case of fixtures/checks/{id}.json reaches these lines of {module.__file__}: {missing}"
 
-    def recorded(*arguments: Any, **named: Any) -> Result:
-        frame = inspect.currentframe()
-        assert frame is not None and frame.f_back is not None
-        lines.add(frame.f_back.f_lineno)
-        return Result(*arguments, **named)
 
-    monkeypatch.setattr(module, "Result", recorded, raising=False)
-    for case in CASES.get(id, []):
-        list(CHECKS[id].look(machine(case)))
-    missing = [
-        first for first, last in places_of_results if not any(first <= line <= (last or first) for line in lines)
-    ]
-    assert not missing, f"no case reaches the answers at these lines of {module.__file__}: {sorted(missing)}"
+@pytest.mark.parametrize("id", CHECKS)
+def test_each_status_that_a_check_names_is_answered_in_a_case(id: str) -> None:
+    tree = ast.parse(inspect.getsource(sys.modules[CHECKS[id].look.__module__]))
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    named |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    answered = {result.status for case in CASES[id] for result in CHECKS[id].look(machine(case))}
+    missing = named & {"note", "warning", "problem"} - answered
+    assert not missing, f"no case of fixtures/checks/{id}.json is answered by {missing}"
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -15,7 +15,7 @@ import pytest
 from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.checks import all_checks
+from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.diagnose import diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
@@ -433,7 +433,7 @@ def check(id: str, *results: Result, group: str = "driver", fails: bool = False)
             raise ZeroDivisionError("no\nway")
         return list(results)
 
-    return Check(id, group, f"{id} is well", "It breaks.", look)
+    return Check(id=id, group=group, title=f"{id} is well", why="It breaks.", sources=(), look=look)
 
 
 def examined(*checks: Check, strict: bool = False) -> Examination:
@@ -490,7 +490,10 @@ def test_a_problem_below_a_warning_is_still_a_problem() -> None:
 
 
 def test_notes_are_condensed_and_evidence_is_for_the_verbose() -> None:
-    notes = [Result("note", f"Note {n}", (Evidence("it", "seen", "needed", "somewhere"),)) for n in range(9)]
+    notes = [
+        Result("note", f"Note {n}", evidence=(Evidence("it", "seen", needed="needed", source="somewhere"),))
+        for n in range(9)
+    ]
     examination = examined(check("n", *notes))
     said = shown(examination)
     assert "Note 2" in said and "Note 3" not in said and "6 more notes (-v shows all)" in said

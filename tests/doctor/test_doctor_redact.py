@@ -11,7 +11,7 @@ from doctor_machines import MACHINES, healthy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchlift.doctor.checks import all_checks
+from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.diagnose import Finding, diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import DriverLibrary, Facts, Library, Package, ProbeFailure

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import breaks_torch, cuda_code, cuda_text, libraries, loaded_libcuda
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.driver_libraries import libraries, loaded_libcuda
+from torchlift.doctor.derived.naming import cuda_text
+from torchlift.doctor.derived.nvidia_driver import cuda_code
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.loader_path import hide_library
 
 _PAGE = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
+
+CHECK = Check(
+    id="compat-package",
+    group="driver",
+    title="No CUDA compatibility package on a GPU it is not for",
+    why=(
+        "Packages named cuda-compat, and `/usr/local/cuda*/compat` on LD_LIBRARY_PATH in many images, put a newer "
+        "libcuda before the driver's. Only data-centre GPUs may use it: on a GeForce torch says `Error 804: forward "
+        "compatibility was attempted on non supported HW`."
+    ),
+    sources=(_PAGE, "torch 2.15.0, error text measured with a fake libcuda, 2026-11-21"),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -24,36 +39,23 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             breaks_torch(facts),
             "A CUDA compatibility package is loaded, but these GPUs are not allowed one (error 804)",
-            (
-                Evidence("cuInit", "804", "0", "libcuda"),
-                Evidence("libcuda", found.real_path if found else "unknown", "the driver's own", "the loader"),
-                Evidence("brand of the GPUs", brands, "a data-centre GPU", "NVML"),
+            evidence=(
+                Evidence("cuInit", "804", needed="0", source="libcuda"),
+                Evidence(
+                    "libcuda", found.real_path if found else "unknown", needed="the driver's own", source="the loader"
+                ),
+                Evidence("brand of the GPUs", brands, needed="a data-centre GPU", source="NVML"),
             ),
-            remedy,
+            remedy=remedy,
             link=_PAGE,
         )
     elif library is not None and library.compat and facts.libcuda.outcome == "ok":
         version = facts.libcuda.version
         shown = f" and offers CUDA {cuda_text(version)}" if version else ""
-        yield Result(
-            "note",
+        yield note(
             f"libcuda comes from a CUDA compatibility package{shown}",
-            (Evidence("libcuda", library.real_path, None, f"found by {library.found_by}"),),
+            evidence=(Evidence("libcuda", library.real_path, source=f"found by {library.found_by}"),),
             link=_PAGE,
         )
     elif library is not None and facts.libcuda.outcome == "ok":
-        yield Result("ok", "libcuda is the driver's own")
-
-
-CHECK = Check(
-    id="compat-package",
-    group="driver",
-    title="No CUDA compatibility package on a GPU it is not for",
-    why=(
-        "Packages named cuda-compat, and `/usr/local/cuda*/compat` on LD_LIBRARY_PATH in many images, put a newer "
-        "libcuda before the driver's. Only data-centre GPUs may use it: on a GeForce torch says `Error 804: forward "
-        "compatibility was attempted on non supported HW`."
-    ),
-    look=look,
-    sources=(_PAGE, "torch 2.15.0, error text measured with a fake libcuda, 2026-11-21"),
-)
+        yield ok("libcuda is the driver's own")

@@ -5,11 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import breaks_torch, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.device_nodes import NVIDIA_NODE, refused_nodes
 from torchlift.doctor.facts import DeviceNode, Facts
 
-_NVIDIA = re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")
+CHECK = Check(
+    id="device-permissions",
+    group="driver",
+    title="This user may open the GPUs' device nodes",
+    why=(
+        "CUDA opens /dev/nvidiactl, /dev/nvidia0 and /dev/nvidia-uvm for reading and writing, ROCm /dev/kfd. Without the "
+        "right to, torch says `No CUDA GPUs are available` and nvidia-smi `Insufficient Permissions`, while both work "
+        "for root."
+    ),
+    sources=(
+        "README of the NVIDIA Linux driver, NVreg_DeviceFileMode",
+        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html",
+    ),
+)
+
 _AMD = re.compile(r"/dev/(kfd|dri/renderD\d+)")
 
 
@@ -21,27 +36,19 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             breaks_torch(facts),
             f"This user may not open {_names(refused)}",
-            tuple(_evidence(node) for node in refused),
-            _remedy(facts, "video"),
+            evidence=tuple(_evidence(node) for node in refused),
+            remedy=_remedy(facts, "video"),
         )
-    elif any(_NVIDIA.fullmatch(node.path) for node in nodes):
-        yield Result("ok", "This user may open the GPUs' device nodes")
+    elif any(NVIDIA_NODE.fullmatch(node.path) for node in nodes):
+        yield ok("This user may open the GPUs' device nodes")
     if amd and (facts.other.rocm_devices or (facts.torch is not None and facts.torch.hip)):
         uses_rocm = facts.torch is not None and facts.torch.hip is not None
         yield Result(
             "problem" if uses_rocm else "warning",
             f"This user may not open {_names(amd)}, so ROCm finds no GPU",
-            tuple(_evidence(node) for node in amd),
-            _remedy(facts, "render,video"),
+            evidence=tuple(_evidence(node) for node in amd),
+            remedy=_remedy(facts, "render,video"),
         )
-
-
-def refused_nodes(facts: Facts) -> list[DeviceNode]:
-    """NVIDIA's device nodes that cannot be opened for reading and writing, when CUDA does not start."""
-    if facts.libcuda.outcome == "ok":
-        return []
-    nodes = [node for node in facts.kernel_driver.device_nodes if _NVIDIA.fullmatch(node.path)]
-    return [node for node in nodes if not (node.readable and node.writable)]
 
 
 def _names(nodes: list[DeviceNode]) -> str:
@@ -50,29 +57,12 @@ def _names(nodes: list[DeviceNode]) -> str:
 
 def _evidence(node: DeviceNode) -> Evidence:
     rights = " and ".join(word for word, has in (("readable", node.readable), ("writable", node.writable)) if has)
-    return Evidence(node.path, rights or "neither readable nor writable", "readable and writable", "/dev")
+    return Evidence(node.path, rights or "neither readable nor writable", needed="readable and writable", source="/dev")
 
 
 def _remedy(facts: Facts, groups: str) -> Remedy:
-    if in_container(facts):
+    if facts.system.container:
         return Remedy(
             "Start the container with the host's device nodes and a user in the group that owns them (--group-add)"
         )
     return Remedy(f"Join {groups.replace(',', ' and ')}, then log in anew", f'sudo usermod -aG {groups} "$USER"')
-
-
-CHECK = Check(
-    id="device-permissions",
-    group="driver",
-    title="This user may open the GPUs' device nodes",
-    why=(
-        "CUDA opens /dev/nvidiactl, /dev/nvidia0 and /dev/nvidia-uvm for reading and writing, ROCm /dev/kfd. Without the "
-        "right to, torch says `No CUDA GPUs are available` and nvidia-smi `Insufficient Permissions`, while both work "
-        "for root."
-    ),
-    look=look,
-    sources=(
-        "README of the NVIDIA Linux driver, NVreg_DeviceFileMode",
-        "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html",
-    ),
-)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.derived.driver_state import driver_version
+from torchlift.doctor.check import Check, Evidence, Result, note, ok
+from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver
 from torchlift.wheels.compatibility import capability
@@ -13,6 +13,17 @@ from torchlift.wheels.drivers import branch, end_of_life, kind, last_branch, new
 from torchlift.wheels.tables import data_date
 
 _TABLE = "https://docs.nvidia.com/datacenter/tesla/drivers/615/supported-drivers-and-cuda-toolkit-versions.html"
+
+CHECK = Check(
+    id="driver-branch-end-of-life",
+    group="driver",
+    title="The driver's branch still gets updates",
+    why=(
+        "NVIDIA updates a production branch for about a year, a long-term branch for about three, as its data-centre "
+        "table says. An older driver keeps working, but gets no security fixes and cannot run the next CUDA."
+    ),
+    sources=(_TABLE,),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -27,37 +38,22 @@ def look(facts: Facts) -> Iterator[Result]:
     now = (facts.taken or data_date())[:7]
     if ends >= now:
         named = f", a {kind(number)} branch," if kind(number) else ""
-        yield Result("ok", f"Driver branch {number}{named} is kept up until {ends}")
+        yield ok(f"Driver branch {number}{named} is kept up until {ends}")
         return
     last = [last_branch(found) for gpu in facts.gpus if (found := capability(gpu.compute_capability))]
     newest_possible = min((one for one in last if one is not None), default=None)
     if newest_possible is not None and newest_possible <= number:
-        yield Result(
-            "note",
+        yield note(
             f"Driver branch {number} had its last update in {ends}, and it is the last for this card",
-            (Evidence("driver", driver, None, "the driver"),),
+            evidence=(Evidence("driver", driver, source="the driver"),),
             confidence="table",
             link=_TABLE,
         )
         return
-    yield Result(
-        "note",
+    yield note(
         f"Driver branch {number} had its last update in {ends}, security fixes included",
-        (Evidence("driver", driver, "580 (until 2028-06) or newer", "the driver"),),
-        install_driver(facts, "580"),
+        evidence=(Evidence("driver", driver, needed="580 (until 2028-06) or newer", source="the driver"),),
+        remedy=install_driver(facts, "580"),
         confidence="table",
         link=_TABLE,
     )
-
-
-CHECK = Check(
-    id="driver-branch-end-of-life",
-    group="driver",
-    title="The driver's branch still gets updates",
-    why=(
-        "NVIDIA updates a production branch for about a year, a long-term branch for about three, as its data-centre "
-        "table says. An older driver keeps working, but gets no security fixes and cannot run the next CUDA."
-    ),
-    look=look,
-    sources=(_TABLE,),
-)

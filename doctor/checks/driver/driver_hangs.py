@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import breaks_torch, driver_answers, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.nvidia_driver import driver_answers
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="driver-hangs",
+    group="driver",
+    title="The driver answers in time",
+    why=(
+        "A GPU that fell off the bus, a broken NVSwitch or a driver bug makes driver calls hang or crash: nvidia-smi "
+        "never returns, `import torch; torch.cuda.is_available()` hangs, and the process cannot be killed (state D)."
+    ),
+    sources=("Linux: a process in uninterruptible sleep ignores SIGKILL, man 1 ps, state D",),
+)
 
 _WORDS = {"timeout": "does not answer", "crashed": "crashes", "stuck": "hangs in the kernel and cannot be ended"}
 
@@ -22,32 +34,19 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             breaks_torch(facts) if part == "libcuda" else "warning",
             f"{part} {_WORDS[how]}",
-            (Evidence(part, detail or how, "an answer", "a process of its own"),),
-            _remedy(facts, how),
+            evidence=(Evidence(part, detail or how, needed="an answer", source="a process of its own"),),
+            remedy=_remedy(facts, how),
             confidence="likely",
         )
     if not dead and driver_answers(facts):
-        yield Result("ok", "The driver answers in time")
+        yield ok("The driver answers in time")
 
 
 def _remedy(facts: Facts, how: str) -> Remedy:
-    if in_container(facts):
+    if facts.system.container:
         return Remedy("On the host: restart it; what the kernel log says of NVRM and Xid names the reason")
     if how == "crashed":
         return Remedy(
             "See which library crashed; if it is the driver's, install the driver anew", "sudo dmesg | tail -n 50"
         )
     return Remedy("Restart; what `sudo dmesg | grep -E 'NVRM|Xid'` says before that names the reason", "sudo reboot")
-
-
-CHECK = Check(
-    id="driver-hangs",
-    group="driver",
-    title="The driver answers in time",
-    why=(
-        "A GPU that fell off the bus, a broken NVSwitch or a driver bug makes driver calls hang or crash: nvidia-smi "
-        "never returns, `import torch; torch.cuda.is_available()` hangs, and the process cannot be killed (state D)."
-    ),
-    look=look,
-    sources=("Linux: a process in uninterruptible sleep ignores SIGKILL, man 1 ps, state D",),
-)

@@ -6,27 +6,37 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
-from torchlift.doctor.checks.driver.driver_library_broken import unloadable
-from torchlift.doctor.derived.driver_state import (
-    breaks_torch,
-    driver_answers,
-    driver_version,
-    has_nvidia_gpu,
-    in_container,
-    libraries,
-    nvidia_cards,
-)
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, skipped, warning
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.driver_libraries import libraries, unloadable
 from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu, nvidia_cards
+from torchlift.doctor.derived.nvidia_driver import driver_answers, driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver
 
 _CONTAINER_TOOLKIT = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 
+CHECK = Check(
+    id="driver-missing",
+    group="driver",
+    title="The NVIDIA driver is installed",
+    why=(
+        "CUDA's driver library, libcuda.so.1, comes with the driver and never with torch. Without it "
+        "`torch.cuda.is_available()` is False, and `.cuda()` raises `RuntimeError: Found no NVIDIA driver on your "
+        "system`. In a container the driver is the host's, given by `--gpus all`; under WSL it is Windows'."
+    ),
+    sources=(
+        "torch 2.15.0, error text measured without a driver, 2026-11-21",
+        _CONTAINER_TOOLKIT,
+        "https://docs.nvidia.com/cuda/wsl-user-guide/",
+    ),
+)
+
 
 def look(facts: Facts) -> Iterator[Result]:
     if driver_answers(facts) and facts.libcuda.outcome == "ok":
-        yield Result("ok", f"The NVIDIA driver {driver_version(facts) or ''}".rstrip() + " is installed")
+        yield ok(f"The NVIDIA driver {driver_version(facts) or ''}".rstrip() + " is installed")
         return
     if facts.libcuda.outcome == "not-run" and not libraries(facts):
         if nvidia_cards(facts):
@@ -40,13 +50,15 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             breaks_torch(facts),
             f"libcuda.so.1 lies in {folder}, but the loader does not look there",
-            (Evidence("libcuda.so.1", aside.path, "in the output of ldconfig -p", "the loader"),),
-            Remedy("Tell the loader", _tell_loader(folder)),
+            evidence=(
+                Evidence("libcuda.so.1", aside.path, needed="in the output of ldconfig -p", source="the loader"),
+            ),
+            remedy=Remedy("Tell the loader", _tell_loader(folder)),
         )
         return
     if facts.system.wsl == 2:
         yield from _in_wsl(facts)
-    elif in_container(facts):
+    elif facts.system.container:
         yield from _in_container(facts)
     else:
         yield from _on_a_machine(facts)
@@ -59,11 +71,10 @@ def _tell_loader(folder: str) -> str:
 def _in_wsl(facts: Facts) -> Iterator[Result]:
     if facts.torch is None or facts.torch.cuda is None:
         return
-    yield Result(
-        "warning",
+    yield warning(
         "WSL passes no NVIDIA driver through: there is no libcuda.so.1",
-        (Evidence("libcuda.so.1", "not found", "/usr/lib/wsl/lib/libcuda.so.1", "the loader"),),
-        install_driver(facts),
+        evidence=(Evidence("libcuda.so.1", "not found", needed="/usr/lib/wsl/lib/libcuda.so.1", source="the loader"),),
+        remedy=install_driver(facts),
         confidence="likely",
         link="https://docs.nvidia.com/cuda/wsl-user-guide/",
     )
@@ -75,28 +86,30 @@ def _in_container(facts: Facts) -> Iterator[Result]:
         yield Result(
             breaks_torch(facts),
             "This container was given NVIDIA's management library but not libcuda.so.1",
-            (
-                Evidence("libcuda.so.1", "not found", "mounted from the host", "the loader"),
-                Evidence("NVIDIA_DRIVER_CAPABILITIES", given, "compute,utility", "environment"),
+            evidence=(
+                Evidence("libcuda.so.1", "not found", needed="mounted from the host", source="the loader"),
+                Evidence("NVIDIA_DRIVER_CAPABILITIES", given, needed="compute,utility", source="environment"),
             ),
-            Remedy("Start the container anew with `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`"),
+            remedy=Remedy("Start the container anew with `-e NVIDIA_DRIVER_CAPABILITIES=compute,utility`"),
             link=_CONTAINER_TOOLKIT,
         )
     elif has_nvidia_gpu(facts):
         yield Result(
             breaks_torch(facts),
             "The host has an NVIDIA card, but this container was started without access to it",
-            (*_cards(facts), Evidence("libcuda.so.1", "not found", "mounted from the host", "the loader")),
-            _start_container(facts),
+            evidence=(
+                *_cards(facts),
+                Evidence("libcuda.so.1", "not found", needed="mounted from the host", source="the loader"),
+            ),
+            remedy=_start_container(facts),
             link=_CONTAINER_TOOLKIT,
         )
     elif _wants_gpus(facts) and facts.pci is None and facts.torch is not None and facts.torch.cuda is not None:
         asked = facts.environment["NVIDIA_VISIBLE_DEVICES"]
-        yield Result(
-            "note",
+        yield note(
             "This container was given no NVIDIA driver; whether its host has a card is not known from inside",
-            (Evidence("NVIDIA_VISIBLE_DEVICES", asked, None, "environment"),),
-            _start_container(facts),
+            evidence=(Evidence("NVIDIA_VISIBLE_DEVICES", asked, source="environment"),),
+            remedy=_start_container(facts),
             confidence="likely",
         )
 
@@ -106,10 +119,9 @@ def _on_a_machine(facts: Facts) -> Iterator[Result]:
     if not has_nvidia_gpu(facts):
         return
     if cards and all(card.driver == "vfio-pci" for card in cards):
-        yield Result(
-            "note",
+        yield note(
             "Every NVIDIA card is handed to virtual machines (vfio-pci), so this system itself has none",
-            _cards(facts),
+            evidence=_cards(facts),
         )
         return
     where = "nvcuda.dll" if facts.system.os == "windows" else "libcuda.so.1"
@@ -121,8 +133,8 @@ def _on_a_machine(facts: Facts) -> Iterator[Result]:
     yield Result(
         breaks_torch(facts),
         summary,
-        (*_cards(facts), Evidence(where, "not found", "installed by the driver", "the loader")),
-        install_driver(facts),
+        evidence=(*_cards(facts), Evidence(where, "not found", needed="installed by the driver", source="the loader")),
+        remedy=install_driver(facts),
         link="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
     )
 
@@ -133,8 +145,8 @@ def _cards(facts: Facts) -> tuple[Evidence, ...]:
         Evidence(
             f"card {card.address}",
             f"{names.get(card.address, 'NVIDIA ' + card.device)}, kernel driver: {card.driver or 'none'}",
-            "kernel driver: nvidia",
-            "PCI bus",
+            needed="kernel driver: nvidia",
+            source="PCI bus",
         )
         for card in nvidia_cards(facts)
     )
@@ -156,21 +168,3 @@ def _start_container(facts: Facts) -> Remedy:
     if kind == "docker":
         return Remedy(f"Start it anew, {toolkit}", "docker run --gpus all IMAGE")
     return Remedy(f"Start this container anew so that it gets the host's NVIDIA devices and driver, {toolkit}")
-
-
-CHECK = Check(
-    id="driver-missing",
-    group="driver",
-    title="The NVIDIA driver is installed",
-    why=(
-        "CUDA's driver library, libcuda.so.1, comes with the driver and never with torch. Without it "
-        "`torch.cuda.is_available()` is False, and `.cuda()` raises `RuntimeError: Found no NVIDIA driver on your "
-        "system`. In a container the driver is the host's, given by `--gpus all`; under WSL it is Windows'."
-    ),
-    look=look,
-    sources=(
-        "torch 2.15.0, error text measured without a driver, 2026-11-21",
-        _CONTAINER_TOOLKIT,
-        "https://docs.nvidia.com/cuda/wsl-user-guide/",
-    ),
-)

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result
-from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
-from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
-from torchlift.doctor.derived.driver_state import breaks_torch, has_nvidia_gpu, in_container, libraries, nvidia_cards
+from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.card_support import cards_newer_than_driver, cards_older_than_driver
+from torchlift.doctor.derived.kernel_module import module_not_loaded
+from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="driver-not-loaded",
+    group="driver",
+    title="The NVIDIA kernel module is loaded",
+    why=(
+        "The driver's libraries can do nothing without its kernel module. It is missing when nouveau holds the card, "
+        "when Secure Boot refuses its signature, or when it was not rebuilt after a kernel upgrade. NVML then says "
+        "`Driver Not Loaded`, nvidia-smi `couldn't communicate with the NVIDIA driver`, torch `No CUDA GPUs are "
+        "available`."
+    ),
+    sources=(
+        "NVML return code 9, nvidia-ml-py 13.615.71, 2026-11-21",
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+        "https://wiki.ubuntu.com/UEFI/SecureBoot",
+    ),
+)
 
 _BLACKLIST = (
     "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
@@ -18,7 +36,7 @@ _BLACKLIST = (
 def look(facts: Facts) -> Iterator[Result]:
     if not module_not_loaded(facts):
         if facts.kernel_driver.version:
-            yield Result("ok", f"The kernel module {facts.kernel_driver.version} is loaded")
+            yield ok(f"The kernel module {facts.kernel_driver.version} is loaded")
         return
     reason, remedy, confidence = _reason(facts)
     cards = nvidia_cards(facts)
@@ -26,12 +44,17 @@ def look(facts: Facts) -> Iterator[Result]:
     yield Result(
         breaks_torch(facts),
         f"The NVIDIA driver is installed, but its kernel module is not loaded: {reason}",
-        (
-            Evidence("NVML", _nvml(facts), "an answer", "nvmlInit"),
-            Evidence("kernel driver of the cards", bound, "nvidia", "PCI bus"),
-            Evidence("loaded modules", ", ".join(facts.kernel_driver.modules) or "none", "nvidia", "/proc/modules"),
+        evidence=(
+            Evidence("NVML", _nvml(facts), needed="an answer", source="nvmlInit"),
+            Evidence("kernel driver of the cards", bound, needed="nvidia", source="PCI bus"),
+            Evidence(
+                "loaded modules",
+                ", ".join(facts.kernel_driver.modules) or "none",
+                needed="nvidia",
+                source="/proc/modules",
+            ),
         ),
-        remedy,
+        remedy=remedy,
         confidence=confidence,
         cause=_cause(facts),
     )
@@ -44,18 +67,6 @@ def _cause(facts: Facts) -> str | None:
     return "driver-too-new-for-gpu" if cards_older_than_driver(facts) else None
 
 
-def module_not_loaded(facts: Facts) -> bool:
-    """NVML says so, or the driver's libraries are there, no module is, and nothing answers."""
-    # A login node may share its image, and so the driver's libraries, with nodes that have GPUs.
-    if facts.pci is not None and not has_nvidia_gpu(facts) and not facts.system.jetson_release:
-        return False
-    if facts.nvml.code == 9:
-        return True
-    refused = facts.nvml.outcome == "error" and facts.nvml.code in (None, 999) and facts.libcuda.outcome == "error"
-    here = facts.system.os == "linux" and not facts.system.wsl and nvidia_cards(facts) and libraries(facts)
-    return bool(here and refused and not facts.kernel_driver.version and "nvidia" not in facts.kernel_driver.modules)
-
-
 def _nvml(facts: Facts) -> str:
     named = facts.nvml.name or facts.nvml.outcome
     return f"{named} ({facts.nvml.code})" if facts.nvml.code is not None else named
@@ -63,7 +74,7 @@ def _nvml(facts: Facts) -> str:
 
 def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
     drivers = {card.driver for card in nvidia_cards(facts)}
-    if in_container(facts):
+    if facts.system.container:
         return (
             "not on the host of this container",
             Remedy("On the host: load it, then start the container anew"),
@@ -91,22 +102,3 @@ def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
 
 def _debian(facts: Facts) -> bool:
     return facts.system.distribution in ("ubuntu", "debian", "pop", "linuxmint")
-
-
-CHECK = Check(
-    id="driver-not-loaded",
-    group="driver",
-    title="The NVIDIA kernel module is loaded",
-    why=(
-        "The driver's libraries can do nothing without its kernel module. It is missing when nouveau holds the card, "
-        "when Secure Boot refuses its signature, or when it was not rebuilt after a kernel upgrade. NVML then says "
-        "`Driver Not Loaded`, nvidia-smi `couldn't communicate with the NVIDIA driver`, torch `No CUDA GPUs are "
-        "available`."
-    ),
-    look=look,
-    sources=(
-        "NVML return code 9, nvidia-ml-py 13.615.71, 2026-11-21",
-        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
-        "https://wiki.ubuntu.com/UEFI/SecureBoot",
-    ),
-)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
-from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text, driver_version, has_nvidia_gpu
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, problem, skipped
+from torchlift.doctor.derived.naming import cuda_text
+from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver
@@ -14,6 +16,23 @@ from torchlift.wheels.drivers import lowest, meets, paired, parts
 from torchlift.wheels.tables import data_date
 
 _RULES = "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html"
+
+CHECK = Check(
+    id="driver-too-old",
+    group="driver",
+    title="The driver is new enough for the installed torch",
+    why=(
+        "A torch wheel brings its own CUDA and needs a driver of the same major version or newer: CUDA 13 needs driver "
+        "580, CUDA 12 driver 525. Otherwise torch says `The NVIDIA driver on your system is too old (found version "
+        "12080)`. That number is a CUDA version, 12.8, not a driver version. Within one major version an older driver is "
+        "legal: only newer PTX is refused (`the provided PTX was compiled with an unsupported toolchain`)."
+    ),
+    sources=(
+        _RULES,
+        "https://github.com/pytorch/pytorch/issues/25581",
+        "torch 2.15.0, error text measured, 2026-11-21",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -39,19 +58,18 @@ def look(facts: Facts) -> Iterator[Result]:
     full = paired((wheel[0], wheel[1]), _os(facts))
     behind = known is not None and known < wheel[0] * 1000 + wheel[1] * 10
     if behind and known is not None:
-        yield Result(
-            "note",
+        yield note(
             f"The driver knows CUDA {cuda_text(known)} and torch is built for {wheel[0]}.{wheel[1]}: legal, with limits",
-            (
+            evidence=(
                 Evidence(
                     "CUDA of the driver",
                     cuda_text(known),
-                    f"{wheel[0]}.{wheel[1]} for everything",
-                    "cuDriverGetVersion",
+                    needed=f"{wheel[0]}.{wheel[1]} for everything",
+                    source="cuDriverGetVersion",
                 ),
-                Evidence("driver", driver or "unknown", full, "the driver"),
+                Evidence("driver", driver or "unknown", needed=full, source="the driver"),
             ),
-            Remedy(
+            remedy=Remedy(
                 "Nothing to do. PTX compiled by CUDA "
                 f"{wheel[0]}.{wheel[1]} (NVRTC, jiterator, some extensions) fails with error 222 on this driver; "
                 f"driver {full or 'of that CUDA'} or newer lifts that"
@@ -60,23 +78,26 @@ def look(facts: Facts) -> Iterator[Result]:
             link=_RULES,
         )
     else:
-        yield Result("ok", f"The driver {driver or ''}".rstrip() + f" is new enough for CUDA {wheel[0]}.{wheel[1]}")
+        yield ok(f"The driver {driver or ''}".rstrip() + f" is new enough for CUDA {wheel[0]}.{wheel[1]}")
 
 
 def _too_old(facts: Facts, wheel: tuple[int, ...], known: int | None, driver: str | None, needed: str | None) -> Result:
     cuda = f"{wheel[0]}.{wheel[1]}"
     supports = f", which knows CUDA up to {cuda_text(known)}," if known is not None else ""
-    evidence = [Evidence("CUDA of the installed torch", cuda, None, facts.torch.path if facts.torch else "")]
+    evidence = [Evidence("CUDA of the installed torch", cuda, source=facts.torch.path if facts.torch else "")]
     if known is not None:
         shown = f"{cuda_text(known)} (torch prints it as {known})"
-        evidence.append(Evidence("CUDA of the driver", shown, f"{wheel[0]}.0 or newer", "cuDriverGetVersion"))
-    evidence.append(Evidence("driver", driver or "unknown", f"{needed} or newer" if needed else None, "the driver"))
+        evidence.append(
+            Evidence("CUDA of the driver", shown, needed=f"{wheel[0]}.0 or newer", source="cuDriverGetVersion")
+        )
+    evidence.append(
+        Evidence("driver", driver or "unknown", needed=f"{needed} or newer" if needed else None, source="the driver")
+    )
     branch = f"; CUDA {wheel[0]} needs driver {needed} or newer" if needed else ""
-    return Result(
-        "problem",
+    return problem(
         f"The NVIDIA driver {driver or ''}".rstrip() + f"{supports} is too old for torch built for CUDA {cuda}{branch}",
-        tuple(evidence),
-        _remedy(facts, needed),
+        evidence=tuple(evidence),
+        remedy=_remedy(facts, needed),
         link=_RULES,
         cause="driver-too-old-for-gpu",
     )
@@ -103,22 +124,3 @@ def _remedy(facts: Facts, needed: str | None) -> Remedy:
 def _os(facts: Facts) -> str:
     # Under WSL the driver, and so its numbers, are those of Windows.
     return "windows" if facts.system.wsl or facts.system.os == "windows" else "linux"
-
-
-CHECK = Check(
-    id="driver-too-old",
-    group="driver",
-    title="The driver is new enough for the installed torch",
-    why=(
-        "A torch wheel brings its own CUDA and needs a driver of the same major version or newer: CUDA 13 needs driver "
-        "580, CUDA 12 driver 525. Otherwise torch says `The NVIDIA driver on your system is too old (found version "
-        "12080)`. That number is a CUDA version, 12.8, not a driver version. Within one major version an older driver is "
-        "legal: only newer PTX is refused (`the provided PTX was compiled with an unsupported toolchain`)."
-    ),
-    look=look,
-    sources=(
-        _RULES,
-        "https://github.com/pytorch/pytorch/issues/25581",
-        "torch 2.15.0, error text measured, 2026-11-21",
-    ),
-)

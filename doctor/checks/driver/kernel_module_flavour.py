@@ -4,67 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import breaks_torch, driver_version
-from torchlift.doctor.derived.known_cards import KERNEL_MODULES, KnownCard, kernel_module_flavour, known_cards
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.card_support import (
+    KERNEL_MODULES,
+    cards_of_the_other_flavour,
+    loaded_flavour,
+)
+from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
-from torchlift.wheels.drivers import branch, last_branch
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    if facts.kernel_driver.open_module is None:
-        return
-    loaded = _loaded(facts)
-    wrong = cards_of_the_other_flavour(facts)
-    for card, needed in wrong:
-        yield Result(
-            "warning" if facts.gpus else breaks_torch(facts),
-            f"The {needed} kernel module is needed for the {card.name}, but the {loaded} one is loaded",
-            (
-                Evidence("kernel module", loaded, needed, "/proc/driver/nvidia/version"),
-                Evidence(f"card {card.address}", f"{card.name}, not listed by the driver", "listed", "PCI bus"),
-            ),
-            _remedy(facts, needed),
-            confidence="table",
-            link=KERNEL_MODULES,
-        )
-    if not wrong and facts.gpus:
-        yield Result("ok", f"The {loaded} kernel module drives these cards")
-
-
-def cards_of_the_other_flavour(facts: Facts) -> list[tuple[KnownCard, str]]:
-    """Cards that the loaded kernel module passes over because they need the other kind, with that kind."""
-    if facts.kernel_driver.open_module is None:
-        return []
-    return [
-        (card, needed)
-        for card in known_cards(facts)
-        if card.passed_over
-        and (needed := kernel_module_flavour(card.capability))
-        and needed != _loaded(facts)
-        # With a driver that has dropped the card, neither module drives it.
-        and branch(driver_version(facts)) <= (last_branch(card.capability) or 10_000)
-    ]
-
-
-def _loaded(facts: Facts) -> str:
-    return "open" if facts.kernel_driver.open_module else "proprietary"
-
-
-def _remedy(facts: Facts, needed: str) -> Remedy:
-    number = branch(driver_version(facts)) or 580
-    text = f"Install the driver with its {needed} kernel module, then restart"
-    if facts.system.container:
-        return Remedy(f"On the host: {text[0].lower()}{text[1:]}")
-    if facts.system.distribution in ("ubuntu", "pop"):
-        suffix = "-open" if needed == "open" else ""
-        return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
-    if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
-        return Remedy(
-            text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}"
-        )
-    return Remedy(text)
-
+from torchlift.wheels.drivers import branch
 
 CHECK = Check(
     id="kernel-module-flavour",
@@ -75,10 +24,45 @@ CHECK = Check(
         "Maxwell to Volta, and Blackwell works with the open one only. With the wrong one nvidia-smi says `No devices "
         "were found`; the kernel log says why."
     ),
-    look=look,
     sources=(
         KERNEL_MODULES,
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.159.03/README/kernel_open.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872",
     ),
 )
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.kernel_driver.open_module is None:
+        return
+    loaded = loaded_flavour(facts)
+    wrong = cards_of_the_other_flavour(facts)
+    for card, needed in wrong:
+        yield Result(
+            "warning" if facts.gpus else breaks_torch(facts),
+            f"The {needed} kernel module is needed for the {card.name}, but the {loaded} one is loaded",
+            evidence=(
+                Evidence("kernel module", loaded, needed=needed, source="/proc/driver/nvidia/version"),
+                Evidence(
+                    f"card {card.address}", f"{card.name}, not listed by the driver", needed="listed", source="PCI bus"
+                ),
+            ),
+            remedy=_remedy(facts, needed),
+            confidence="table",
+            link=KERNEL_MODULES,
+        )
+    if not wrong and facts.gpus:
+        yield ok(f"The {loaded} kernel module drives these cards")
+
+
+def _remedy(facts: Facts, needed: str) -> Remedy:
+    number = branch(driver_version(facts)) or 580
+    text = f"Install the driver with its {needed} kernel module, then restart"
+    if facts.system.distribution in ("ubuntu", "pop"):
+        suffix = "-open" if needed == "open" else ""
+        return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
+    if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
+        return Remedy(
+            text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}"
+        )
+    return Remedy(text)

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.checks.driver.device_permissions import refused_nodes
-from torchlift.doctor.checks.driver.driver_version_mismatch import versions_differ
-from torchlift.doctor.checks.driver.wsl_driver import hides_windows_driver
-from torchlift.doctor.checks.gpu.cuda_visible_devices import hides_all
-from torchlift.doctor.derived.driver_state import breaks_torch, code_text, cuda_code, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.cuda_visible_devices import hides_all
+from torchlift.doctor.derived.device_nodes import refused_nodes
+from torchlift.doctor.derived.driver_libraries import hides_windows_driver
+from torchlift.doctor.derived.kernel_module import versions_differ
+from torchlift.doctor.derived.naming import code_text
+from torchlift.doctor.derived.nvidia_driver import cuda_code
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver
+
+CHECK = Check(
+    id="nvml-and-cuda-disagree",
+    group="driver",
+    title="NVML and CUDA both answer",
+    why=(
+        "nvidia-smi and NVML need less of the driver than CUDA does: nvidia-smi can look fine while "
+        "`torch.cuda.is_available()` is False with `No CUDA GPUs are available` or `CUDA driver initialization failed`. "
+        "The code of cuInit, which torch does not always print, says what is wrong."
+    ),
+    sources=(
+        "CUresult, https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
+        "torch 2.15.0, error texts measured with a fake libcuda for 8 codes, 2026-11-21",
+    ),
+)
 
 _EXPLAINED = {
     34: "stub-libcuda",
@@ -32,28 +49,27 @@ def look(facts: Facts) -> Iterator[Result]:
             breaks_torch(facts),
             f"NVML lists {len(facts.gpus)} GPU{'s' * (len(facts.gpus) != 1)}, but CUDA does not start: "
             f"cuInit answers {code_text(code)}",
-            (
-                Evidence("NVML", f"{len(facts.gpus)} GPUs", None, "nvmlDeviceGetCount"),
-                Evidence("cuInit", code_text(code), "0", "libcuda"),
+            evidence=(
+                Evidence("NVML", f"{len(facts.gpus)} GPUs", source="nvmlDeviceGetCount"),
+                Evidence("cuInit", code_text(code), needed="0", source="libcuda"),
             ),
-            _remedy(facts, code),
+            remedy=_remedy(facts, code),
             cause=_cause(facts, code),
         )
     elif facts.libcuda.outcome == "ok" and facts.libcuda.devices and facts.nvml.outcome == "error":
         named = f"{facts.nvml.name or 'an error'} ({facts.nvml.code})"
-        yield Result(
-            "warning",
+        yield warning(
             f"CUDA works, but NVML answers {named}, so nvidia-smi and torch.cuda's monitoring calls fail",
-            (
-                Evidence("libcuda", f"{len(facts.libcuda.devices)} devices", None, "cuInit"),
-                Evidence("NVML", named, "ok", "nvmlInit"),
+            evidence=(
+                Evidence("libcuda", f"{len(facts.libcuda.devices)} devices", source="cuInit"),
+                Evidence("NVML", named, needed="ok", source="nvmlInit"),
             ),
-            install_driver(facts),
+            remedy=install_driver(facts),
             confidence="likely",
             cause="driver-version-mismatch" if versions_differ(facts) else None,
         )
     elif facts.nvml.outcome == facts.libcuda.outcome == "ok" and facts.libcuda.devices:
-        yield Result("ok", "NVML and CUDA both answer")
+        yield ok("NVML and CUDA both answer")
 
 
 def _cause(facts: Facts, code: int) -> str | None:
@@ -73,25 +89,8 @@ def _remedy(facts: Facts, code: int) -> Remedy:
         return Remedy("See which processes hold the GPUs, and end those that should not", "nvidia-smi")
     if code == 102:
         return Remedy("Give this virtual GPU its NVIDIA licence: set the licence server, then restart nvidia-gridd")
-    if in_container(facts):
+    if facts.system.container:
         return Remedy(
             "Start the container anew with access to all of the GPUs' device nodes, such as `docker run --gpus all`"
         )
     return Remedy("Restart; if it stays so, install the driver anew", "sudo reboot")
-
-
-CHECK = Check(
-    id="nvml-and-cuda-disagree",
-    group="driver",
-    title="NVML and CUDA both answer",
-    why=(
-        "nvidia-smi and NVML need less of the driver than CUDA does: nvidia-smi can look fine while "
-        "`torch.cuda.is_available()` is False with `No CUDA GPUs are available` or `CUDA driver initialization failed`. "
-        "The code of cuInit, which torch does not always print, says what is wrong."
-    ),
-    look=look,
-    sources=(
-        "CUresult, https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
-        "torch 2.15.0, error texts measured with a fake libcuda for 8 codes, 2026-11-21",
-    ),
-)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
 from torchlift.doctor.facts import Facts
 
 _TORCH_DOCS = "https://docs.pytorch.org/docs/2.15/cuda_environment_variables.html"
 _CUDA_DOCS = "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html"
 _NCCL_DOCS = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"
+
+CHECK = Check(
+    id="forgotten-switches",
+    group="environment",
+    title="No switches for debugging are left on",
+    why=(
+        "Variables that were set once to find a fault stay in shell profiles and job scripts, and cost speed or change results "
+        "without a word. NVIDIA says of NCCL's: `Keeping them set may result in sub-optimal behavior, crashes, or hangs.`"
+    ),
+    sources=(_TORCH_DOCS, _CUDA_DOCS, _NCCL_DOCS),
+)
 
 _OFF = frozenset({"", "0", "false", "off", "no"})
 
@@ -39,35 +50,20 @@ def look(facts: Facts) -> Iterator[Result]:
         value = facts.environment.get(name)
         if value is not None and value.strip().lower() not in _OFF:
             found = True
-            yield Result(
-                "note",
+            yield note(
                 f"{name}={value} {effect}",
-                (Evidence(name, value, "unset", source),),
-                Remedy("Unset it, unless it is meant", f"unset {name}"),
-                "measured",
-                source,
+                evidence=(Evidence(name, value, needed="unset", source=source),),
+                remedy=Remedy("Unset it, unless it is meant", f"unset {name}"),
+                link=source,
             )
     debug = facts.environment.get("NCCL_DEBUG", "").upper()
     if debug in ("INFO", "TRACE"):
         found = True
-        yield Result(
-            "note",
+        yield note(
             f"NCCL_DEBUG={debug} makes every rank print",
-            (Evidence("NCCL_DEBUG", debug, "unset, VERSION or WARN", _NCCL_DOCS),),
-            Remedy("Unset it when the search is over", "unset NCCL_DEBUG"),
-            "measured",
-            _NCCL_DOCS,
+            evidence=(Evidence("NCCL_DEBUG", debug, needed="unset, VERSION or WARN", source=_NCCL_DOCS),),
+            remedy=Remedy("Unset it when the search is over", "unset NCCL_DEBUG"),
+            link=_NCCL_DOCS,
         )
     if not found:
-        yield Result("ok", "No environment variable for debugging CUDA, torch or NCCL is set")
-
-
-CHECK = Check(
-    "forgotten-switches",
-    "environment",
-    "No switches for debugging are left on",
-    "Variables that were set once to find a fault stay in shell profiles and job scripts, and cost speed or change results "
-    "without a word. NVIDIA says of NCCL's: `Keeping them set may result in sub-optimal behavior, crashes, or hangs.`",
-    look,
-    (_TORCH_DOCS, _CUDA_DOCS, _NCCL_DOCS),
-)
+        yield ok("No environment variable for debugging CUDA, torch or NCCL is set")

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
 from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="host-compiler",
+    group="environment",
+    title="torch.compile finds a C compiler",
+    why=(
+        "Triton compiles a small C module for each kernel's launcher. In slim containers torch.compile therefore stops with "
+        "`Failed to find C compiler. Please specify via CC environment variable`."
+    ),
+    sources=("triton/runtime/build.py of Triton 3.6.0 to 3.9.0",),
+)
 
 _INSTALL = {
     "ubuntu": "apt-get install -y gcc g++",
@@ -28,22 +39,10 @@ def look(facts: Facts) -> Iterator[Result]:
     )
     own = facts.environment.get("CC")
     if found or own:
-        yield Result("ok", f"torch.compile can use the C compiler {own or found}")
+        yield ok(f"torch.compile can use the C compiler {own or found}")
     else:
-        yield Result(
-            "note",
+        yield note(
             "There is no C compiler on PATH: torch.compile fails, eager mode works",
-            (Evidence("C compiler", "none of gcc, cc, clang", "one of them, or CC", "PATH"),),
-            Remedy("Install a compiler", _INSTALL.get(facts.system.distribution or "")),
+            evidence=(Evidence("C compiler", "none of gcc, cc, clang", needed="one of them, or CC", source="PATH"),),
+            remedy=Remedy("Install a compiler", _INSTALL.get(facts.system.distribution or "")),
         )
-
-
-CHECK = Check(
-    "host-compiler",
-    "environment",
-    "torch.compile finds a C compiler",
-    "Triton compiles a small C module for each kernel's launcher. In slim containers torch.compile therefore stops with "
-    "`Failed to find C compiler. Please specify via CC environment variable`.",
-    look,
-    ("triton/runtime/build.py of Triton 3.6.0 to 3.9.0",),
-)

@@ -5,10 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, warning
 from torchlift.doctor.derived.paths import path_entries, within
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="library-path",
+    group="environment",
+    title="torch loads the CUDA libraries of its own environment",
+    why=(
+        "The libraries of a toolkit on LD_LIBRARY_PATH can take the place of the ones torch was built with. The wheels of "
+        "torch 2.15 look into their own environment first (DT_RPATH), so this mostly is harmless; what is loaded later by "
+        "name is not covered, and other packages may look there first."
+    ),
+    sources=(
+        "import torch 2.15.0 with foreign libraries on LD_LIBRARY_PATH, tried 2026-11-21",
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -26,37 +41,20 @@ def look(facts: Facts) -> Iterator[Result]:
     # Stubs and compatibility folders belong to the checks of the driver.
     toolkits = [entry for entry in toolkits if not re.search(r"/(stubs|compat)(/|$)", entry)]
     if torch.foreign_libraries:
-        yield Result(
-            "warning",
+        yield warning(
             f"import torch loads CUDA libraries from outside of its environment, such as {torch.foreign_libraries[0]}",
-            tuple(
-                Evidence("loaded library", path, "one of the environment", "/proc/self/maps")
+            evidence=tuple(
+                Evidence("loaded library", path, needed="one of the environment", source="/proc/self/maps")
                 for path in torch.foreign_libraries[:6]
             ),
-            Remedy("Start without it", "unset LD_LIBRARY_PATH") if toolkits else None,
+            remedy=Remedy("Start without it", "unset LD_LIBRARY_PATH") if toolkits else None,
         )
     elif toolkits:
-        yield Result(
-            "note",
+        yield note(
             f"LD_LIBRARY_PATH holds a CUDA toolkit, {toolkits[0]}: torch's wheels do not need it",
-            (Evidence("LD_LIBRARY_PATH", ":".join(toolkits), "no toolkit", "environment"),),
-            Remedy("Unset it, unless another program needs it", "unset LD_LIBRARY_PATH"),
-            "likely",
+            evidence=(Evidence("LD_LIBRARY_PATH", ":".join(toolkits), needed="no toolkit", source="environment"),),
+            remedy=Remedy("Unset it, unless another program needs it", "unset LD_LIBRARY_PATH"),
+            confidence="likely",
         )
     else:
-        yield Result("ok", "LD_LIBRARY_PATH holds no CUDA toolkit")
-
-
-CHECK = Check(
-    "library-path",
-    "environment",
-    "torch loads the CUDA libraries of its own environment",
-    "The libraries of a toolkit on LD_LIBRARY_PATH can take the place of the ones torch was built with. The wheels of "
-    "torch 2.15 look into their own environment first (DT_RPATH), so this mostly is harmless; what is loaded later by "
-    "name is not covered, and other packages may look there first.",
-    look,
-    (
-        "import torch 2.15.0 with foreign libraries on LD_LIBRARY_PATH, tried 2026-11-21",
-        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
-    ),
-)
+        yield ok("LD_LIBRARY_PATH holds no CUDA toolkit")

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_label, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, problem
+from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    lost = [gpu for gpu in facts.gpus if gpu.lost]
-    for gpu in lost:
-        place = f" at {gpu.pci_address}" if gpu.pci_address else ""
-        yield Result(
-            "problem",
-            f"{gpu_label(gpu)}{place} is lost: it fell off the bus",
-            (Evidence(f"GPU {gpu.index}", "GPU is lost (15)", "an answer", "NVML"),),
-            _remedy(facts),
-        )
-    if facts.gpus and not lost:
-        yield Result("ok", "Every GPU answers")
-
-
-def _remedy(facts: Facts) -> Remedy:
-    text = "Switch the machine off and on again; if it comes back, check power, seating and cooling of the card"
-    if in_container(facts):
-        return Remedy(f"On the host: {text[0].lower()}{text[1:]}")
-    return Remedy(text, "sudo poweroff")
-
 
 CHECK = Check(
     id="gpu-lost",
@@ -39,9 +17,28 @@ CHECK = Check(
         "Reboot the system to recover this GPU` or `Unable to determine the device handle`, the kernel log Xid 79 `GPU has "
         "fallen off the bus`, and CUDA calls on any GPU may hang."
     ),
-    look=look,
     sources=(
         "NVML return code 15, reproduced with nvidia-ml-py 13.615.71, 2026-11-21",
         "https://docs.nvidia.com/deploy/xid-errors/",
     ),
 )
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    lost = [gpu for gpu in facts.gpus if gpu.lost]
+    for gpu in lost:
+        place = f" at {gpu.pci_address}" if gpu.pci_address else ""
+        yield problem(
+            f"{gpu_label(gpu)}{place} is lost: it fell off the bus",
+            evidence=(Evidence(f"GPU {gpu.index}", "GPU is lost (15)", needed="an answer", source="NVML"),),
+            remedy=_remedy(facts),
+        )
+    if facts.gpus and not lost:
+        yield ok("Every GPU answers")
+
+
+def _remedy(facts: Facts) -> Remedy:
+    text = "Switch the machine off and on again; if it comes back, check power, seating and cooling of the card"
+    if facts.system.container:
+        return Remedy(f"On the host: {text[0].lower()}{text[1:]}")
+    return Remedy(text, "sudo poweroff")

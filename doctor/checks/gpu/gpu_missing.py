@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.checks.driver.driver_too_new_for_gpu import cards_older_than_driver
-from torchlift.doctor.checks.driver.driver_too_old_for_gpu import cards_newer_than_driver
-from torchlift.doctor.checks.driver.kernel_module_flavour import cards_of_the_other_flavour
-from torchlift.doctor.derived.driver_state import breaks_torch, nvidia_cards
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
+from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.card_support import (
+    cards_newer_than_driver,
+    cards_of_the_other_flavour,
+    cards_older_than_driver,
+)
 from torchlift.doctor.derived.known_cards import lists_every_card
+from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="gpu-missing",
+    group="gpu",
+    title="The driver lists every NVIDIA card on the bus",
+    why=(
+        "A card whose start fails in the driver (`RmInitAdapter failed!` in the kernel log) is on the PCI bus, but "
+        "nvidia-smi and torch count one GPU fewer, or say `No devices were found`."
+    ),
+    sources=(
+        "https://docs.nvidia.com/deploy/xid-errors/",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -24,14 +41,17 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "warning" if facts.gpus else breaks_torch(facts),
             f"The driver lists {len(facts.gpus)} of {len(cards)} NVIDIA cards: not {addresses}",
-            tuple(
-                Evidence(f"card {card.address}", "bound to nvidia, not listed", "listed", "PCI bus") for card in missing
+            evidence=tuple(
+                Evidence(f"card {card.address}", "bound to nvidia, not listed", needed="listed", source="PCI bus")
+                for card in missing
             ),
-            Remedy("See in the kernel log why the driver could not start this card", "sudo dmesg | grep -E 'NVRM|Xid'"),
+            remedy=Remedy(
+                "See in the kernel log why the driver could not start this card", "sudo dmesg | grep -E 'NVRM|Xid'"
+            ),
             cause=_cause(facts),
         )
     elif cards:
-        yield Result("ok", "The driver lists every NVIDIA card on the bus")
+        yield ok("The driver lists every NVIDIA card on the bus")
 
 
 def _cause(facts: Facts) -> str | None:
@@ -40,19 +60,3 @@ def _cause(facts: Facts) -> str | None:
     if cards_older_than_driver(facts):
         return "driver-too-new-for-gpu"
     return "kernel-module-flavour" if cards_of_the_other_flavour(facts) else None
-
-
-CHECK = Check(
-    id="gpu-missing",
-    group="gpu",
-    title="The driver lists every NVIDIA card on the bus",
-    why=(
-        "A card whose start fails in the driver (`RmInitAdapter failed!` in the kernel log) is on the PCI bus, but "
-        "nvidia-smi and torch count one GPU fewer, or say `No devices were found`."
-    ),
-    look=look,
-    sources=(
-        "https://docs.nvidia.com/deploy/xid-errors/",
-        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872",
-    ),
-)

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.derived.driver_state import driver_version, gpu_label
+from torchlift.doctor.check import Check, Evidence, Result, note, ok
+from torchlift.doctor.derived.naming import gpu_label
+from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import parts
+
+CHECK = Check(
+    id="gsp-firmware",
+    group="gpu",
+    title="GSP firmware and driver have one version",
+    why=(
+        "Turing and later GPUs run part of the driver on a processor of their own. Its firmware is loaded from "
+        "/lib/firmware/nvidia with the driver; another version there is left over from a broken upgrade, and the kernel "
+        "log then has GSP errors (Xid 119, 120)."
+    ),
+    sources=("README of the NVIDIA Linux driver, GSP firmware", "https://docs.nvidia.com/deploy/xid-errors/"),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -19,25 +32,12 @@ def look(facts: Facts) -> Iterator[Result]:
         if parts(gpu.gsp_firmware) == parts(driver):
             agree = True
             continue
-        yield Result(
-            "note",
+        yield note(
             f"{gpu_label(gpu)} runs GSP firmware {gpu.gsp_firmware}, the driver is {driver}",
-            (Evidence(f"GSP firmware of GPU {gpu.index}", gpu.gsp_firmware or "", driver, "NVML"),),
+            evidence=(
+                Evidence(f"GSP firmware of GPU {gpu.index}", gpu.gsp_firmware or "", needed=driver, source="NVML"),
+            ),
             confidence="likely",
         )
     if agree:
-        yield Result("ok", "GSP firmware and driver have one version")
-
-
-CHECK = Check(
-    id="gsp-firmware",
-    group="gpu",
-    title="GSP firmware and driver have one version",
-    why=(
-        "Turing and later GPUs run part of the driver on a processor of their own. Its firmware is loaded from "
-        "/lib/firmware/nvidia with the driver; another version there is left over from a broken upgrade, and the kernel "
-        "log then has GSP errors (Xid 119, 120)."
-    ),
-    look=look,
-    sources=("README of the NVIDIA Linux driver, GSP firmware", "https://docs.nvidia.com/deploy/xid-errors/"),
-)
+        yield ok("GSP firmware and driver have one version")

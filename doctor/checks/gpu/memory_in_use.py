@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_label
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
+from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="memory-in-use",
+    group="gpu",
+    title="GPU memory is free",
+    why=(
+        "What other programs hold of a GPU's memory is missing here: `torch.OutOfMemoryError: CUDA out of memory` with "
+        "little of it `allocated by PyTorch`. Programs that were killed may hold memory for a while."
+    ),
+    sources=("torch 2.15.0, text of torch.OutOfMemoryError",),
+)
 
 _NEARLY_ALL = 0.9
 
@@ -20,24 +31,10 @@ def look(facts: Facts) -> Iterator[Result]:
         if used < _NEARLY_ALL * total:
             free = True
             continue
-        yield Result(
-            "note",
+        yield note(
             f"{gpu_label(gpu)} has {max(total - used, 0) / 2**30:.1f} of {total / 2**30:.1f} GiB left",
-            (Evidence(f"memory in use on GPU {gpu.index}", f"{used / 2**30:.1f} GiB", None, "NVML"),),
-            Remedy("See which programs hold it", "nvidia-smi"),
+            evidence=(Evidence(f"memory in use on GPU {gpu.index}", f"{used / 2**30:.1f} GiB", source="NVML"),),
+            remedy=Remedy("See which programs hold it", "nvidia-smi"),
         )
     if free:
-        yield Result("ok", "GPU memory is free")
-
-
-CHECK = Check(
-    id="memory-in-use",
-    group="gpu",
-    title="GPU memory is free",
-    why=(
-        "What other programs hold of a GPU's memory is missing here: `torch.OutOfMemoryError: CUDA out of memory` with "
-        "little of it `allocated by PyTorch`. Programs that were killed may hold memory for a while."
-    ),
-    look=look,
-    sources=("torch 2.15.0, text of torch.OutOfMemoryError",),
-)
+        yield ok("GPU memory is free")

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_label
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
+from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="pcie-link",
+    group="gpu",
+    title="Every GPU has all its PCIe lanes",
+    why=(
+        "A badly seated card, a riser or a shared slot leaves fewer lanes: copies between host and GPU are slower by as "
+        "much, with no error. An idle GPU lowers the speed of its lanes, never their number."
+    ),
+    sources=("nvmlDeviceGetMaxPcieLinkWidth: the most possible with this device and system, NVML API reference",),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -18,27 +29,13 @@ def look(facts: Facts) -> Iterator[Result]:
         if width >= possible:
             well = True
             continue
-        yield Result(
-            "warning",
+        yield warning(
             f"{gpu_label(gpu)} has {width} of {possible} PCIe lanes",
-            (Evidence(f"PCIe width of GPU {gpu.index}", f"x{width}", f"x{possible}", "NVML"),),
-            Remedy(
+            evidence=(Evidence(f"PCIe width of GPU {gpu.index}", f"x{width}", needed=f"x{possible}", source="NVML"),),
+            remedy=Remedy(
                 "Seat the card anew, in a slot with all lanes; some boards share lanes between slots or with drives"
             ),
         )
     if well:
         # The generation is not judged: an idle GPU lowers it to save power.
-        yield Result("ok", "Every GPU has all its PCIe lanes")
-
-
-CHECK = Check(
-    id="pcie-link",
-    group="gpu",
-    title="Every GPU has all its PCIe lanes",
-    why=(
-        "A badly seated card, a riser or a shared slot leaves fewer lanes: copies between host and GPU are slower by as "
-        "much, with no error. An idle GPU lowers the speed of its lanes, never their number."
-    ),
-    look=look,
-    sources=("nvmlDeviceGetMaxPcieLinkWidth: the most possible with this device and system, NVML API reference",),
-)
+        yield ok("Every GPU has all its PCIe lanes")

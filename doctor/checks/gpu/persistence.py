@@ -4,29 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_list, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
+from torchlift.doctor.derived.naming import gpu_list
 from torchlift.doctor.facts import Facts
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    # A container has no say in it, Windows and WSL have no such mode, and a desktop's display keeps the GPU awake.
-    if facts.system.os != "linux" or facts.system.wsl or in_container(facts):
-        return
-    off = [gpu for gpu in facts.gpus if gpu.persistence is False and gpu.brand == "tesla"]
-    if off:
-        yield Result(
-            "note",
-            f"Persistence mode is off for {gpu_list(off)}: the first CUDA call of each program is slow",
-            tuple(Evidence(f"persistence mode of GPU {gpu.index}", "off", "on", "NVML") for gpu in off),
-            Remedy(
-                "Keep the driver loaded, now and after every start", "sudo systemctl enable --now nvidia-persistenced"
-            ),
-            link="https://docs.nvidia.com/deploy/driver-persistence/",
-        )
-    elif any(gpu.persistence for gpu in facts.gpus):
-        yield Result("ok", "Persistence mode is on")
-
 
 CHECK = Check(
     id="persistence",
@@ -36,6 +16,25 @@ CHECK = Check(
         "Without a display or persistence mode the driver lets go of a GPU when its last program ends: the next one waits "
         "some seconds at its first CUDA call, and settings such as power limits are lost."
     ),
-    look=look,
     sources=("https://docs.nvidia.com/deploy/driver-persistence/",),
 )
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    # A container has no say in it, Windows and WSL have no such mode, and a desktop's display keeps the GPU awake.
+    if facts.system.os != "linux" or facts.system.wsl or facts.system.container:
+        return
+    off = [gpu for gpu in facts.gpus if gpu.persistence is False and gpu.brand == "tesla"]
+    if off:
+        yield note(
+            f"Persistence mode is off for {gpu_list(off)}: the first CUDA call of each program is slow",
+            evidence=tuple(
+                Evidence(f"persistence mode of GPU {gpu.index}", "off", needed="on", source="NVML") for gpu in off
+            ),
+            remedy=Remedy(
+                "Keep the driver loaded, now and after every start", "sudo systemctl enable --now nvidia-persistenced"
+            ),
+            link="https://docs.nvidia.com/deploy/driver-persistence/",
+        )
+    elif any(gpu.persistence for gpu in facts.gpus):
+        yield ok("Persistence mode is on")

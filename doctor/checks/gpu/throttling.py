@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_label, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, warning
+from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts, Gpu
+
+CHECK = Check(
+    id="throttling",
+    group="gpu",
+    title="No GPU is slowed down by heat or power",
+    why=(
+        "A GPU that is too hot or short of power lowers its clocks, with no error: training is just slower, and in a job "
+        "over several GPUs all wait for the slowest. nvidia-smi -q shows it under `Clocks Event Reasons`."
+    ),
+    sources=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+)
 
 _HOT = {"hw-thermal-slowdown", "sw-thermal-slowdown"}
 _POWER = {"hw-power-brake", "hw-slowdown"}
@@ -17,41 +28,41 @@ def look(facts: Facts) -> Iterator[Result]:
     for gpu in facts.gpus:
         reasons = set(gpu.throttle_reasons)
         shown = Evidence(
-            f"clock event reasons of GPU {gpu.index}", ", ".join(gpu.throttle_reasons), "none of these", "NVML"
+            f"clock event reasons of GPU {gpu.index}",
+            ", ".join(gpu.throttle_reasons),
+            needed="none of these",
+            source="NVML",
         )
         if reasons & _HOT:
             heat = f" at {gpu.temperature} degrees" if gpu.temperature is not None else ""
-            yield Result(
-                "warning",
+            yield warning(
                 f"{gpu_label(gpu)} slows down because it is too hot{heat}",
-                (shown,),
-                Remedy("Cool it: see to its fans, the air flow and the heat of the room"),
+                evidence=(shown,),
+                remedy=Remedy("Cool it: see to its fans, the air flow and the heat of the room"),
             )
         elif reasons & _POWER:
-            yield Result(
-                "warning",
+            yield warning(
                 f"{gpu_label(gpu)} is slowed down by its power supply or the board",
-                (shown,),
-                Remedy("Check the power cables of the card and the machine's power supply"),
+                evidence=(shown,),
+                remedy=Remedy("Check the power cables of the card and the machine's power supply"),
             )
         elif _limited(gpu):
-            yield Result(
-                "note",
+            yield note(
                 f"{gpu_label(gpu)} is limited to {gpu.power_limit:g} W of {gpu.power_limit_default:g} W",
-                (
+                evidence=(
                     Evidence(
                         f"power limit of GPU {gpu.index}",
                         f"{gpu.power_limit:g} W",
-                        f"{gpu.power_limit_default:g} W",
-                        "NVML",
+                        needed=f"{gpu.power_limit_default:g} W",
+                        source="NVML",
                     ),
                 ),
-                _restore(facts, gpu),
+                remedy=_restore(facts, gpu),
             )
         elif gpu.throttle_reasons:
             known = True
     if known:
-        yield Result("ok", "No GPU is slowed down by heat or power")
+        yield ok("No GPU is slowed down by heat or power")
 
 
 def _limited(gpu: Gpu) -> bool:
@@ -60,19 +71,6 @@ def _limited(gpu: Gpu) -> bool:
 
 
 def _restore(facts: Facts, gpu: Gpu) -> Remedy | None:
-    if in_container(facts):
+    if facts.system.container:
         return None
     return Remedy("To lift it", f"sudo nvidia-smi -i {gpu.index} -pl {gpu.power_limit_default:g}")
-
-
-CHECK = Check(
-    id="throttling",
-    group="gpu",
-    title="No GPU is slowed down by heat or power",
-    why=(
-        "A GPU that is too hot or short of power lowers its clocks, with no error: training is just slower, and in a job "
-        "over several GPUs all wait for the slowest. nvidia-smi -q shows it under `Clocks Event Reasons`."
-    ),
-    look=look,
-    sources=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
-)

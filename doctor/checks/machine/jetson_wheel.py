@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import cuda_of_driver, cuda_text
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, problem
+from torchlift.doctor.derived.naming import cuda_text
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install
 from torchlift.wheels.compatibility import INTEGRATED, capability, runs_on
 from torchlift.wheels.drivers import parts
 
 _JETSON_INDEX = "https://pypi.jetson-ai-lab.io"
+
+CHECK = Check(
+    id="jetson-wheel",
+    group="machine",
+    title="torch has code for this Jetson",
+    why=(
+        "A Jetson's GPU does not run the code of its big siblings: Orin (sm_87) runs sm_80 code only from wheels built with "
+        "CUDA 13.2 or later, and Thor needs sm_110. Otherwise `torch.cuda.is_available()` is True and the first kernel "
+        "fails with `CUDA error: no kernel image is available for execution on the device`."
+    ),
+    sources=(
+        "torch 2.15.0, torch/cuda/__init__.py, DEVICE_REQUIREMENT, read 2026-11-21",
+        f"{_JETSON_INDEX} (wheels for JetPack 6, CUDA 12.6)",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -24,11 +40,10 @@ def look(facts: Facts) -> Iterator[Result]:
     known = cuda_of_driver(facts)
     unified = known is not None and known >= 13000
     if device is None or facts.torch is None or facts.torch.cuda is None:
-        yield Result(
-            "note",
+        yield note(
             f"{model} (release {facts.system.jetson_release}) shares its driver with JetPack, which limits the wheels",
-            _evidence(facts),
-            _remedy(facts, unified),
+            evidence=_evidence(facts),
+            remedy=_remedy(facts, unified),
             confidence="table",
         )
         return
@@ -38,25 +53,24 @@ def look(facts: Facts) -> Iterator[Result]:
     ]
     pair = (toolkit[0], toolkit[1]) if len(toolkit) >= 2 else None
     if images and not any(runs_on(image, device, pair) for image in images):
-        yield Result(
-            "problem",
+        yield problem(
             f"The installed torch {facts.torch.version} has no code for {model} (sm_{device[0]}{device[1]})",
-            (
+            evidence=(
                 *_evidence(facts),
-                Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), None, "its files"),
+                Evidence("code in torch's libraries", ", ".join(dict.fromkeys(images)), source="its files"),
             ),
-            _remedy(facts, unified or device not in INTEGRATED),
+            remedy=_remedy(facts, unified or device not in INTEGRATED),
             cause="gpu-architecture",
         )
     elif images:
-        yield Result("ok", f"The installed torch has code for {model}")
+        yield ok(f"The installed torch has code for {model}")
 
 
 def _evidence(facts: Facts) -> tuple[Evidence, ...]:
     known = cuda_of_driver(facts)
     return (
-        Evidence("Jetson release", facts.system.jetson_release or "", None, "/etc/nv_tegra_release"),
-        Evidence("CUDA of the driver", cuda_text(known) if known else "unknown", None, "cuDriverGetVersion"),
+        Evidence("Jetson release", facts.system.jetson_release or "", source="/etc/nv_tegra_release"),
+        Evidence("CUDA of the driver", cuda_text(known) if known else "unknown", source="cuDriverGetVersion"),
     )
 
 
@@ -69,20 +83,3 @@ def _remedy(facts: Facts, unified: bool) -> Remedy:
         "Take the wheel that NVIDIA's Jetson AI Lab builds for JetPack 6, or upgrade to JetPack 7",
         f"pip install --force-reinstall torch --index-url {_JETSON_INDEX}/jp6/cu126",
     )
-
-
-CHECK = Check(
-    id="jetson-wheel",
-    group="machine",
-    title="torch has code for this Jetson",
-    why=(
-        "A Jetson's GPU does not run the code of its big siblings: Orin (sm_87) runs sm_80 code only from wheels built with "
-        "CUDA 13.2 or later, and Thor needs sm_110. Otherwise `torch.cuda.is_available()` is True and the first kernel "
-        "fails with `CUDA error: no kernel image is available for execution on the device`."
-    ),
-    look=look,
-    sources=(
-        "torch 2.15.0, torch/cuda/__init__.py, DEVICE_REQUIREMENT, read 2026-11-21",
-        f"{_JETSON_INDEX} (wheels for JetPack 6, CUDA 12.6)",
-    ),
-)

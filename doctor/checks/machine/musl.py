@@ -4,34 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, problem
 from torchlift.doctor.facts import Facts
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    if facts.system.libc == "glibc":
-        yield Result("ok", "The C library is glibc, as torch's wheels need")
-    elif facts.system.libc == "musl":
-        name = facts.system.distribution or "This system"
-        seen = Evidence("C library", f"musl {facts.system.libc_version or ''}".rstrip(), "glibc", "the interpreter")
-        if facts.torch is not None:
-            yield Result(
-                "note",
-                f"{name} uses musl, for which there are no torch wheels: the installed torch was built elsewhere",
-                (seen,),
-            )
-        else:
-            yield Result(
-                "problem",
-                f"{name} uses musl, and there are no torch wheels and no NVIDIA driver libraries for musl",
-                (seen,),
-                Remedy("Base the image on Debian or Ubuntu, such as python:3.12-slim")
-                if in_container(facts)
-                else Remedy("Use a container with glibc", "docker run -it python:3.12-slim bash"),
-                confidence="table",
-            )
-
 
 CHECK = Check(
     id="musl",
@@ -41,6 +15,29 @@ CHECK = Check(
         "torch publishes Linux wheels for glibc only (manylinux), none for musl (Alpine): pip says `Could not find a "
         "version that satisfies the requirement torch`. NVIDIA's driver libraries need glibc as well."
     ),
-    look=look,
     sources=("PyPI file list of torch, 2026-11-21: no musllinux tag",),
 )
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    if facts.system.libc == "glibc":
+        yield ok("The C library is glibc, as torch's wheels need")
+    elif facts.system.libc == "musl":
+        name = facts.system.distribution or "This system"
+        seen = Evidence(
+            "C library", f"musl {facts.system.libc_version or ''}".rstrip(), needed="glibc", source="the interpreter"
+        )
+        if facts.torch is not None:
+            yield note(
+                f"{name} uses musl, for which there are no torch wheels: the installed torch was built elsewhere",
+                evidence=(seen,),
+            )
+        else:
+            yield problem(
+                f"{name} uses musl, and there are no torch wheels and no NVIDIA driver libraries for musl",
+                evidence=(seen,),
+                remedy=Remedy("Base the image on Debian or Ubuntu, such as python:3.12-slim")
+                if facts.system.container
+                else Remedy("Use a container with glibc", "docker run -it python:3.12-slim bash"),
+                confidence="table",
+            )

@@ -4,42 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import driver_answers, in_container
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, warning
+from torchlift.doctor.derived.nvidia_driver import driver_answers
 from torchlift.doctor.facts import Facts
-
-_USUAL = 1024
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    limit = facts.system.open_files_limit
-    # On macOS torch shares tensors through the file system, not through open files.
-    if facts.system.os != "linux" or limit is None or limit == 0:
-        return
-    seen = Evidence("open files", str(limit), "65536", "RLIMIT_NOFILE")
-    if 0 < limit < _USUAL:
-        yield Result(
-            "warning",
-            f"A process may open only {limit} files, fewer than torch's data loaders often need",
-            (seen,),
-            _remedy(facts),
-        )
-    elif limit == _USUAL and driver_answers(facts) and len(facts.gpus) > 1:
-        yield Result(
-            "note",
-            f"A process may open {limit} files, which is little for data loaders of many workers",
-            (seen,),
-            _remedy(facts),
-        )
-    else:
-        yield Result("ok", "A process may open enough files")
-
-
-def _remedy(facts: Facts) -> Remedy:
-    if in_container(facts):
-        return Remedy("Start the container anew with --ulimit nofile=65536", "docker run --ulimit nofile=65536 IMAGE")
-    return Remedy("Raise it in this shell, and for good in /etc/security/limits.conf", "ulimit -n 65536")
-
 
 CHECK = Check(
     id="open-files-limit",
@@ -49,6 +16,35 @@ CHECK = Check(
         "Each tensor that a DataLoader worker hands over is an open file under torch's default sharing strategy. With a low "
         "limit: `RuntimeError: Too many open files. Communication with the workers is no longer possible`."
     ),
-    look=look,
     sources=("https://docs.pytorch.org/docs/stable/multiprocessing.html#file-descriptor-file-descriptor",),
 )
+
+_USUAL = 1024
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    limit = facts.system.open_files_limit
+    # On macOS torch shares tensors through the file system, not through open files.
+    if facts.system.os != "linux" or limit is None or limit == 0:
+        return
+    seen = Evidence("open files", str(limit), needed="65536", source="RLIMIT_NOFILE")
+    if 0 < limit < _USUAL:
+        yield warning(
+            f"A process may open only {limit} files, fewer than torch's data loaders often need",
+            evidence=(seen,),
+            remedy=_remedy(facts),
+        )
+    elif limit == _USUAL and driver_answers(facts) and len(facts.gpus) > 1:
+        yield note(
+            f"A process may open {limit} files, which is little for data loaders of many workers",
+            evidence=(seen,),
+            remedy=_remedy(facts),
+        )
+    else:
+        yield ok("A process may open enough files")
+
+
+def _remedy(facts: Facts) -> Remedy:
+    if facts.system.container:
+        return Remedy("Start the container anew with --ulimit nofile=65536", "docker run --ulimit nofile=65536 IMAGE")
+    return Remedy("Raise it in this shell, and for good in /etc/security/limits.conf", "ulimit -n 65536")

@@ -4,42 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
-from torchlift.doctor.derived.driver_state import gpu_list
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
+from torchlift.doctor.derived.naming import gpu_list
 from torchlift.doctor.facts import Facts, Gpu
-
-
-def look(facts: Facts) -> Iterator[Result]:
-    most: dict[str | None, int] = {}
-    for gpu in facts.gpus:
-        most[gpu.name] = max(most.get(gpu.name, 0), gpu.nvlinks_active or 0)
-    weak = [gpu for gpu in facts.gpus if _links_are_down(gpu, most[gpu.name])]
-    if weak:
-        yield Result(
-            "warning",
-            f"NVLinks are down on {gpu_list(weak)}",
-            tuple(
-                Evidence(
-                    f"NVLinks of GPU {gpu.index}",
-                    f"{gpu.nvlinks_active} up, {gpu.nvlinks_inactive or 0} down",
-                    f"{max(most[gpu.name], (gpu.nvlinks_active or 0) + (gpu.nvlinks_inactive or 0))} up",
-                    "NVML",
-                )
-                for gpu in weak
-            ),
-            Remedy("See the state and the errors of each link", "nvidia-smi nvlink --status"),
-        )
-    elif any(most.values()):
-        yield Result("ok", "Every NVLink is up")
-
-
-def _links_are_down(gpu: Gpu, most: int) -> bool:
-    # Cards without a bridge have all links down, and that is well.
-    if gpu.nvlinks_active is None:
-        return False
-    in_fabric = gpu.fabric_state == "completed" and (gpu.nvlinks_inactive or 0) > 0
-    return gpu.nvlinks_active < most or in_fabric
-
 
 CHECK = Check(
     id="nvlink",
@@ -49,6 +16,36 @@ CHECK = Check(
         "An NVLink that is down (a bridge not seated, a link error, Xid 74) makes traffic between GPUs slower, or go over "
         "PCIe, and in an NVSwitch machine NCCL may fail. There is no error in torch for it."
     ),
-    look=look,
     sources=("https://docs.nvidia.com/deploy/xid-errors/", "nvmlDeviceGetNvLinkState, NVML API reference"),
 )
+
+
+def look(facts: Facts) -> Iterator[Result]:
+    most: dict[str | None, int] = {}
+    for gpu in facts.gpus:
+        most[gpu.name] = max(most.get(gpu.name, 0), gpu.nvlinks_active or 0)
+    weak = [gpu for gpu in facts.gpus if _links_are_down(gpu, most[gpu.name])]
+    if weak:
+        yield warning(
+            f"NVLinks are down on {gpu_list(weak)}",
+            evidence=tuple(
+                Evidence(
+                    f"NVLinks of GPU {gpu.index}",
+                    f"{gpu.nvlinks_active} up, {gpu.nvlinks_inactive or 0} down",
+                    needed=f"{max(most[gpu.name], (gpu.nvlinks_active or 0) + (gpu.nvlinks_inactive or 0))} up",
+                    source="NVML",
+                )
+                for gpu in weak
+            ),
+            remedy=Remedy("See the state and the errors of each link", "nvidia-smi nvlink --status"),
+        )
+    elif any(most.values()):
+        yield ok("Every NVLink is up")
+
+
+def _links_are_down(gpu: Gpu, most: int) -> bool:
+    # Cards without a bridge have all links down, and that is well.
+    if gpu.nvlinks_active is None:
+        return False
+    in_fabric = gpu.fabric_state == "completed" and (gpu.nvlinks_inactive or 0) > 0
+    return gpu.nvlinks_active < most or in_fabric

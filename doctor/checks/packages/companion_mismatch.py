@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status, ok, problem, warning
 from torchlift.doctor.derived.requirements_met import requirements_of, satisfies
 from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
 from torchlift.doctor.derived.torch_origin import torch_origin
@@ -14,6 +14,23 @@ from torchlift.doctor.facts import Facts, Package
 from torchlift.doctor.remedies.package_commands import from_conda, install, nightly_index, pinned
 from torchlift.doctor.remedies.wheel_remedy import is_companion
 from torchlift.wheels.tables import table
+
+CHECK = Check(
+    id="companion-mismatch",
+    group="packages",
+    title="torchvision, torchaudio and others fit the installed torch",
+    why=(
+        "Their C++ operators are built for one torch and one CUDA: otherwise imports stop with `operator torchvision::nms "
+        "does not exist` or `Detected that PyTorch and TorchAudio were compiled with different CUDA versions`. Note that "
+        "PyPI's last torchaudio, 2.11.0, is built for CUDA 13.0 and refuses PyPI's torch 2.15, which is built for 13.2."
+    ),
+    sources=(
+        "https://github.com/pytorch/vision/issues/8985",
+        "https://github.com/pytorch/pytorch/issues/157648",
+        "torchvision/extension.py of 0.27.1 and 0.29.2; torchaudio/_extension/utils.py of 2.9.1 and 2.11.0",
+        "https://github.com/pytorch/audio/pull/4212",
+    ),
+)
 
 _DEFAULT_BUILDS = {("torchaudio", "2.11.0"): "cu130"}
 """CUDA of PyPI's wheel where the package's version does not tell; torchaudio/version.py of the wheel for Linux x86_64,
@@ -38,21 +55,20 @@ def look(facts: Facts) -> Iterator[Result]:
 def _pinned(facts: Facts, package: Package, wanted: str) -> Iterator[Result]:
     assert facts.torch is not None
     fits = satisfies(facts.torch.version, wanted)
-    evidence = Evidence("torch", facts.torch.version, wanted or "any", package.metadata_path)
+    evidence = Evidence("torch", facts.torch.version, needed=wanted or "any", source=package.metadata_path)
     if fits is False:
         # Their C++ operators are bound to one torch; other packages' pins are often tighter than their code.
         status: Status = "problem" if is_companion(package.name) else "warning"
         yield Result(
             status,
             f"{package.name} {package.version} is made for torch{wanted}, and torch {facts.torch.version} is installed",
-            (evidence,),
-            _matching(facts, package),
-            "measured",
-            "https://github.com/pytorch/vision/issues/8985" if package.name == "torchvision" else None,
-            _cause(facts) if is_companion(package.name) else None,
+            evidence=(evidence,),
+            remedy=_matching(facts, package),
+            link="https://github.com/pytorch/vision/issues/8985" if package.name == "torchvision" else None,
+            cause=_cause(facts) if is_companion(package.name) else None,
         )
     elif fits and is_companion(package.name):
-        yield Result("ok", f"{package.name} {package.version} fits torch {facts.torch.version}", (evidence,))
+        yield ok(f"{package.name} {package.version} fits torch {facts.torch.version}", evidence=(evidence,))
 
 
 def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
@@ -60,33 +76,30 @@ def _other_build(facts: Facts, package: Package) -> Iterator[Result]:
     wanted, own = torch_build(facts.torch).tag, _build(facts, package)
     if wanted is None or own is None or own == wanted:
         return
-    evidence = Evidence(f"build of {package.name}", own, wanted, package.metadata_path)
+    evidence = Evidence(f"build of {package.name}", own, needed=wanted, source=package.metadata_path)
     fix = _same_index(facts, package, wanted)
     if own.startswith("cu") and wanted.startswith("cu"):
         # torchvision compares the CUDA major versions at import, torchaudio all of it.
         if own[:4] == wanted[:4] and (package.name == "torchvision" or len(own) == 4):
             return
-        yield Result(
-            "problem",
+        yield problem(
             f"{package.name} {package.version} is built for {own} and torch for {wanted}: its import fails",
-            (evidence,),
-            fix,
+            evidence=(evidence,),
+            remedy=fix,
             cause=_cause(facts),
         )
     elif own == "cpu" and wanted.startswith("cu"):
-        yield Result(
-            "warning",
+        yield warning(
             f"{package.name} {package.version} is a CPU build beside torch {facts.torch.version}: its operators do not "
             "run on the GPU",
-            (evidence,),
-            fix,
+            evidence=(evidence,),
+            remedy=fix,
         )
     else:
-        yield Result(
-            "problem",
+        yield problem(
             f"{package.name} {package.version} is built for {own} and torch for {wanted}: its operators do not load",
-            (evidence,),
-            fix,
+            evidence=(evidence,),
+            remedy=fix,
             cause=_cause(facts),
         )
 
@@ -173,20 +186,3 @@ def _same_index(facts: Facts, package: Package, wanted: str) -> Remedy:
         f"Take {package.name} from torch's index",
         f"{install(facts, *pre, package.name, reinstall=True, without_dependencies=True)} --index-url {index}",
     )
-
-
-CHECK = Check(
-    "companion-mismatch",
-    "packages",
-    "torchvision, torchaudio and others fit the installed torch",
-    "Their C++ operators are built for one torch and one CUDA: otherwise imports stop with `operator torchvision::nms "
-    "does not exist` or `Detected that PyTorch and TorchAudio were compiled with different CUDA versions`. Note that "
-    "PyPI's last torchaudio, 2.11.0, is built for CUDA 13.0 and refuses PyPI's torch 2.15, which is built for 13.2.",
-    look,
-    (
-        "https://github.com/pytorch/vision/issues/8985",
-        "https://github.com/pytorch/pytorch/issues/157648",
-        "torchvision/extension.py of 0.27.1 and 0.29.2; torchaudio/_extension/utils.py of 2.9.1 and 2.11.0",
-        "https://github.com/pytorch/audio/pull/4212",
-    ),
-)

@@ -5,14 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status, note, ok, warning
 from torchlift.doctor.derived.device_code import cubin_for, listed, ptx_for
-from torchlift.doctor.derived.driver_state import cuda_of_driver
+from torchlift.doctor.derived.naming import spelled
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver
 from torchlift.doctor.derived.torch_build import driver_toolkit, torch_build
-from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, spelled, visible_gpus
+from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, visible_gpus
 from torchlift.doctor.facts import CodeImages, Facts, Library
 from torchlift.doctor.remedies.package_commands import install, pinned
 from torchlift.doctor.remedies.wheel_remedy import is_companion, wheel_remedy
+
+CHECK = Check(
+    id="extension-architecture",
+    group="packages",
+    title="Extensions have device code for every GPU",
+    why=(
+        "torch may run on a card and an extension not: wheels of flash-attn, xformers and the like are built for fewer GPUs. "
+        "Its first kernel stops with `no kernel image is available for execution on the device`; PTX of a toolkit newer than "
+        "the driver with `the provided PTX was compiled with an unsupported toolchain`."
+    ),
+    sources=(
+        "https://github.com/PozzettiAndrea/cuda-wheels/issues/13",
+        "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+    ),
+)
 
 _CUDART = re.compile(r"libcudart(?:\.[0-9a-f]{8})?\.so\.(\d{1,2})", re.ASCII)
 
@@ -40,40 +56,40 @@ def _package(
     without_cubin = [gpu for gpu in gpus if not cubin_for(images, gpu.capability or (0, 0), toolkit)]
     without_code = [gpu for gpu in without_cubin if not ptx_for(images, gpu.capability or (0, 0))]
     evidence = Evidence(
-        f"device code in {name}", _once(images), f"for {names(without_cubin or gpus)}", libraries[0].path
+        f"device code in {name}", _once(images), needed=f"for {names(without_cubin or gpus)}", source=libraries[0].path
     )
     if without_code:
         status: Status = "problem" if certain and len(without_code) == len(gpus) else "warning"
         yield Result(
             status,
             f"{told} has no device code for {names(without_code)}: its kernels fail there",
-            (evidence,),
-            _rebuild(facts, name, package.version if package else "", without_code),
-            "measured",
-            None,
-            "gpu-architecture",
+            evidence=(evidence,),
+            remedy=_rebuild(facts, name, package.version if package else "", without_code),
+            cause="gpu-architecture",
         )
         return
     driver = driver_toolkit(cuda_of_driver(facts))
     built = _toolkit(libraries, package.version if package else "")
     if without_cubin and driver is not None and built is not None and driver < built:
-        yield Result(
-            "warning",
+        yield warning(
             f"{told} has only PTX of CUDA {spelled(built)} for {names(without_cubin)}, which a driver for CUDA "
             f"{spelled(driver)} refuses (error 222)",
-            (
+            evidence=(
                 evidence,
-                Evidence("CUDA of the driver", spelled(driver), f"{spelled(built)} or newer", "cuDriverGetVersion"),
+                Evidence(
+                    "CUDA of the driver",
+                    spelled(driver),
+                    needed=f"{spelled(built)} or newer",
+                    source="cuDriverGetVersion",
+                ),
             ),
-            _rebuild(facts, name, package.version if package else "", without_cubin),
-            "likely",
+            remedy=_rebuild(facts, name, package.version if package else "", without_cubin),
+            confidence="likely",
         )
     elif without_cubin:
-        yield Result(
-            "note", f"{told} has only PTX for {names(without_cubin)}: the first start compiles it", (evidence,)
-        )
+        yield note(f"{told} has only PTX for {names(without_cubin)}: the first start compiles it", evidence=(evidence,))
     else:
-        yield Result("ok", f"{told} has device code for {names(gpus)}", (evidence,))
+        yield ok(f"{told} has device code for {names(gpus)}", evidence=(evidence,))
 
 
 def _once(images: Sequence[CodeImages]) -> str:
@@ -105,18 +121,3 @@ def _rebuild(facts: Facts, name: str, version: str, gpus: Sequence[VisibleGpu]) 
     return Remedy(
         f"Install a build of {name} for this GPU, or build it here", f'TORCH_CUDA_ARCH_LIST="{wanted}" {again}'
     )
-
-
-CHECK = Check(
-    "extension-architecture",
-    "packages",
-    "Extensions have device code for every GPU",
-    "torch may run on a card and an extension not: wheels of flash-attn, xformers and the like are built for fewer GPUs. "
-    "Its first kernel stops with `no kernel image is available for execution on the device`; PTX of a toolkit newer than "
-    "the driver with `the provided PTX was compiled with an unsupported toolchain`.",
-    look,
-    (
-        "https://github.com/PozzettiAndrea/cuda-wheels/issues/13",
-        "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
-    ),
-)

@@ -5,11 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, problem, warning
 from torchlift.doctor.derived.device_code import file_name
 from torchlift.doctor.facts import Facts, Library
 from torchlift.doctor.remedies.package_commands import install, pinned
 from torchlift.doctor.remedies.wheel_remedy import is_companion, wheel_remedy
+
+CHECK = Check(
+    id="missing-libraries",
+    group="packages",
+    title="Every library finds the libraries it needs",
+    why=(
+        "A package installed with --no-deps, or for another CUDA, stops with `ImportError: libcudnn.so.9: cannot open shared "
+        "object file: No such file or directory`; some fall back to the CPU without a word."
+    ),
+    sources=(
+        "import torch 2.15.0 installed with --no-deps, tried 2026-11-21",
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+    ),
+)
 
 _DRIVER = re.compile(r"lib(cuda|nvidia-ml|nvcuvid|nvidia-encode)\.so|nvcuda\.dll|nvml\.dll")
 _TORCH = re.compile(r"(lib)?(torch|c10)[a-z_]*\.(so|dll|dylib)")
@@ -39,7 +53,8 @@ def look(facts: Facts) -> Iterator[Result]:
         complained = True
         names = sorted({name for _, found in lost for name in found})
         evidence = tuple(
-            Evidence(library.path, f"needs {', '.join(found)}", "found", "DT_NEEDED") for library, found in lost[:4]
+            Evidence(library.path, f"needs {', '.join(found)}", needed="found", source="DT_NEEDED")
+            for library, found in lost[:4]
         )
         fix = _remedy(facts, package)
         if package == "torch":
@@ -47,32 +62,26 @@ def look(facts: Facts) -> Iterator[Result]:
             yield Result(
                 "problem" if fatal else "warning",
                 f"torch needs {', '.join(names)}, which nothing holds" + (": import torch fails" if fatal else ""),
-                evidence,
-                fix,
-                "measured",
-                None,
-                "nvidia-pins",
+                evidence=evidence,
+                remedy=fix,
+                cause="nvidia-pins",
             )
         elif any(_TORCH.match(name) for name in names):
-            yield Result(
-                "problem",
+            yield problem(
                 f"{package or 'A library'} needs {', '.join(names)}, which torch {facts.torch.version} does not have",
-                evidence,
-                fix,
-                "measured",
-                None,
-                "companion-mismatch",
+                evidence=evidence,
+                remedy=fix,
+                cause="companion-mismatch",
             )
         else:
-            yield Result(
-                "warning",
+            yield warning(
                 f"{package or 'A library'} needs {', '.join(names)}, which nothing holds: what uses it fails or falls back "
                 "to the CPU",
-                evidence,
-                fix,
+                evidence=evidence,
+                remedy=fix,
             )
     if not complained and facts.libraries:
-        yield Result("ok", "Every library finds the CUDA and torch libraries that it needs")
+        yield ok("Every library finds the CUDA and torch libraries that it needs")
 
 
 def _links_cuda(library: Library) -> bool:
@@ -101,17 +110,3 @@ def _remedy(facts: Facts, name: str) -> Remedy | None:
         return wheel_remedy(facts)
     # Which build of somebody else's package is for which CUDA, and whether there is one, is not known here.
     return Remedy(f"Install a build of {name} for this torch and its CUDA, or give it an environment of its own")
-
-
-CHECK = Check(
-    "missing-libraries",
-    "packages",
-    "Every library finds the libraries it needs",
-    "A package installed with --no-deps, or for another CUDA, stops with `ImportError: libcudnn.so.9: cannot open shared "
-    "object file: No such file or directory`; some fall back to the CPU without a word.",
-    look,
-    (
-        "import torch 2.15.0 installed with --no-deps, tried 2026-11-21",
-        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
-    ),
-)

@@ -7,10 +7,25 @@ from collections.abc import Iterator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status, note, ok, problem
 from torchlift.doctor.derived.requirements_met import Requires, requirements_of
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install
+
+CHECK = Check(
+    id="nvidia-pins",
+    group="packages",
+    title="NVIDIA's libraries are the versions that torch requires",
+    why=(
+        "Another package can pull in its own cuDNN, NCCL or cuBLAS. An older NCCL stops the import with `undefined symbol: "
+        "ncclCommResume`, an older cuDNN the first convolution with `cuDNN version incompatibility: PyTorch was compiled "
+        "against ... but found runtime version ...`; newer ones mostly work and were not tested together."
+    ),
+    sources=(
+        "https://github.com/pytorch/pytorch/issues/186591",
+        "torch/backends/cudnn/__init__.py of torch 2.13.0 (version check)",
+    ),
+)
 
 _STRICT = ("nvidia-nccl", "nvidia-cudnn")
 """An older one than torch was built with stops torch: cuDNN by its own check (torch/backends/cudnn/__init__.py), NCCL
@@ -30,11 +45,14 @@ def look(facts: Facts) -> Iterator[Result]:
     # A torch that finds its libraries elsewhere needs no packages: only what the loader misses counts.
     lost = {name for library in facts.libraries if library.package == "torch" for name in library.missing_needed}
     if not wrong and not missing:
-        yield Result("ok", f"All {len(pins)} NVIDIA libraries are the versions that torch {torch.version} requires")
+        yield ok(f"All {len(pins)} NVIDIA libraries are the versions that torch {torch.version} requires")
         return
     evidence = tuple(
         Evidence(
-            pin.name, pin.installed.version if pin.installed else "not installed", pin.wanted, pin.by.metadata_path
+            pin.name,
+            pin.installed.version if pin.installed else "not installed",
+            needed=pin.wanted,
+            source=pin.by.metadata_path,
         )
         for pin in [*wrong, *missing]
     )
@@ -46,28 +64,26 @@ def look(facts: Facts) -> Iterator[Result]:
         absent = missing if lost else []
         parts = [("with", broken), ("without", absent)]
         told = " and ".join(f"{word} {', '.join(map(_told, pins))}" for word, pins in parts if pins)
-        yield Result("problem", f"torch {torch.version} cannot work {told}", evidence, fix)
+        yield problem(f"torch {torch.version} cannot work {told}", evidence=evidence, remedy=fix)
     elif wrong:
         names = ", ".join(_told(pin) for pin in wrong)
         # Newer ones are often put there on purpose.
         status: Status = "note" if all(_newer(pin) for pin in wrong) else "warning"
-        yield Result(status, f"torch {torch.version} was built with other versions than {names}", evidence, fix)
-    else:
         yield Result(
-            "note",
+            status, f"torch {torch.version} was built with other versions than {names}", evidence=evidence, remedy=fix
+        )
+    else:
+        yield note(
             f"{len(missing)} NVIDIA packages that torch {torch.version} requires are not installed; their libraries must "
             "be elsewhere",
-            evidence,
-            fix,
+            evidence=evidence,
+            remedy=fix,
         )
 
 
 def _newer(pin: Requires) -> bool:
     wanted = _wanted(pin)
-    try:
-        return pin.installed is not None and bool(wanted) and Version(pin.installed.version) > max(wanted)
-    except InvalidVersion:
-        return False
+    return pin.installed is not None and bool(wanted) and Version(pin.installed.version) > max(wanted)
 
 
 def _wanted(pin: Requires) -> list[Version]:
@@ -98,18 +114,3 @@ def _breaks(pin: Requires) -> bool:
     except (InvalidSpecifier, InvalidVersion):
         return False
     return any(installed.release[:2] < version.release[:2] for version in wanted)
-
-
-CHECK = Check(
-    "nvidia-pins",
-    "packages",
-    "NVIDIA's libraries are the versions that torch requires",
-    "Another package can pull in its own cuDNN, NCCL or cuBLAS. An older NCCL stops the import with `undefined symbol: "
-    "ncclCommResume`, an older cuDNN the first convolution with `cuDNN version incompatibility: PyTorch was compiled "
-    "against ... but found runtime version ...`; newer ones mostly work and were not tested together.",
-    look,
-    (
-        "https://github.com/pytorch/pytorch/issues/186591",
-        "torch/backends/cudnn/__init__.py of torch 2.13.0 (version check)",
-    ),
-)

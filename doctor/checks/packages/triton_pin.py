@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
 from torchlift.doctor.derived.requirements_met import Requires, requirements_of
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install, nightly_index
+
+CHECK = Check(
+    id="triton-pin",
+    group="packages",
+    title="Triton is the version that torch requires",
+    why=(
+        "Inductor writes code for one Triton: with another, torch.compile fails with `ImportError: cannot import name` or "
+        "`PTXASError`, or is refused as missing (`Cannot find a working triton installation`)."
+    ),
+    sources=("METADATA of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",),
+)
 
 _NAMES = ("triton", "pytorch-triton", "triton-rocm", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-xpu")
 
@@ -22,23 +33,22 @@ def look(facts: Facts) -> Iterator[Result]:
         if pin.name not in _NAMES:
             continue
         seen = pin.installed.version if pin.installed else "not installed"
-        evidence = Evidence(pin.name, seen, pin.wanted, torch.metadata_path)
+        evidence = Evidence(pin.name, seen, needed=pin.wanted, source=torch.metadata_path)
         fix = Remedy(
             "Install the Triton that torch requires", install(facts, pin.as_requirement()) + _index(facts, pin)
         )
         if pin.installed is None:
-            yield Result(
-                "warning", f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", (evidence,), fix
+            yield warning(
+                f"{pin.name} is missing: torch.compile needs {pin.as_requirement()}", evidence=(evidence,), remedy=fix
             )
         elif pin.met is False:
-            yield Result(
-                "warning",
+            yield warning(
                 f"{pin.name} {pin.installed.version} is not what torch {torch.version} requires, {pin.as_requirement()}",
-                (evidence,),
-                fix,
+                evidence=(evidence,),
+                remedy=fix,
             )
         else:
-            yield Result("ok", f"{pin.name} {pin.installed.version} is what torch requires", (evidence,))
+            yield ok(f"{pin.name} {pin.installed.version} is what torch requires", evidence=(evidence,))
 
 
 def _index(facts: Facts, pin: Requires) -> str:
@@ -49,14 +59,3 @@ def _index(facts: Facts, pin: Requires) -> str:
     if torch_origin(facts) == "nightly":
         return f" --index-url {nightly_index(build)}"
     return "" if pin.name == "triton" else f" --index-url https://download.pytorch.org/whl/{build}"
-
-
-CHECK = Check(
-    "triton-pin",
-    "packages",
-    "Triton is the version that torch requires",
-    "Inductor writes code for one Triton: with another, torch.compile fails with `ImportError: cannot import name` or "
-    "`PTXASError`, or is refused as missing (`Cannot find a working triton installation`).",
-    look,
-    ("METADATA of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",),
-)

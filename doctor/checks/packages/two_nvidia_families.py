@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, problem, warning
 from torchlift.doctor.derived.requirements_met import requirements_of
 from torchlift.doctor.facts import Facts, SharedFile
 from torchlift.doctor.remedies.package_commands import install, pinned, uninstall
+
+CHECK = Check(
+    id="two-nvidia-families",
+    group="packages",
+    title="NVIDIA's packages do not overwrite each other",
+    why=(
+        "nvidia-nccl-cu12 and nvidia-nccl-cu13 (and others) install the same path, such as nvidia/nccl/lib/libnccl.so.2: the "
+        "last one wins, `pip check` says nothing, and torch fails with `undefined symbol: ncclCommResume`. Uninstalling the "
+        "wrong one then deletes the file for both."
+    ),
+    sources=(
+        "https://github.com/pytorch/pytorch/issues/186591",
+        "https://github.com/pytorch/pytorch/issues/176829",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
     shared = [file for file in facts.shared_files if len(_nvidia(file)) > 1]
     if not shared:
         if any(package.name.startswith("nvidia-") for package in facts.packages):
-            yield Result("ok", "No file belongs to two of NVIDIA's packages")
+            yield ok("No file belongs to two of NVIDIA's packages")
         return
     wanted = _wanted(facts)
     for owners in sorted({tuple(_nvidia(file)) for file in shared}):
@@ -24,8 +39,8 @@ def look(facts: Facts) -> Iterator[Result]:
             Evidence(
                 file.path,
                 f"written by {', '.join(file.matches) or 'neither, or unknown'}",
-                ", ".join(right) or None,
-                "RECORD",
+                needed=", ".join(right) or None,
+                source="RECORD",
             )
             for file in files[:4]
         )
@@ -33,11 +48,13 @@ def look(facts: Facts) -> Iterator[Result]:
         overwritten = [file for file in files if right and file.matches and not set(file.matches) & set(right)]
         told = f"{' and '.join(owners)} write the same {len(files)} file{'s' if len(files) > 1 else ''}"
         if overwritten:
-            yield Result("problem", f"{told}, and not torch's {right[0]} wrote last", evidence, fix)
+            yield problem(f"{told}, and not torch's {right[0]} wrote last", evidence=evidence, remedy=fix)
         elif right and all(set(file.matches) & set(right) for file in files):
-            yield Result("warning", f"{told}: uninstalling the other one will delete torch's", evidence, fix)
+            yield warning(f"{told}: uninstalling the other one will delete torch's", evidence=evidence, remedy=fix)
         else:
-            yield Result("warning", f"{told}: which one is there is not known", evidence, fix, "likely")
+            yield warning(
+                f"{told}: which one is there is not known", evidence=evidence, remedy=fix, confidence="likely"
+            )
 
 
 def _nvidia(file: SharedFile) -> list[str]:
@@ -77,18 +94,3 @@ def _remedy(facts: Facts, owners: tuple[str, ...], wanted: dict[str, str]) -> Re
 def _as_installed(facts: Facts, name: str) -> str:
     package = facts.package(name)
     return pinned(name, package.version) if package else name
-
-
-CHECK = Check(
-    "two-nvidia-families",
-    "packages",
-    "NVIDIA's packages do not overwrite each other",
-    "nvidia-nccl-cu12 and nvidia-nccl-cu13 (and others) install the same path, such as nvidia/nccl/lib/libnccl.so.2: the "
-    "last one wins, `pip check` says nothing, and torch fails with `undefined symbol: ncclCommResume`. Uninstalling the "
-    "wrong one then deletes the file for both.",
-    look,
-    (
-        "https://github.com/pytorch/pytorch/issues/186591",
-        "https://github.com/pytorch/pytorch/issues/176829",
-    ),
-)

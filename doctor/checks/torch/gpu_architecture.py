@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, Status, skipped
+from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, Status, note, ok, problem, skipped
 from torchlift.doctor.derived.device_code import complete, cubin_for, listed, main_cuda_library, ptx_for
-from torchlift.doctor.derived.driver_state import cuda_of_driver
+from torchlift.doctor.derived.naming import spelled
+from torchlift.doctor.derived.nvidia_driver import cuda_of_driver
 from torchlift.doctor.derived.torch_build import driver_toolkit, torch_build
-from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, spelled, visible_gpus
+from torchlift.doctor.derived.visible_gpus import VisibleGpu, names, visible_gpus
 from torchlift.doctor.facts import CodeImages, Facts
 from torchlift.doctor.remedies.wheel_remedy import wheel_remedy
 from torchlift.wheels.tables import table
+
+CHECK = Check(
+    id="gpu-architecture",
+    group="torch",
+    title="torch has device code for every GPU",
+    why=(
+        "`torch.cuda.is_available()` is True and the first kernel stops with `CUDA error: no kernel image is available for "
+        "execution on the device`. PyTorch's release wheels hold no PTX that a driver could compile instead, so a wheel "
+        "either has code for a GPU or does not. What is measured in the installed library counts, the table only where "
+        "that could not be read."
+    ),
+    sources=(
+        "DEVICE_REQUIREMENT in torch/cuda/__init__.py of torch 2.15.0",
+        "Device code of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",
+        "https://github.com/pytorch/pytorch/issues/167244",
+    ),
+)
 
 _SCREEN = 4 << 30
 """Bytes of memory up to which a card beside a supported one is taken to be there for a screen."""
@@ -36,7 +54,7 @@ def look(facts: Facts) -> Iterator[Result]:
     hopeless = [gpu for gpu in missing if not ptx_for(images, gpu.capability or (0, 0))]
     if all(gpu.source == "PCI id" for gpu in known) or any(gpu.source == "PCI id" for gpu in missing):
         confidence = "table"
-    evidence = Evidence("device code in torch", listed(full), _needed(missing or known), source)
+    evidence = Evidence("device code in torch", listed(full), needed=_needed(missing or known), source=source)
     if hopeless:
         certain = visible.certain or len(hopeless) == len(visible.gpus)
         spare = _hide_small_cards(facts, hopeless) if len(hopeless) < len(known) else None
@@ -45,32 +63,36 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             status,
             f"torch {facts.torch.version} has no device code for {names(hopeless)}{doubt}",
-            (evidence, *(Evidence("GPU", gpu.described(), None, gpu.source) for gpu in hopeless[:1])),
-            spare or wheel_remedy(facts),
-            confidence if certain else "likely",
+            evidence=(evidence, *(Evidence("GPU", gpu.described(), source=gpu.source) for gpu in hopeless[:1])),
+            remedy=spare or wheel_remedy(facts),
+            confidence=confidence if certain else "likely",
         )
     elif missing:
         driver = driver_toolkit(cuda_of_driver(facts))
         if driver is not None and build.cuda is not None and driver < build.cuda:
-            yield Result(
-                "problem",
+            yield problem(
                 f"torch {facts.torch.version} has only PTX of CUDA {spelled(build.cuda)} for {names(missing)}, which a "
                 f"driver for CUDA {spelled(driver)} refuses",
-                (evidence, Evidence("CUDA of the driver", spelled(driver), spelled(build.cuda), "cuDriverGetVersion")),
-                wheel_remedy(facts),
-                "likely",
+                evidence=(
+                    evidence,
+                    Evidence(
+                        "CUDA of the driver", spelled(driver), needed=spelled(build.cuda), source="cuDriverGetVersion"
+                    ),
+                ),
+                remedy=wheel_remedy(facts),
+                confidence="likely",
             )
         else:
-            yield Result(
-                "note",
+            yield note(
                 f"torch {facts.torch.version} has only PTX for {names(missing)}: the first start compiles it for minutes",
-                (evidence,),
-                None,
-                confidence,
+                evidence=(evidence,),
+                confidence=confidence,
             )
     else:
-        yield Result(
-            "ok", f"torch {facts.torch.version} has device code for {names(known)}", (evidence,), None, confidence
+        yield ok(
+            f"torch {facts.torch.version} has device code for {names(known)}",
+            evidence=(evidence,),
+            confidence=confidence,
         )
 
 
@@ -111,20 +133,3 @@ def _images(facts: Facts) -> tuple[Sequence[CodeImages], str, Confidence]:
 def _needed(gpus: Sequence[VisibleGpu]) -> str:
     wanted = sorted({gpu.capability for gpu in gpus if gpu.capability is not None})
     return "for " + ", ".join(f"sm_{major}{minor}" for major, minor in wanted)
-
-
-CHECK = Check(
-    "gpu-architecture",
-    "torch",
-    "torch has device code for every GPU",
-    "`torch.cuda.is_available()` is True and the first kernel stops with `CUDA error: no kernel image is available for "
-    "execution on the device`. PyTorch's release wheels hold no PTX that a driver could compile instead, so a wheel "
-    "either has code for a GPU or does not. What is measured in the installed library counts, the table only where "
-    "that could not be read.",
-    look,
-    (
-        "DEVICE_REQUIREMENT in torch/cuda/__init__.py of torch 2.15.0",
-        "Device code of the torch wheels 2.0 to 2.15 on PyPI, read 2026-11-21",
-        "https://github.com/pytorch/pytorch/issues/167244",
-    ),
-)

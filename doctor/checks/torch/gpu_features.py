@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
-from torchlift.doctor.derived.visible_gpus import names, spelled, visible_gpus
+from torchlift.doctor.check import Check, Evidence, Result, note, ok
+from torchlift.doctor.derived.naming import spelled
+from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
+
+CHECK = Check(
+    id="gpu-features",
+    group="torch",
+    title="The GPUs can use torch's fast paths",
+    why=(
+        "Kernels for newer GPUs refuse older ones: `No available kernel. Aborting execution.` from scaled dot product "
+        "attention when flash attention alone was allowed, or an error that names the compute capability for FP8."
+    ),
+    sources=("Capability gates in libtorch_cuda.so of torch 2.12.1 and 2.15.0, read 2026-11-21",),
+)
 
 _GATES = (
     ((8, 0), "flash and cuDNN attention"),
@@ -24,30 +36,22 @@ def look(facts: Facts) -> Iterator[Result]:
         return
     lowest = min(gpu.capability for gpu in known if gpu.capability is not None)
     evidence = tuple(
-        Evidence(feature, spelled(lowest), f"compute capability {spelled(gate)}", "libtorch_cuda.so of torch 2.15.0")
+        Evidence(
+            feature,
+            spelled(lowest),
+            needed=f"compute capability {spelled(gate)}",
+            source="libtorch_cuda.so of torch 2.15.0",
+        )
         for gate, feature in _GATES
     )
     if lowest < (8, 0):
         oldest = [gpu for gpu in known if gpu.capability == lowest]
-        yield Result(
-            "note",
+        yield note(
             f"{names(oldest)} cannot use flash attention or FP8"
             + (": attention takes the memory-efficient kernel" if lowest >= (5, 0) else ""),
-            evidence,
-            None,
-            "table",
+            evidence=evidence,
+            confidence="table",
         )
         return
     able = [feature for gate, feature in _GATES if lowest >= gate]
-    yield Result("ok", f"All GPUs in view can use {' and '.join(able)}", evidence, None, "table")
-
-
-CHECK = Check(
-    "gpu-features",
-    "torch",
-    "The GPUs can use torch's fast paths",
-    "Kernels for newer GPUs refuse older ones: `No available kernel. Aborting execution.` from scaled dot product "
-    "attention when flash attention alone was allowed, or an error that names the compute capability for FP8.",
-    look,
-    ("Capability gates in libtorch_cuda.so of torch 2.12.1 and 2.15.0, read 2026-11-21",),
-)
+    yield ok(f"All GPUs in view can use {' and '.join(able)}", evidence=evidence, confidence="table")

@@ -5,9 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install, pinned
+
+CHECK = Check(
+    id="torch-build-tag",
+    group="torch",
+    title="The torch wheel is the last upload of its version",
+    why=(
+        "Two machines with the same torch version can hold different files when a wheel was uploaded again under a higher "
+        "build tag; versions alone do not show the difference."
+    ),
+    sources=(
+        "https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-name-convention",
+        "File list of torch on PyPI, read 2026-11-21",
+    ),
+)
 
 _REUPLOADED = {"2.10.0": 3}
 """Version on PyPI -> build tag of its last upload for Linux; seen in PyPI's file list, 2026-11-21."""
@@ -19,31 +33,18 @@ def look(facts: Facts) -> Iterator[Result]:
         return
     number = re.match(r"\d{1,4}", package.build_tag or "", re.ASCII)
     last = _REUPLOADED[package.version]
-    evidence = Evidence("build tag of the wheel", package.build_tag or "none", str(last), package.metadata_path)
+    evidence = Evidence(
+        "build tag of the wheel", package.build_tag or "none", needed=str(last), source=package.metadata_path
+    )
     if number is not None and int(number[0]) >= last:
-        yield Result("ok", f"torch {package.version} is build {package.build_tag}, the last upload", (evidence,))
+        yield ok(f"torch {package.version} is build {package.build_tag}, the last upload", evidence=(evidence,))
         return
-    yield Result(
-        "note",
+    yield note(
         f"torch {package.version} was uploaded again as build {last}, and this is an earlier upload",
-        (evidence,),
-        Remedy(
+        evidence=(evidence,),
+        remedy=Remedy(
             "Install the version again to get the last upload",
             install(facts, pinned("torch", package.version), reinstall=True, without_dependencies=True),
         ),
-        "table",
+        confidence="table",
     )
-
-
-CHECK = Check(
-    "torch-build-tag",
-    "torch",
-    "The torch wheel is the last upload of its version",
-    "Two machines with the same torch version can hold different files when a wheel was uploaded again under a higher "
-    "build tag; versions alone do not show the difference.",
-    look,
-    (
-        "https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-name-convention",
-        "File list of torch on PyPI, read 2026-11-21",
-    ),
-)

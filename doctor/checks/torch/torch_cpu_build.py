@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.check import Check, Evidence, Result, note
 from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment, names, visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import wheel_answer, wheel_remedy
+
+CHECK = Check(
+    id="torch-cpu-build",
+    group="torch",
+    title="torch is built for the GPU of this machine",
+    why=(
+        "`torch.cuda.is_available()` is False, and `.cuda()` stops with `Torch not compiled with CUDA enabled`. Nothing else "
+        "is wrong with the driver or the card: another wheel of the same release is all that is needed."
+    ),
+    sources=(
+        "https://pytorch.org/get-started/locally/",
+        "Wheel lists of torch on PyPI, read 2026-11-21 (Windows: no CUDA; aarch64: CUDA from 2.11)",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -17,14 +31,13 @@ def look(facts: Facts) -> Iterator[Result]:
     build = torch_build(facts.torch)
     if build.vendor != "none":
         return
-    evidence = Evidence("torch was built for", "the CPU only", "CUDA", f"{facts.torch.path}/version.py")
+    evidence = Evidence("torch was built for", "the CPU only", needed="CUDA", source=f"{facts.torch.path}/version.py")
     gpus = visible_gpus(facts).gpus
     if gpus:
         if wheel_answer(facts).kind == "none":
-            yield Result(
-                "note",
+            yield note(
                 f"torch {facts.torch.version} is a CPU build, and no wheel of torch supports {names(gpus)}",
-                (evidence,),
+                evidence=(evidence,),
             )
             return
         # A card that no driver has answered for may be meant for something else.
@@ -32,18 +45,19 @@ def look(facts: Facts) -> Iterator[Result]:
         yield Result(
             "problem" if answered else "warning",
             f"torch {facts.torch.version} is a CPU build and cannot use {names(gpus)}: {_reason(facts, build)}",
-            (evidence, Evidence("GPUs in view", names(gpus), None, gpus[0].source)),
-            wheel_remedy(facts),
+            evidence=(evidence, Evidence("GPUs in view", names(gpus), source=gpus[0].source)),
+            remedy=wheel_remedy(facts),
         )
     elif facts.other.rocm_devices and facts.system.os == "linux":
         devices = ", ".join(
             f"{device.name or 'AMD GPU'} ({device.architecture})" for device in facts.other.rocm_devices
         )
-        yield Result(
-            "note",
+        yield note(
             f"torch {facts.torch.version} is a CPU build and cannot use {devices}",
-            (Evidence("torch was built for", "the CPU only", "ROCm", f"{facts.torch.path}/version.py"),),
-            wheel_remedy(facts),
+            evidence=(
+                Evidence("torch was built for", "the CPU only", needed="ROCm", source=f"{facts.torch.path}/version.py"),
+            ),
+            remedy=wheel_remedy(facts),
         )
 
 
@@ -56,17 +70,3 @@ def _reason(facts: Facts, build: TorchBuild) -> str:
     if facts.system.machine == "aarch64" and build.release is not None and build.release < (2, 11):
         return "the wheels for aarch64 on PyPI are CPU builds before torch 2.11"
     return "it was built without CUDA"
-
-
-CHECK = Check(
-    "torch-cpu-build",
-    "torch",
-    "torch is built for the GPU of this machine",
-    "`torch.cuda.is_available()` is False, and `.cuda()` stops with `Torch not compiled with CUDA enabled`. Nothing else "
-    "is wrong with the driver or the card: another wheel of the same release is all that is needed.",
-    look,
-    (
-        "https://pytorch.org/get-started/locally/",
-        "Wheel lists of torch on PyPI, read 2026-11-21 (Windows: no CUDA; aarch64: CUDA from 2.11)",
-    ),
-)

@@ -5,9 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, problem, warning
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install, pinned
+
+CHECK = Check(
+    id="torch-import-fails",
+    group="torch",
+    title="import torch works",
+    why=(
+        "Nothing else matters while `import torch` fails. Usual texts are `undefined symbol: ncclCommResume` (a file of one "
+        "NVIDIA package overwritten by another) and `libcudnn.so.9: cannot open shared object file` (a missing package)."
+    ),
+    sources=(
+        "https://github.com/pytorch/pytorch/issues/186591",
+        "https://github.com/pytorch/pytorch/issues/176829",
+    ),
+)
 
 _CAUSES = (
     (r"undefined symbol: \w*nccl", "two-nvidia-families"),
@@ -24,39 +38,22 @@ def look(facts: Facts) -> Iterator[Result]:
     if torch is None or torch.import_outcome in ("not-run", ""):
         return
     if torch.import_outcome == "ok":
-        yield Result("ok", f"import torch works ({torch.version})")
+        yield ok(f"import torch works ({torch.version})")
         return
     said = (torch.import_error or "").strip().splitlines()
     last = said[-1].strip().rstrip(".") if said else ""
-    evidence = Evidence("import torch", last or torch.import_outcome, "no error", facts.python.executable)
+    evidence = Evidence("import torch", last or torch.import_outcome, needed="no error", source=facts.python.executable)
     cause = next((check for pattern, check in _CAUSES if re.search(pattern, torch.import_error or "")), None)
     if torch.import_outcome == "timeout":
-        yield Result("warning", "import torch did not end in time", (evidence,))
+        yield warning("import torch did not end in time", evidence=(evidence,))
         return
     verb = "crashed" if torch.import_outcome == "crashed" else "fails"
-    yield Result(
-        "problem",
+    yield problem(
         f"import torch {verb}" + (f": {last}" if last else ""),
-        (evidence,),
-        Remedy(
+        evidence=(evidence,),
+        remedy=Remedy(
             "Install it again with its requirements",
             install(facts, pinned("torch", torch.metadata_version or torch.version), reinstall=True),
         ),
-        "measured",
-        None,
-        cause,
+        cause=cause,
     )
-
-
-CHECK = Check(
-    "torch-import-fails",
-    "torch",
-    "import torch works",
-    "Nothing else matters while `import torch` fails. Usual texts are `undefined symbol: ncclCommResume` (a file of one "
-    "NVIDIA package overwritten by another) and `libcudnn.so.9: cannot open shared object file` (a missing package).",
-    look,
-    (
-        "https://github.com/pytorch/pytorch/issues/186591",
-        "https://github.com/pytorch/pytorch/issues/176829",
-    ),
-)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, skipped
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, problem, skipped
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install, pinned
 from torchlift.doctor.remedies.wheel_remedy import remedy_of, wheel_answer
 
+CHECK = Check(
+    id="torch-missing",
+    group="torch",
+    title="torch is installed",
+    why=(
+        "Without it every program stops with `ModuleNotFoundError: No module named 'torch'`. The usual reason is another "
+        "environment than the one torch went to: `--python` examines another interpreter."
+    ),
+    sources=("https://docs.python.org/3/reference/import.html", "https://pytorch.org/get-started/locally/"),
+)
+
 
 def look(facts: Facts) -> Iterator[Result]:
     if facts.torch is not None:
-        yield Result("ok", f"torch {facts.torch.version} is installed", (_seen(facts.torch.path),))
+        yield ok(f"torch {facts.torch.version} is installed", evidence=(_seen(facts.torch.path),))
         return
     if not facts.python.executable or any(
         failure.probe.startswith(("torch", "packages")) for failure in facts.failures
@@ -21,33 +32,20 @@ def look(facts: Facts) -> Iterator[Result]:
         return
     recorded = facts.package("torch")
     if recorded is not None:
-        yield Result(
-            "problem",
+        yield problem(
             f"torch {recorded.version} is recorded as installed, but its files are gone",
-            (Evidence("torch's folder", "missing", recorded.version, recorded.metadata_path),),
-            Remedy("Install it again", install(facts, pinned("torch", recorded.version), reinstall=True)),
+            evidence=(Evidence("torch's folder", "missing", needed=recorded.version, source=recorded.metadata_path),),
+            remedy=Remedy("Install it again", install(facts, pinned("torch", recorded.version), reinstall=True)),
         )
         return
-    yield Result(
-        "problem",
+    yield problem(
         f"There is no torch for {facts.python.executable}",
-        (Evidence("torch", "not installed", "a torch on sys.path", facts.python.executable),),
-        remedy_of(facts, wheel_answer(facts)),
+        evidence=(Evidence("torch", "not installed", needed="a torch on sys.path", source=facts.python.executable),),
+        remedy=remedy_of(facts, wheel_answer(facts)),
         # Where no wheel of torch can be installed at all, that is the one thing to say.
         cause="musl" if facts.system.libc == "musl" else "glibc-too-old",
     )
 
 
 def _seen(path: str) -> Evidence:
-    return Evidence("torch", path, None, "sys.path")
-
-
-CHECK = Check(
-    "torch-missing",
-    "torch",
-    "torch is installed",
-    "Without it every program stops with `ModuleNotFoundError: No module named 'torch'`. The usual reason is another "
-    "environment than the one torch went to: `--python` examines another interpreter.",
-    look,
-    ("https://docs.python.org/3/reference/import.html", "https://pytorch.org/get-started/locally/"),
-)
+    return Evidence("torch", path, source="sys.path")

@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result, Status
-from torchlift.doctor.derived.driver_state import has_nvidia_gpu
+from torchlift.doctor.check import Check, Evidence, Result, Status, ok
+from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import wheel_remedy
+
+CHECK = Check(
+    id="torch-other-vendor",
+    group="torch",
+    title="torch is built for the GPU's vendor",
+    why=(
+        "A CUDA build sees no AMD or Intel GPU and the other way round: `torch.cuda.is_available()` is False although the "
+        "card and its driver are well."
+    ),
+    sources=("https://pytorch.org/get-started/locally/",),
+)
 
 # Sources: AMD's tables of GPU architectures in ROCm's documentation and LLVM's AMDGPU processors, read 2026-11-21.
 _INSTINCT = re.compile(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)
@@ -29,16 +40,18 @@ def look(facts: Facts) -> Iterator[Result]:
     if not present:
         return
     seen = ", ".join(_NAMES[vendor].partition("'")[0] for vendor in present)
-    evidence = Evidence("torch was built for", _NAMES[build.vendor], seen, f"{facts.torch.path}/version.py")
+    evidence = Evidence(
+        "torch was built for", _NAMES[build.vendor], needed=seen, source=f"{facts.torch.path}/version.py"
+    )
     if build.vendor in present:
-        yield Result("ok", f"torch is built for {_NAMES[build.vendor]}, and there is such a GPU", (evidence,))
+        yield ok(f"torch is built for {_NAMES[build.vendor]}, and there is such a GPU", evidence=(evidence,))
     elif not hidden_by_environment(facts):
         status = _status(facts, present)
         yield Result(
             status,
             f"torch {facts.torch.version} is built for {_NAMES[build.vendor]}, but the GPU is of {seen}",
-            (evidence,),
-            wheel_remedy(facts) if status != "note" else None,
+            evidence=(evidence,),
+            remedy=wheel_remedy(facts) if status != "note" else None,
         )
 
 
@@ -68,14 +81,3 @@ def _present(facts: Facts) -> list[str]:
 
 def _is_card(vendor: str, pci_class: str, wanted: str) -> bool:
     return vendor == wanted and pci_class.startswith(("03", "12"))
-
-
-CHECK = Check(
-    "torch-other-vendor",
-    "torch",
-    "torch is built for the GPU's vendor",
-    "A CUDA build sees no AMD or Intel GPU and the other way round: `torch.cuda.is_available()` is False although the "
-    "card and its driver are well.",
-    look,
-    ("https://pytorch.org/get-started/locally/",),
-)

@@ -6,10 +6,25 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result
+from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
 from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import renamed
+
+CHECK = Check(
+    id="triton-ptxas",
+    group="torch",
+    title="Triton's assembler knows the GPU",
+    why=(
+        "Triton assembles with a ptxas of its own, and an old one stops torch.compile with `ptxas fatal : Value 'sm_121a' is "
+        "not defined for option 'gpu-name'` on the newest GPUs (B300, Thor, DGX Spark)."
+    ),
+    sources=(
+        "https://github.com/triton-lang/triton/issues/8539",
+        "https://github.com/triton-lang/triton/issues/10331",
+        "https://github.com/triton-lang/triton/pull/10462",
+    ),
+)
 
 _FIRST = {(10, 3): "3.6.0", (11, 0): "3.7.0", (12, 1): "3.6.0"}
 """Compute capability -> first Triton whose bundled ptxas assembles for it.
@@ -27,42 +42,27 @@ def look(facts: Facts) -> Iterator[Result]:
     if not asked:
         return
     needed = max(_FIRST[renamed(gpu.capability)] for gpu in asked if gpu.capability is not None)
-    evidence = Evidence("triton", triton.version, f"{needed} or newer", triton.metadata_path)
+    evidence = Evidence("triton", triton.version, needed=f"{needed} or newer", source=triton.metadata_path)
     own = next((name for name in _VARIABLES if facts.environment.get(name)), None)
     try:
         new_enough = Version(triton.version) >= Version(needed)
     except InvalidVersion:
         return
     if new_enough:
-        yield Result("ok", f"Triton {triton.version} can assemble for {names(asked)}", (evidence,), None, "table")
+        yield ok(f"Triton {triton.version} can assemble for {names(asked)}", evidence=(evidence,), confidence="table")
     elif own is not None:
-        yield Result("ok", f"{own} names a ptxas for {names(asked)}", (evidence,), None, "table")
+        yield ok(f"{own} names a ptxas for {names(asked)}", evidence=(evidence,), confidence="table")
     else:
-        yield Result(
-            "warning",
+        yield warning(
             f"The ptxas of Triton {triton.version} does not know {names(asked)}: torch.compile fails",
-            (evidence,),
-            Remedy(
+            evidence=(evidence,),
+            remedy=Remedy(
                 "Use the ptxas of an installed CUDA 13 toolkit, or a newer torch, which brings a newer Triton",
                 "export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",
             ),
-            "table",
-            "https://github.com/triton-lang/triton/issues/8539",
+            confidence="table",
+            link="https://github.com/triton-lang/triton/issues/8539",
         )
 
 
 _VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
-
-CHECK = Check(
-    "triton-ptxas",
-    "torch",
-    "Triton's assembler knows the GPU",
-    "Triton assembles with a ptxas of its own, and an old one stops torch.compile with `ptxas fatal : Value 'sm_121a' is "
-    "not defined for option 'gpu-name'` on the newest GPUs (B300, Thor, DGX Spark).",
-    look,
-    (
-        "https://github.com/triton-lang/triton/issues/8539",
-        "https://github.com/triton-lang/triton/issues/10331",
-        "https://github.com/triton-lang/triton/pull/10462",
-    ),
-)

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result
+from torchlift.doctor.check import Check, Evidence, Result, note, ok
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.tables import table
+
+CHECK = Check(
+    id="wheel-index-ended",
+    group="torch",
+    title="The wheel index still gets new releases",
+    why=(
+        "Upgrading with an index that has ended changes nothing and says nothing: `Requirement already satisfied`. CUDA 12 "
+        "ended with torch 2.14, and with it support for Maxwell, Pascal and Volta."
+    ),
+    sources=(
+        "https://github.com/pytorch/pytorch/issues/190385",
+        "https://github.com/pytorch/pytorch/pull/196249",
+    ),
+)
 
 
 def look(facts: Facts) -> Iterator[Result]:
@@ -23,19 +37,19 @@ def look(facts: Facts) -> Iterator[Result]:
     if build.release > newest or here > build.release:
         return
     evidence = Evidence(
-        "newest torch in the index", _spelled(here), _spelled(newest), f"{row['source']} ({row['date']})"
+        "newest torch in the index", _spelled(here), needed=_spelled(newest), source=f"{row['source']} ({row['date']})"
     )
     if here < newest:
-        yield Result(
-            "note",
+        yield note(
             f"The {build.tag} wheels end with torch {_spelled(here)}: torch {_spelled(newest)} needs another index",
-            (evidence,),
-            None,
-            "table",
+            evidence=(evidence,),
+            confidence="table",
         )
     else:
-        yield Result(
-            "ok", f"The {build.tag} wheels have the newest torch, {_spelled(newest)}", (evidence,), None, "table"
+        yield ok(
+            f"The {build.tag} wheels have the newest torch, {_spelled(newest)}",
+            evidence=(evidence,),
+            confidence="table",
         )
 
 
@@ -46,17 +60,3 @@ def _release(text: str) -> tuple[int, int]:
 
 def _spelled(release: tuple[int, int]) -> str:
     return f"{release[0]}.{release[1]}"
-
-
-CHECK = Check(
-    "wheel-index-ended",
-    "torch",
-    "The wheel index still gets new releases",
-    "Upgrading with an index that has ended changes nothing and says nothing: `Requirement already satisfied`. CUDA 12 "
-    "ended with torch 2.14, and with it support for Maxwell, Pascal and Volta.",
-    look,
-    (
-        "https://github.com/pytorch/pytorch/issues/190385",
-        "https://github.com/pytorch/pytorch/pull/196249",
-    ),
-)
