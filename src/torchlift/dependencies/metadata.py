@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
 
 from torchlift.dependencies.conda_file import read_conda
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.pin import Pin
-from torchlift.dependencies.pin_set import Include, PinSet
+from torchlift.dependencies.pin_set import Include, PinSet, Source
 from torchlift.dependencies.pyproject_file import read_pyproject
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, setup_calls
@@ -24,14 +23,19 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
 from torchlift.view.text import TextKind, TextView
 
-_REQUIREMENTS = (
-    "requirements*.txt",
-    "requirements*.in",
-    "*[-_]requirements.txt",
-    "requirements/*.txt",
-    "requirements/*.in",
+# What says who needs torch for what. `setup.py` is no text.
+_DISTRIBUTION: tuple[tuple[str, TextKind | None], ...] = (
+    ("pyproject.toml", "toml"),
+    ("setup.cfg", "ini"),
+    ("setup.py", None),
 )
-_CONDA = ("environment*.yml", "environment*.yaml")
+_ENVIRONMENTS: tuple[tuple[TextKind, tuple[str, ...]], ...] = (
+    (
+        "requirements",
+        ("requirements*.txt", "requirements*.in", "*[-_]requirements.txt", "requirements/*.txt", "requirements/*.in"),
+    ),
+    ("yaml", ("environment*.yml", "environment*.yaml")),
+)
 
 
 @dataclass(frozen=True)
@@ -82,21 +86,14 @@ def read_metadata(root: Path, folder: Path, *, torch_only: bool = False) -> Meta
         folder: the folder, `root` or below it.
         torch_only: leave out files that cannot say anything about a requirement of torch, for speed.
     """
-    reader = _Reader(real_path(root))
+    reader = _Reader(real_path(root), torch_only)
     folder = real_path(folder)
-    for name, read in (
-        ("pyproject.toml", reader.pyproject),
-        ("setup.cfg", reader.setup_cfg),
-        ("setup.py", reader.setup_py),
-    ):
-        data = reader.data(folder / name)
-        # A file that never says torch can still say which requirement files count.
-        if data is not None and (not torch_only or b"torch" in data or b"file" in data):
-            read(folder / name, SourceText(_decoded(data)))
-    for path in reader.matching(folder, _REQUIREMENTS):
-        reader.requirements(path, Strength.OTHER)
-    for path in reader.matching(folder, _CONDA):
-        reader.conda(path)
+    for name, kind in _DISTRIBUTION:
+        reader.read(folder / name, kind)
+    for kind, patterns in _ENVIRONMENTS:
+        for path in sorted({real_path(path) for pattern in patterns for path in folder.glob(pattern)}):
+            if reader.root in path.parents:
+                reader.read(path, kind, Strength.OTHER)
     return reader.found
 
 
@@ -105,111 +102,101 @@ class _Reader:
     """Collects what the files of one folder say; paths are without symbolic links."""
 
     root: Path
+    torch_only: bool
     found: Metadata = field(default_factory=Metadata)
     seen: set[Path] = field(default_factory=set)
 
-    def pyproject(self, path: Path, source: SourceText) -> None:
-        read = read_pyproject(self._view(path, "toml", source))
-        if read.problem:
-            self._note(path, f"is not valid TOML ({read.problem}), so no torch version was read from it.")
-        self._take(path, source, read)
-
-    def setup_cfg(self, path: Path, source: SourceText) -> None:
-        from configparser import ConfigParser, Error
-
-        try:
-            ConfigParser(interpolation=None, strict=False).read_string(source.text)
-        except Error as error:
-            reason = str(error).partition("\n")[0]
-            self._note(path, f"cannot be read ({reason}), so no torch version was read from it.")
-            return
-        self._take(path, source, read_ini(self._view(path, "ini", source)))
-
-    def setup_py(self, path: Path, source: SourceText) -> None:
-        try:
-            tree = source.parse()
-            read = [read_setup(tree, source, call) for call in setup_calls(tree)]
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self._note(path, f"cannot be parsed ({error}), so no torch version was read from it.")
-            return
-        for item in read:
-            self._take(path, source, item)
-
-    def requirements(self, path: Path, strength: Strength) -> None:
-        """Read a requirement file, and what it includes, once."""
-        data = self.data(path)
-        if path in self.seen or data is None:
+    def read(self, path: Path, kind: TextKind | None, given: Strength | None = None) -> None:
+        """Read a file, and what it includes, once; `given` is the strength of one that is a single list."""
+        # Not `Path.is_file`, which raises in a folder that may not be read
+        if path in self.seen or not os.path.isfile(path):  # noqa: PTH113
             return
         self.seen.add(path)
-        source = SourceText(_decoded(data))
-        self._take(path, source, read_requirements(self._view(path, "requirements", source)), strength)
-
-    def conda(self, path: Path) -> None:
-        data = self.data(path)
-        source = SourceText(_decoded(data or b""))
-        read = read_conda(self._view(path, "yaml", source))
-        if read is not None:
-            self._take(path, source, read, Strength.OTHER)
-
-    def matching(self, folder: Path, patterns: Iterable[str]) -> list[Path]:
-        found = {real_path(path) for pattern in patterns for path in folder.glob(pattern)}
-        return sorted(path for path in found if self.root in path.parents)
-
-    def data(self, path: Path) -> bytes | None:
-        if not os.path.isfile(path):  # noqa: PTH113 - not `Path.is_file`, which raises in a folder that may not be read
-            return None
+        name = self._name(path)
         try:
-            return path.read_bytes()
+            data = path.read_bytes()
         except OSError as error:
-            self._note(path, f"cannot be read ({error.strerror or error}).")
-            return None
+            self.found.notes.append(f"{name} cannot be read ({error.strerror or error}).")
+            return
+        # A file that never says torch can still say which requirement files count.
+        if self.torch_only and given is None and b"torch" not in data and b"file" not in data:
+            return
+        source = SourceText(_decoded(data))
+        try:
+            read = _sets(name, source, kind)
+        except ValueError as error:
+            self.found.notes.append(f"{name} {error}, so no torch version was read from it.")
+            return
+        for item in read:
+            self._take(path, source, item, given)
 
-    def _take(self, path: Path, source: SourceText, read: PinSet, given: Strength | None = None) -> None:
-        """Take what a file says; `given` is the strength of a file that is one list."""
+    def _take(self, path: Path, source: SourceText, read: PinSet, given: Strength | None) -> None:
+        def place(part: Pin | Source | Include) -> str:
+            return f"{self._name(path)}:{source.location(part.span.start)[0]}"
 
-        def place(pin: Pin | Include) -> str:
-            return f"{self._name(path)}:{source.location(pin.span.start)[0]}"
+        def strength(group: str) -> Strength | None:
+            return strength_of(group) if given is None else given
 
-        self.found.python += [Declaration(pin, Strength.RUNTIME, place(pin)) for pin in read.python]
-        self.found.indexes += [
-            PackageIndex(item.text, f"{self._name(path)}:{source.location(item.span.start)[0]}")
-            for item in read.sources
-        ]
+        found = self.found
+        found.python += [Declaration(pin, Strength.RUNTIME, place(pin)) for pin in read.python]
+        found.indexes += [PackageIndex(item.text, place(item)) for item in read.sources]
         for pin in read.pins:
-            strength = strength_of(pin.group) if given is None else given
-            if pin.unread and pin.is_torch:
-                self.found.notes.append(
+            asks = strength(pin.group)
+            if pin.is_torch and pin.unread:
+                found.notes.append(
                     f"The torch requirement in {place(pin)} is not understood (`{pin.unread}`) and was left out."
                 )
-            elif pin.is_torch and strength is not None:
-                self.found.declarations.append(Declaration(pin, strength, place(pin)))
-        named = [
-            (strength, item)
-            for item in read.includes
-            if (strength := given if given is not None else strength_of(item.group)) is not None
-        ]
-        for strength, item in sorted(named, key=lambda pair: pair[0]):
+            elif pin.is_torch and asks is not None:
+                found.declarations.append(Declaration(pin, asks, place(pin)))
+        named = [(asks, item) for item in read.includes if (asks := strength(item.group)) is not None]
+        for asks, item in sorted(named, key=lambda pair: pair[0]):
             target = real_path(path.parent / item.path)
-            problem = self._problem(target)
-            if not problem:
-                self.requirements(target, strength)
+            inside = self.root in (target, *target.parents)
+            if inside and target.is_file():
+                self.read(target, "requirements", asks)
             elif given is not None and "://" not in item.path:
-                self.found.notes.append(f"{place(item)} includes {item.path}, which {problem}.")
-
-    def _problem(self, path: Path) -> str:
-        """Why an included file is not read."""
-        if self.root not in (path, *path.parents):
-            return "lies outside the project and was not read"
-        return "" if path.is_file() else "is no file"
-
-    def _note(self, path: Path, text: str) -> None:
-        self.found.notes.append(f"{self._name(path)} {text}")
-
-    def _view(self, path: Path, kind: TextKind, source: SourceText) -> TextView:
-        return TextView(self._name(path), kind, source)
+                problem = "is no file" if inside else "lies outside the project and was not read"
+                found.notes.append(f"{place(item)} includes {item.path}, which {problem}.")
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
+
+
+def _sets(name: str, source: SourceText, kind: TextKind | None) -> list[PinSet]:
+    """What a file says.
+
+    Raises:
+        ValueError: nothing can be read; the text goes on behind the name of the file.
+    """
+    if kind is None:
+        try:
+            tree = source.parse()
+            return [read_setup(tree, source, call) for call in setup_calls(tree)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ValueError(f"cannot be parsed ({error})") from None
+    view = TextView(name, kind, source)
+    if kind == "toml":
+        read = read_pyproject(view)
+        if read.problem:
+            raise ValueError(f"is not valid TOML ({read.problem})")
+        return [read]
+    if kind == "ini":
+        _check_ini(source.text)
+        return [read_ini(view)]
+    if kind == "requirements":
+        return [read_requirements(view)]
+    environment = read_conda(view)
+    return [environment] if environment is not None else []
+
+
+def _check_ini(text: str) -> None:
+    from configparser import ConfigParser, Error
+
+    try:
+        ConfigParser(interpolation=None, strict=False).read_string(text)
+    except Error as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"cannot be read ({reason})") from None
 
 
 def real_path(path: Path) -> Path:
@@ -218,7 +205,5 @@ def real_path(path: Path) -> Path:
 
 
 def _decoded(data: bytes) -> str:
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            return data.decode(encoding, "replace")
-    return data.decode("utf-8-sig", "replace")
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    return data.decode(encoding, "replace")

@@ -1,14 +1,14 @@
 """Every string of a TOML file with its keys and its place.
 
-TOML's own parser gives no places. This one finds them, and is believed only where its strings are those of the real
-parser: anything it does not understand ends in no strings at all.
+TOML's own parser gives no places. So it reads the file twice: once as it is, once with a number in the place of every
+string, which tells where the string of the same keys stands. Nothing is found where the two do not agree.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
@@ -16,13 +16,12 @@ from torchlift.source import Span
 
 Path = tuple[str | int, ...]
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
-_INLINE_BLANK = re.compile(r"[ \t]*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_BASIC = re.compile(r'"([^"\\\r\n]*(?:\\.[^"\\\r\n]*)*)"')
-_LITERAL = re.compile(r"'([^'\r\n]*)'")
-_LONG = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}", re.DOTALL)
-_OTHER = re.compile(r"[A-Za-z0-9_+:.-]+(?: [0-9:.+-]+Z?)?")
+_TOKEN = re.compile(
+    r"#[^\n]*|[\[\]{}]|"
+    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'",
+    re.DOTALL,
+)
+_BEHIND_KEY = re.compile(r"[ \t]*[.=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,155 +41,55 @@ class TomlString:
     plain: bool = True
 
 
-class _NotUnderstood(Exception):
-    pass
-
-
 def toml_strings(text: str) -> list[TomlString]:
-    """The strings of a TOML file, in order; none where only the real parser understands it.
+    """The strings of a TOML file, in order.
 
     Raises:
         ValueError: it is no TOML; the text says why.
     """
-    try:
-        content = _tomllib().loads(text.replace("\r\n", "\n"))
-    except RecursionError as error:
-        raise ValueError(str(error)) from None
-    try:
-        found = [(item, _at(content, item.path)) for item in _Scanner(text).scan()]
-    except (_NotUnderstood, RecursionError):
-        return []
-    if any(not isinstance(value, str) or (item.plain and item.value != value) for item, value in found):
-        return []
-    return [item if item.plain else replace(item, value=value) for item, value in found]
-
-
-def _tomllib() -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    return tomllib
+    numbered, spans = _numbered(text)
+    try:
+        content = tomllib.loads(text.replace("\r\n", "\n"))
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+    try:
+        numbers = dict(_strings(tomllib.loads(numbered.replace("\r\n", "\n"))))
+        found = [(path, value, spans[int(numbers.pop(path))]) for path, value in _strings(content)]
+    except (ValueError, KeyError, IndexError, RecursionError):
+        return []
+    strings = [TomlString(path, value, span, text[span.start : span.end] == value) for path, value, span in found]
+    return sorted(strings, key=lambda string: string.span)
 
 
-def _at(content: Any, path: Path) -> Any:
-    for part in path:
-        try:
-            content = content[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return content
+def _numbered(text: str) -> tuple[str, list[Span]]:
+    """The text with numbers for its string values, and what stood between the quotes of each."""
+    pieces: list[str] = []
+    spans: list[Span] = []
+    position = depth = 0
+    header = False
+    for match in _TOKEN.finditer(text):
+        word, (start, end) = match[0], match.span()
+        if word in "[{":
+            header = header or (depth == 0 and not text[text.rfind("\n", 0, start) + 1 : start].strip())
+            depth += 1
+        elif word in "]}":
+            depth -= 1
+            header = header and depth > 0
+        elif word[0] != "#" and not header and not _BEHIND_KEY.match(text, end):
+            quotes = 3 if word.startswith(('"""', "'''")) else 1
+            pieces += [text[position:start], f'"{len(spans)}"']
+            spans.append(Span(start + quotes, end - quotes))
+            position = end
+    return "".join((*pieces, text[position:])), spans
 
 
-def _meant(quoted: str) -> str:
-    return quoted[1:-1] if "\\" not in quoted else str(_tomllib().loads(f"a = {quoted}")["a"])
-
-
-class _Scanner:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.position = 0
-        self.found: list[TomlString] = []
-        self.counts: dict[Path, int] = {}
-
-    def scan(self) -> list[TomlString]:
-        table: Path = ()
-        while True:
-            self.skip(_BLANK)
-            if self.position >= len(self.text):
-                return self.found
-            if self.text.startswith("[[", self.position):
-                self.position += 2
-                keys = self.located(self.keys())
-                number = self.counts.get(keys, -1) + 1
-                self.counts[keys] = number
-                table = (*keys, number)
-                self.expect("]]")
-            elif self.text[self.position] == "[":
-                self.position += 1
-                table = self.located(self.keys())
-                self.expect("]")
-            else:
-                keys = (*table, *self.keys())
-                self.expect("=")
-                self.value(keys)
-
-    def located(self, keys: Path) -> Path:
-        """The keys of a header with the number of each array of tables they lead into."""
-        found: Path = ()
-        for index, key in enumerate(keys):
-            found = (*found, key)
-            if index < len(keys) - 1 and found in self.counts:
-                found = (*found, self.counts[found])
-        return found
-
-    def skip(self, pattern: re.Pattern[str]) -> None:
-        match = pattern.match(self.text, self.position)
-        if match is not None:
-            self.position = match.end()
-
-    def expect(self, word: str) -> None:
-        self.skip(_INLINE_BLANK)
-        if not self.text.startswith(word, self.position):
-            raise _NotUnderstood
-        self.position += len(word)
-
-    def keys(self) -> Path:
-        found: list[str] = []
-        while True:
-            self.skip(_INLINE_BLANK)
-            for pattern, group in ((_BARE, 0), (_BASIC, 1), (_LITERAL, 1)):
-                match = pattern.match(self.text, self.position)
-                if match is not None:
-                    found.append(match[group] if pattern is not _BASIC else _meant(match[0]))
-                    self.position = match.end()
-                    break
-            else:
-                raise _NotUnderstood
-            self.skip(_INLINE_BLANK)
-            if not self.text.startswith(".", self.position):
-                return tuple(found)
-            self.position += 1
-
-    def value(self, path: Path) -> None:
-        self.skip(_INLINE_BLANK)
-        text, start = self.text, self.position
-        if text.startswith(('"""', "'''"), start):
-            match = _LONG.match(text, start)
-            if match is not None:
-                self.found.append(TomlString(path, "", Span(start + 3, match.end() - 3), plain=False))
-        elif text.startswith(('"', "'"), start):
-            match = (_BASIC if text[start] == '"' else _LITERAL).match(text, start)
-            if match is not None:
-                plain = text[start] == "'" or "\\" not in match[1]
-                self.found.append(TomlString(path, match[1], Span(*match.span(1)), plain))
-        elif text.startswith(("[", "{"), start):
-            self.items(path)
-            return
-        else:
-            match = _OTHER.match(text, start)
-        if match is None:
-            raise _NotUnderstood
-        self.position = match.end()
-
-    def items(self, path: Path) -> None:
-        """What stands in an array or an inline table."""
-        array = self.text[self.position] == "["
-        closing = "]" if array else "}"
-        self.position += 1
-        number = 0
-        while True:
-            self.skip(_BLANK)
-            if self.text.startswith(closing, self.position):
-                self.position += 1
-                return
-            if array:
-                self.value((*path, number))
-            else:
-                keys = self.keys()
-                self.expect("=")
-                self.value((*path, *keys))
-            number += 1
-            self.skip(_BLANK)
-            if self.text.startswith(",", self.position):
-                self.position += 1
+def _strings(content: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    if isinstance(content, str):
+        yield path, content
+    elif isinstance(content, (dict, list)):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from _strings(value, (*path, key))

@@ -201,9 +201,28 @@ def test_an_escaped_string_is_a_requirement_that_nobody_edits() -> None:
     assert text[torch.clauses[0].span.start : torch.clauses[0].span.end].startswith("torch==2.1;")
 
 
-def test_keys_of_toml_may_be_escaped() -> None:
-    found = toml_strings('[a."b\\"\\u0041"]\nc = "d"\n')
-    assert [(item.path, item.value) for item in found] == [(("a", 'b"A', "c"), "d")]
+TOML = {
+    '[a."b\\"\\u0041"]\nc = "d"\n': [(("a", 'b"A', "c"), "d")],
+    "a = [\n['b'],\n['c']]\n": [(("a", 0, 0), "b"), (("a", 1, 0), "c")],
+    "[['a b']]\nc = 'd'\n  [['a b']] # 'e'\nc = 'f'\n": [(("a b", 0, "c"), "d"), (("a b", 1, "c"), "f")],
+    "a = {'b' = 'c', d.'e' = ['f']}\n'g'.h = 'i'": [(("a", "b"), "c"), (("a", "d", "e", 0), "f"), (("g", "h"), "i")],
+    "[b.c]\nx = 'one'\n[a]\nx = 'two'\n[b]\nx = 'three'\n": [
+        (("b", "c", "x"), "one"),
+        (("a", "x"), "two"),
+        (("b", "x"), "three"),
+    ],
+    'a = \'b\' # "c\nd = "#"\ne = 1\n': [(("a",), "b"), (("d",), "#")],
+    'a = """b\'\'\'c"d"""\n': [(("a",), "b'''c\"d")],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TOML.items())
+def test_strings_of_toml_are_found_under_their_keys_in_their_order(
+    text: str, expected: list[tuple[tuple[str | int, ...], str]]
+) -> None:
+    found = toml_strings(text)
+    assert [(item.path, item.value) for item in found] == expected
+    assert all(item.plain and text[item.span.start : item.span.end] == item.value for item in found)
 
 
 def test_a_package_by_its_address_in_a_table_of_poetry_is_a_requirement() -> None:
