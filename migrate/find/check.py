@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from torchlift.finding import Failure, Finding, Fix, ReplaceText
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
-from torchlift.source import UnreadableSource
+from torchlift.search.asked import Asked
 from torchlift.torch_names import public_name
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
@@ -23,12 +24,23 @@ from torchlift.wrappers import Wrapper
 
 @dataclass(frozen=True)
 class Checked:
-    """Findings of one file in source order, before suppressions; `unreadable` says why there are none."""
+    """One file after the rules.
+
+    Attributes:
+        path: the file.
+        findings: in source order, before suppressions.
+        failures: rules that crashed.
+        unreadable: why there are no findings: a sentence without its end.
+        suppressions: comments that silence findings; none where the rules did not run.
+        asked: what the rules asked about the project.
+    """
 
     path: str
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
     unreadable: str | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    asked: Asked = field(default_factory=Asked)
 
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
@@ -67,21 +79,6 @@ class Dispatcher:
         self.targets = frozenset(self._by_target)
         # A use belongs to the longest target of all rules, also of those that are not asked for.
         self._all_targets = self.targets.union(*(rule.targets for rule in indexed_rules().values()))
-
-    def check_file(self, project: Project, path: str, settings: Settings) -> Checked:
-        """Run every rule on a file; that it cannot be read or parsed is part of the result."""
-        try:
-            view = project.parse(path)
-        except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return Checked(path, unreadable=why_unreadable(error))
-        except Exception:
-            return _not_checked(path)
-        try:
-            return self.check(project, view, settings)
-        except Exception:
-            return _not_checked(path)
-        finally:
-            project.done(path)
 
     def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
         """Run every rule on every use in `view`."""
@@ -150,28 +147,7 @@ def _through(wrapper: Wrapper, finding: Finding) -> Finding:
     )
 
 
-def _not_checked(path: str) -> Checked:
+def not_checked(path: str) -> Checked:
+    """What is known of a file whose check has just crashed."""
     reason = "The rules could not be run on the file, and nothing is known about it."
     return Checked(path, failures=(Failure(path, "check", reason, ours=True, detail=traceback.format_exc()),))
-
-
-def why_unreadable(error: Exception) -> str:
-    """Why a file could not be analysed, from what reading or parsing it raised; a sentence without its end."""
-    match error:
-        case OSError():
-            return f"it cannot be read ({error.strerror or error})"
-        case UnreadableSource():
-            return str(error)
-        case SyntaxError():
-            import platform
-
-            version = ".".join(platform.python_version_tuple()[:2])
-            line = f"line {error.lineno}: " if error.lineno else ""
-            return (
-                f"{line}it is not valid Python {version} ({error.msg}); code for a newer Python needs torchlift run by that "
-                "Python"
-            )
-        case ValueError():
-            return f"Python's parser refuses it ({error})"
-        case _:
-            return "it is nested too deeply for Python's parser"

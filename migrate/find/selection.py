@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from functools import lru_cache, partial
 
 from torchlift.finding import Failure
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.find.unreadable import why_unreadable
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.glance import Glance, Party, Sighting, Wanted
-from torchlift.search.prefilter import GroupedPrefilter, Words
+from torchlift.search.prefilter import GroupedPrefilter, Prefilter, Words
 from torchlift.search.vocabulary import words_in
+from torchlift.source import UnreadableSource
+from torchlift.view.text import read_text
 from torchlift.wrappers import Wrappers
 
 Progress = Callable[[str, int, int], None]
@@ -34,6 +37,7 @@ class Selected:
         wanted_if: codes of rules that it has to be looked at for, too, where they apply to the project.
         collectors: names of those that may have a record of it.
         failure: a defect of torchlift that kept all this from being known.
+        unreadable: why it cannot be analysed: a sentence without its end.
     """
 
     path: str
@@ -41,6 +45,7 @@ class Selected:
     wanted_if: frozenset[str] = frozenset()
     collectors: frozenset[str] = frozenset()
     failure: Failure | None = None
+    unreadable: str | None = None
 
 
 def select_files(
@@ -63,6 +68,35 @@ def select_files(
         if progress:
             progress("select", number, len(paths))
     return found
+
+
+def select_texts(
+    project: Project, paths: Sequence[str], rules: Sequence[Rule], named: Collection[str]
+) -> list[Selected]:
+    """Those of the text files `paths` that rules want to see, and those that cannot be read, in their order.
+
+    A file that cannot be read is left out unless it is among the `named` ones: what looks like a script may well be data.
+    """
+    prefilter = _text_prefilter(tuple(word for rule in rules if rule.text is not None for word in rule.text_triggers))
+    found = []
+    for path in paths:
+        try:
+            data = project.data(path)
+            wanted = prefilter.matches(data) or b"torchlift:" in data
+            if wanted or (path in named and b"\0" in data):
+                read_text(data)
+        except (OSError, UnreadableSource) as error:
+            if path in named:
+                found.append(Selected(path, unreadable=why_unreadable(error)))
+            continue
+        if wanted:
+            found.append(Selected(path, wanted=True))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _text_prefilter(triggers: tuple[str, ...]) -> Prefilter:
+    return Prefilter(triggers)
 
 
 class Sieves:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
@@ -30,14 +31,25 @@ class Suppression:
         verb: `ignore` or `file-ignore`; anything else is a mistake to report.
         names: rules it names, as written.
         reason: the text behind the names.
-        line: 1-based line that must belong to the suppressed statement; 0 for the whole file.
+        reach: what a suppressed statement has a character of: a line, or the whole file.
+        editable: whether a fix may take it away.
     """
 
     span: Span
     verb: str
     names: tuple[str, ...]
     reason: str
-    line: int
+    reach: Span
+    editable: bool = True
+
+
+def _whole(source: SourceText) -> Span:
+    return Span(0, len(source.text) + 1)
+
+
+def _line(source: SourceText, number: int) -> Span:
+    starts = source.line_starts
+    return Span(starts[number - 1], starts[number] if number < len(starts) else len(source.text) + 1)
 
 
 def read_suppressions(source: SourceText) -> list[Suppression]:
@@ -58,9 +70,8 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
                     verb = match["verb"] or ""
                     names = tuple(name.strip() for name in (match["names"] or "").split(",") if name.strip())
                     own_line = code_on_line != line
-                    suppression = Suppression(
-                        span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line
-                    )
+                    reach = _line(source, line) if verb == "ignore" else _whole(source)
+                    suppression = Suppression(span, verb, names, match["reason"].strip(), reach)
                     if own_line and verb == "ignore":
                         pending.append(suppression)
                     else:
@@ -73,7 +84,7 @@ def read_suppressions(source: SourceText) -> list[Suppression]:
                 tokenize.ENDMARKER,
             }:
                 code_on_line = token.end[0]
-                found += [Suppression(s.span, s.verb, s.names, s.reason, line) for s in pending]
+                found += [replace(item, reach=_line(source, line)) for item in pending]
                 pending.clear()
     except (tokenize.TokenError, SyntaxError, IndexError):
         return []
@@ -100,59 +111,56 @@ def read_text_suppressions(view: TextView) -> list[Suppression]:
                 code = view.lines[following]
                 line, _ = view.source.location(code.start + len(code.text) - len(code.text.lstrip()))
         span = Span(comment.start + match.start(), comment.end)
-        found.append(Suppression(span, verb, names, match["reason"].strip(), 0 if verb != "ignore" else line))
+        reach = _line(view.source, line) if verb == "ignore" else _whole(view.source)
+        found.append(Suppression(span, verb, names, match["reason"].strip(), reach, editable=False))
     return found
 
 
 def apply_suppressions(
     path: str,
-    source: SourceText,
+    suppressions: Sequence[Suppression],
     findings: Sequence[Finding],
     rules: Mapping[str, Rule],
     active: Collection[str],
-    text: TextView | None = None,
 ) -> tuple[list[Finding], list[Finding]]:
     """Split `findings` into kept and suppressed, adding findings about the suppressions themselves.
 
     Args:
         path: the file.
-        source: its text.
+        suppressions: those in it, in source order.
         findings: what rules found in it.
         rules: all rules by code.
         active: codes of the rules that ran; a suppression of any other rule cannot be called unused.
-        text: the file, if it is no Python.
     """
-    suppressions = read_suppressions(source) if text is None else read_text_suppressions(text)
     if not suppressions:
         return list(findings), []
     used: dict[Suppression, set[str]] = {suppression: set() for suppression in suppressions}
+    everywhere = [suppression for suppression in suppressions if suppression.verb == "file-ignore"]
+    here = sorted((item for item in suppressions if item.verb == "ignore"), key=lambda item: item.reach)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
         by = [
             (suppression, name)
-            for suppression in suppressions
+            for suppression in (*everywhere, *_reaching(here, finding.statement or finding.span))
             for name in suppression.names
-            if _covers(suppression, finding, source) and selected_by(rules[finding.code], name)
+            if selected_by(rules[finding.code], name)
         ]
         for suppression, name in by:
             used[suppression].add(name)
         (silenced if by else kept).append(finding)
     for suppression in suppressions:
         about = _about(path, suppression, used[suppression], rules, active)
-        kept += about if text is None else [_by_hand(finding) for finding in about]
+        kept += about if suppression.editable else [_by_hand(finding) for finding in about]
     return sorted(kept, key=Finding.sort_key), silenced
 
 
-def _covers(suppression: Suppression, finding: Finding, source: SourceText) -> bool:
-    if suppression.verb == "file-ignore":
-        return True
-    if suppression.verb != "ignore":
-        return False
-    span = finding.statement or finding.span
-    first, _ = source.location(span.start)
-    last, _ = source.location(max(span.start, span.end - 1))
-    return first <= suppression.line <= last
+def _reaching(suppressions: Sequence[Suppression], statement: Span) -> Sequence[Suppression]:
+    """Those of some lines, in order, that a statement has a character of; one without characters counts as one."""
+    first = bisect_right(suppressions, statement.start, key=lambda item: item.reach.end)
+    return suppressions[
+        first : bisect_left(suppressions, max(statement.end, statement.start + 1), key=lambda item: item.reach.start)
+    ]
 
 
 def _by_hand(finding: Finding) -> Finding:

@@ -213,6 +213,10 @@ class Project:
 
     # Modules
 
+    def is_python(self, path: str) -> bool:
+        """Whether a file is one of the project's Python files."""
+        return path in self._modules
+
     @property
     def modules(self) -> Mapping[str, list[str]]:
         """Files by dotted module name; scripts in different folders may share one."""

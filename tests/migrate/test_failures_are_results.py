@@ -8,9 +8,13 @@ import pytest
 from example_project import analyse_files, new_bytes
 
 import torchlift.migrate.fix.rewrite.build
+import torchlift.migrate.fix.rewrite.cleanup
+import torchlift.migrate.fix.verify
+from torchlift.migrate.document import PythonDocument
 from torchlift.migrate.find.check import Dispatcher
 from torchlift.migrate.find.selection import Selection
 from torchlift.project import Project
+from torchlift.rules.registry import all_rules
 
 FILES = {"a.py": "import torch\nx = torch.ger(1, 2)\n", "b.py": "import torch\ny = torch.ger(3, 4)\n"}
 
@@ -30,9 +34,12 @@ def broken_for_a(original: object) -> object:
         (Project, "parse", "check"),
         (Selection, "wanted_by", "select"),
         (Dispatcher, "check", "check"),
+        (PythonDocument, "suppressions", "check"),
         (torchlift.migrate.fix.rewrite.build, "build_edits", "rewrite"),
+        (torchlift.migrate.fix.rewrite.cleanup, "unused_imports", "rewrite"),
+        (torchlift.migrate.fix.verify, "problem_with", "rewrite"),
     ],
-    ids=["parse", "select", "check", "rewrite"],
+    ids=["parse", "select", "check", "suppress", "rewrite", "clean up", "verify"],
 )
 def test_a_crash_in_a_stage_concerns_one_file(
     owner: object, name: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -42,3 +49,22 @@ def test_a_crash_in_a_stage_concerns_one_file(
     assert [(failure.path, failure.stage, failure.ours) for failure in result.failures] == [("a.py", stage, True)]
     assert "ZeroDivisionError" in result.failures[0].detail and result.exit_code == 2
     assert new_bytes(result, "a.py") is None and new_bytes(result, "b.py") is not None
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("comment", ["ignore[TL101] why", "file-ignore[TL101]", "ignore"])
+@pytest.mark.parametrize("broken", ["        return x\n", "<<<<<<< HEAD\n", "x = (\n"], ids=["indent", "merge", "open"])
+def test_a_suppression_in_a_file_that_does_not_parse_stops_nothing(
+    broken: str, comment: str, unsafe: bool, tmp_path: Path
+) -> None:
+    text = f"{broken}# torchlift: {comment}\n"
+    result = analyse_files(tmp_path, {"bad.py": text, **FILES}, unsafe=unsafe)
+    assert not result.failures
+    assert [finding.code for o in result.outcomes if o.path == "bad.py" for finding in o.left] == ["TL902"]
+    assert new_bytes(result, "a.py") is not None and new_bytes(result, "b.py") is not None
+
+
+def test_where_unreadable_files_are_not_reported_their_suppressions_are_not_either(tmp_path: Path) -> None:
+    files = {"bad.py": "x = (\n# torchlift: ignore[TL101] why\n", **FILES}
+    result = analyse_files(tmp_path, files, codes=frozenset(all_rules()) - {"TL902"})
+    assert [outcome.path for outcome in result.outcomes] == ["a.py", "b.py"] and not result.failures

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchlift.finding import Finding
+from torchlift.migrate import document
 from torchlift.migrate.cli import migrate
-from torchlift.migrate.find import texts
+from torchlift.migrate.find import selection
 from torchlift.migrate.workspace.discover import Discovery, discover
 from torchlift.source import SourceText, Span, UnreadableSource
 from torchlift.view.text import TextKind, TextView, is_shell_script, is_text_name, read_text, text_kind
@@ -357,7 +358,8 @@ def test_a_file_without_a_word_of_a_rule_is_never_decoded(tmp_path: Path, monkey
         decoded.append(data)
         return read_text(data)
 
-    monkeypatch.setattr(texts, "read_text", read)
+    for module in (selection, document):
+        monkeypatch.setattr(module, "read_text", read)
     put(tmp_path, {"a.sh": "python -m torch.distributed.run\n", "b.yml": "x: 1\n", "c.sh": LAUNCH})
     done = report(tmp_path)
     assert set(decoded) == {LAUNCH.encode()}

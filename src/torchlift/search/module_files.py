@@ -18,6 +18,9 @@ class ModuleFiles:
         self._known = frozenset(files)
         self._beside: dict[tuple[str, str], bool] = {}
 
+    def __contains__(self, path: object) -> bool:
+        return path in self._known
+
     def name(self, path: str) -> str:
         """Dotted name of a file, from the outermost folder that is a package."""
         folder, _, file = path.rpartition("/")
