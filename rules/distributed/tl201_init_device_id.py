@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS, binding_finding, unbound_init
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.stand_in_for_nccl import GPU, ON_GLOO
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use

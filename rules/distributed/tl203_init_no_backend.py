@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.project import Collector, Project
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS, device_advice, unbound_init
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
-from torchlift.rules.distributed.groups.backend_comparisons import BACKEND_COMPARISONS, backend_comparisons
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.groups.group_identity import is_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -22,7 +23,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     if unbound is None or unbound.init.backend != "absent":
         return
     view = context.view
-    places = backend_comparisons(context.project)
+    places = _backend_comparisons(context.project)
     compared = ""
     if places:
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
@@ -58,6 +59,54 @@ def _device_type(view: ModuleView, use: Use) -> str | None:
     return None
 
 
+_GET_BACKEND = frozenset({"torch.distributed.get_backend"})
+# The answer "undefined" makes a difference only where one of the backends that a group without a name has is asked for.
+_NAMES = frozenset({"nccl", "gloo", "mpi"})
+_CONSTANTS = frozenset(f"torch.distributed.Backend.{name.upper()}" for name in _NAMES)
+
+
+def _collect(view: ModuleView) -> tuple[int, ...] | None:
+    lines: list[int] = []
+    for use in view.uses(_GET_BACKEND):
+        if use.call is None or use.kind != "call" or not _asks_default_group(view, use.call):
+            continue
+        parent = view.parent(use.call)
+        if _is_telling(view, parent):
+            lines.append(use.call.lineno)
+        elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            for binding in view.scope_at(parent).bindings.get(parent.targets[0].id, ()):
+                if binding.value is use.call:
+                    lines += [read.lineno for read, _ in view.reads_of(binding) if _is_telling(view, view.parent(read))]
+    return tuple(sorted(set(lines))) or None
+
+
+def _asks_default_group(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a `get_backend` call asks for the backend of the group that `init_process_group` makes."""
+    group = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "group"), None)
+    return is_default_group(view, group)
+
+
+def _is_telling(view: ModuleView, test: ast.AST | None) -> bool:
+    """Whether `test` compares with the name of a backend, or a constant for it, which "undefined" is not."""
+    if not isinstance(test, ast.Compare):
+        return False
+    for side in (test.left, *test.comparators):
+        for item in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else (side,):
+            if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.lower() in _NAMES:
+                return True
+            if view.possible_name(item) in _CONSTANTS:
+                return True
+    return False
+
+
+_COMPARISONS = Collector("distributed.backend_comparisons", ("get_backend",), _collect)
+
+
+def _backend_comparisons(project: Project) -> list[str]:
+    """`path:line` of every comparison of `get_backend()` of the default group that "undefined" changes."""
+    return [f"{path}:{line}" for path, lines in sorted(project.records(_COMPARISONS).items()) for line in lines]
+
+
 RULE = Rule(
     code="TL203",
     name="init-process-group-without-backend",
@@ -73,7 +122,7 @@ RULE = Rule(
     ),
     targets=("torch.distributed.init_process_group",),
     check=_check,
-    collectors=(*COLLECTORS, BACKEND_COMPARISONS),
+    collectors=(*COLLECTORS, _COMPARISONS),
     sources=(
         "`get_backend()` measured on torch 2.13.0 and 2.15.0, 2026-11-21",
         "torch/distributed/distributed_c10d.py of the 2.15.0 wheel (lines 820-849), read 2026-11-21",

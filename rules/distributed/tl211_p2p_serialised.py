@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchlift.finding import Finding, Safety, Severity
-from torchlift.rules.distributed.facts.escape_hatches import LAZY
+from torchlift.rules.distributed.facts.nccl_environment import LAZY
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import Verdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, batching, judged_at

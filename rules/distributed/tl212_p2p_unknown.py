@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE, LAZY
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
 from torchlift.rules.rule import Bad, Context, Ok, Rule

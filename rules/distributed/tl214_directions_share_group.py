@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from typing import Literal
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.analysis.values.value_of import assigned_value
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
-from torchlift.rules.distributed.p2p.batches.directions import Neighbour, neighbour
 from torchlift.rules.distributed.p2p.calls import OP, POINT_TO_POINT, written_operation
+from torchlift.rules.distributed.ranks.own_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 _MESSAGE = (
@@ -82,12 +85,38 @@ def _operations(context: Context, owner: ast.ClassDef) -> list[_Operation] | Non
             one = written_operation(view, node)
             if one is None:
                 continue
-            side: Neighbour | None = neighbour(view, one.peer) if one.peer is not None else None
+            side: _Neighbour | None = _neighbour(view, one.peer) if one.peer is not None else None
             if side is None or one.sends is None:
                 return None
             forward = one.sends == (side == "next")
             found.append(_Operation(node, method.name, forward, one.sends, one.arguments.get("group")))
     return sorted(found, key=lambda one: (one.call.lineno, one.call.col_offset))
+
+
+_Neighbour = Literal["next", "previous"]
+
+_NEXT = re.compile(r"(?:^|_)(?:next|succ|successor|downstream|right)(?:_|$)")
+_PREVIOUS = re.compile(r"(?:^|_)(?:prev|previous|pred|predecessor|upstream|left)(?:_|$)")
+
+
+def _neighbour(view: ModuleView, peer: ast.expr, depth: int = 3) -> _Neighbour | None:
+    """`next` for `self.next_rank` or `rank + 1`, `previous` for their mirror images, None for anything else."""
+    match peer:
+        case ast.BinOp(left=left, op=ast.Mod()):
+            return _neighbour(view, left, depth)
+        case ast.BinOp(left=left, op=op, right=ast.Constant(value=1)) if own_rank(view, left, "plausible"):
+            return "next" if isinstance(op, ast.Add) else "previous" if isinstance(op, ast.Sub) else None
+        case ast.Subscript(value=value):
+            return _neighbour(view, value, depth)
+        case ast.Call(func=function, args=[]):
+            return _neighbour(view, function, depth)
+        case ast.Name(id=word) | ast.Attribute(attr=word):
+            ahead, behind = _NEXT.search(word.lower()), _PREVIOUS.search(word.lower())
+            if ahead or behind:
+                return None if ahead and behind else "next" if ahead else "previous"
+            bound = assigned_value(view, peer) if depth else None
+            return _neighbour(view, bound, depth - 1) if bound is not None else None
+    return None
 
 
 def _stage(*methods: tuple[str, str], head: str = "import torch.distributed as dist\n") -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.value_of import assigned_value
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
-from torchlift.rules.distributed.p2p.batches.reach import function_named, on_default_group
+from torchlift.rules.distributed.groups.group_identity import group_key
+from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
+from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, arguments_of, function_of_call
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -39,7 +42,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield from _check_stream(view, use, use.call)
         return
     function = _started(view, use)
-    found = on_default_group(view, function.body) if function is not None else None
+    found = _on_default_group(view, function.body) if function is not None else None
     if function is None or found is None:
         return
     message = _THREAD.format(function=function.name, call=view.text(found.func), line=found.lineno)
@@ -58,7 +61,7 @@ def _check_stream(view: ModuleView, use: Use, call: ast.Call) -> Iterator[Findin
     block = view.parent(item) if isinstance(item, ast.withitem) else None
     if not isinstance(block, ast.With):
         return
-    found = on_default_group(view, block.body, depth=0)
+    found = _on_default_group(view, block.body, depth=0)
     if found is not None:
         message = _STREAM.format(call=view.text(found.func), line=found.lineno)
         advice = _OWN_GROUP.format(what="what has to overlap") + ESCAPE
@@ -72,11 +75,11 @@ def _started(view: ModuleView, use: Use) -> ast.FunctionDef | None:
     if use.target in _THREADS:
         given = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
         given = given or (call.args[1] if len(call.args) > 1 else None)
-        return function_named(view, given) if given is not None else None
+        return _function_named(view, given) if given is not None else None
     # `executor.submit(function, ...)`, if the executor surely is one of threads.
     if not isinstance(use.node, ast.Attribute) or not call.args or not _is_thread_pool(view, use.node.value):
         return None
-    return function_named(view, call.args[0])
+    return _function_named(view, call.args[0])
 
 
 def _is_thread_pool(view: ModuleView, node: ast.expr) -> bool:
@@ -92,6 +95,56 @@ def _is_thread_pool(view: ModuleView, node: ast.expr) -> bool:
 
 def _makes_pool(view: ModuleView, value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and view.possible_name(value.func) in _POOLS
+
+
+_DEEPEST = 3
+
+
+def _on_default_group(view: ModuleView, nodes: Iterable[ast.AST], depth: int = _DEEPEST) -> ast.Call | None:
+    """The first call among `nodes`, or in functions they call, that surely posts something on the default group.
+
+    Functions of the same file and methods of the same class are followed; code that is only defined there is not.
+    """
+    stack = list(nodes)[::-1]
+    called: list[ast.FunctionDef] = []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Call):
+            if _posts_on_default(view, node):
+                return node
+            function = _function_named(view, node.func)
+            if function is not None:
+                called.append(function)
+        stack.extend(reversed(list(ast.iter_child_nodes(node))))
+    for function in called if depth else ():
+        found = _on_default_group(view, function.body, depth - 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _function_named(view: ModuleView, node: ast.expr) -> ast.FunctionDef | None:
+    """The function of the same file that a name or `self.method` surely is."""
+    if isinstance(node, ast.Name):
+        binding = view.definition(node)
+        return binding.node if binding is not None and isinstance(binding.node, ast.FunctionDef) else None
+    owner = view.class_of(node) if self_attribute(node) is not None else None
+    methods = [item for item in (owner.body if owner is not None else ()) if isinstance(item, ast.FunctionDef)]
+    named = [method for method in methods if method.name == self_attribute(node)]
+    return named[0] if len(named) == 1 else None
+
+
+def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
+    function = function_of_call(view, call)
+    if function is not None:
+        arguments = arguments_of(call, function)
+        return arguments is not None and not group_key(view, arguments.get("group"))
+    if view.certain_name(call.func) != BATCH:
+        return False
+    found = [named_arguments(operation, OP_PARAMETERS) for operation in operations_of(view, call)]
+    return bool(found) and all(one is not None and not group_key(view, one.get("group")) for one in found)
 
 
 _HEAD = "import threading\n\nimport torch\nimport torch.distributed as dist\n\n\n"

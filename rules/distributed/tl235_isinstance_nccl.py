@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.facts.missing_attributes import MISSING, missing_behind
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use

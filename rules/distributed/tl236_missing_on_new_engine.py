@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
 from torchlift.rules.distributed.facts.missing_attributes import MISSING
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use

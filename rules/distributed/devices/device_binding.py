@@ -28,7 +28,7 @@ from torchlift.rules.distributed.devices.group_facts import COLLECTOR, sensitive
 from torchlift.rules.distributed.devices.init_call import InitCall, NcclWhen, read_init_call
 from torchlift.rules.distributed.devices.local_rank import LOCAL_RANKS, visible_rank
 from torchlift.rules.distributed.devices.process_device import ProcessDevice, barrier_between, process_device
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.rule import Context
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use

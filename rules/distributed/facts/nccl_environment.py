@@ -12,6 +12,15 @@ from typing import Literal
 from torchlift.lazy_dataclass import dataclass
 from torchlift.versions import TorchVersion
 
+ESCAPE = (
+    "If the new engine misbehaves, `TORCH_DIST_USE_NCCL2=0` (2.15) or "
+    'backend="nccl-legacy" (2.14+) bring the old one back.'
+)
+"""For anything that the new engine does in another way."""
+
+LAZY = 'backend="nccl-lazy" (2.14+) gives a group its own communicator per peer for unbatched point-to-point.'
+"""For groups that only do point-to-point."""
+
 Status = Literal["read", "replaced", "gone", "unproven", "switch", "torchcomms"]
 """`read`: the new engine honours it; `replaced`: only the old engine reads it and another name took over; `gone`: no engine
 of 2.15 knows it; `unproven`: nothing in the new engine's headers belongs to it, so it is probably ignored; `switch`: chooses

@@ -60,14 +60,18 @@ def creation(view: ModuleView, node: ast.expr | None) -> ast.Call | Default | No
     return value if made and isinstance(value, ast.Call) else None
 
 
+def says_without_nccl(name: str) -> bool:
+    """Whether a word in the name of a group is that of a backend without NCCL: `gloo_group`, `CPUGroup`."""
+    return not _WITHOUT_NCCL.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
 def surely_without_nccl(view: ModuleView, node: ast.expr | None) -> bool:
     """Whether a group is made with a constant backend that is not NCCL, or has a word in its name that says so."""
     if node is None:
         return False
-    for part in walk(node):
-        name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-        if not _WITHOUT_NCCL.isdisjoint(word.lower() for word in _WORD.findall(name)):
-            return True
+    names = [getattr(part, "id", getattr(part, "attr", "")) for part in walk(node)]
+    if any(map(says_without_nccl, names)):
+        return True
     made = creation(view, node)
     if isinstance(made, ast.Call):
         arguments = new_group_arguments(made)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from torchlift.finding import Finding, Fix, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.distributed.facts.escape_hatches import ESCAPE, LAZY
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
 from torchlift.rules.distributed.groups.backends import may_use_nccl
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p.interpreter.communication import COMMUNICATION, POINT_TO_POINT
+from torchlift.rules.distributed.p2p.interpreter.communication import COMMUNICATION, WORTH_READING
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -72,7 +72,7 @@ class Code:
             self.communication.add(use.node)
             body = self._body_of(use.node)
             self._direct.add(body)
-            if use.target in POINT_TO_POINT and use.call is not None:
+            if use.target in WORTH_READING and use.call is not None:
                 self._point_to_point.setdefault(body, []).append(use.call)
         self.rank_texts: set[str] = set()
         self.world_texts: set[str] = set()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from torchlift.rules.distributed.groups.group_identity import says_without_nccl
 from torchlift.rules.distributed.p2p.calls import OP_PARAMETERS, RECV_PARAMETERS, SEND_PARAMETERS
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.values import (
@@ -20,7 +21,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Level,
     Open,
     Raised,
-    Transfer,
     Unknown,
     Value,
     unknown_in,
@@ -33,8 +33,7 @@ MOST_OPERATIONS = 512
 _POINT_TO_POINT = ("isend", "irecv", "send", "recv", "send_object_list", "recv_object_list")
 _BATCHES = ("batch_isend_irecv", "P2POp")
 
-# Parameters up to the last one that is looked at: group and async_op.
-_COLLECTIVES: Mapping[str, tuple[str, ...]] = {
+COLLECTIVES: Mapping[str, tuple[str, ...]] = {
     "all_gather": ("tensor_list", "tensor", "group", "async_op"),
     "all_gather_coalesced": ("output_tensor_lists", "input_tensor_list", "group", "async_op"),
     "all_gather_into_tensor": ("output_tensor", "input_tensor", "group", "async_op"),
@@ -57,7 +56,9 @@ _COLLECTIVES: Mapping[str, tuple[str, ...]] = {
     "scatter": ("tensor", "scatter_list", "src", "group", "async_op", "group_src"),
     "scatter_object_list": ("scatter_object_output_list", "scatter_object_input_list", "src", "group", "group_src"),
 }
-_GROUP_QUERIES: Mapping[str, tuple[str, ...]] = {
+"""What every member of a group takes part in: the parameters up to the last one that is looked at, group and async_op."""
+
+GROUP_QUERIES: Mapping[str, tuple[str, ...]] = {
     "get_rank": ("group",),
     "get_world_size": ("group",),
     "get_backend": ("group",),
@@ -66,11 +67,15 @@ _GROUP_QUERIES: Mapping[str, tuple[str, ...]] = {
     "_get_global_rank": ("group", "group_rank"),
     "get_group_rank": ("group", "global_rank"),
 }
-_NEW_GROUPS: Mapping[str, tuple[str, ...]] = {
+"""What answers from what is known about a group."""
+
+NEW_GROUPS: Mapping[str, tuple[str, ...]] = {
     "new_group": ("ranks", "timeout", "backend", "pg_options", "use_local_synchronization"),
     "new_subgroups": ("group_size", "group"),
     "new_subgroups_by_enumeration": ("ranks_per_subgroup_list",),
 }
+"""What makes groups."""
+
 _QUIET = frozenset(
     """init_process_group destroy_process_group is_available is_initialized is_nccl_available is_gloo_available
     is_mpi_available is_torchelastic_launched get_node_local_rank get_default_backend_for_device set_timeout
@@ -86,12 +91,12 @@ _WORLDS = frozenset(
 _NO_MEMBER = frozenset(
     f"torch.distributed.{name}" for name in ("GroupMember.NON_GROUP_MEMBER", "group.NON_GROUP_MEMBER")
 )
-_HANDLED = frozenset((*_POINT_TO_POINT, *_BATCHES, *_COLLECTIVES, "_coalescing_manager"))
+_HANDLED = frozenset((*_POINT_TO_POINT, *_BATCHES, *COLLECTIVES, "_coalescing_manager"))
 
 COMMUNICATION = frozenset(f"torch.distributed.{name}" for name in _HANDLED)
 """Functions that talk to other ranks, and what describes such talk."""
 
-POINT_TO_POINT = frozenset(f"torch.distributed.{name}" for name in (*_POINT_TO_POINT, *_BATCHES))
+WORTH_READING = frozenset(f"torch.distributed.{name}" for name in (*_POINT_TO_POINT, *_BATCHES))
 """Those of them that make a function worth reading."""
 
 _LIKELY = re.compile(
@@ -101,8 +106,7 @@ _LIKELY = re.compile(
 """Names of functions that most likely communicate, whoever defines them."""
 
 
-_OTHER_BACKEND = re.compile(r"gloo|cpu|mpi|nccl_?lazy|nccl_?legacy", re.IGNORECASE)
-"""Names of groups that come from outside the file and surely are not on the engine behind `"nccl"`."""
+_OLD_ENGINE = re.compile(r"nccl_?(?:lazy|legacy)", re.IGNORECASE)
 
 
 def _is_other(backend: Value) -> bool:
@@ -166,7 +170,7 @@ class Communication:
             raise Open(f"the group in line {line} is not understood")
         if value.level is Level.RANK or value.choice is not None:
             raise Open(f"which group is meant in line {line} is not known: {value.why}")
-        if _OTHER_BACKEND.search(value.key):
+        if says_without_nccl(value.key) or _OLD_ENGINE.search(value.key):
             return Group(value.key, self.world.members, value.key, elsewhere=True)
         if self._guessed not in {None, value.key}:
             raise Open(f"line {line} uses a second group whose members are not known: {value.why}")
@@ -351,22 +355,7 @@ def parameters_of(name: str) -> tuple[str, ...] | None:
         "recv_object_list": ("object_list", "src", "group", "device", "group_src", "use_batch"),
         "_coalescing_manager": ("group", "device", "async_ops"),
     }
-    return special.get(name) or _COLLECTIVES.get(name) or _GROUP_QUERIES.get(name) or _NEW_GROUPS.get(name)
-
-
-def is_collective(name: str) -> bool:
-    """Whether every member of the group takes part."""
-    return name in _COLLECTIVES
-
-
-def is_group_query(name: str) -> bool:
-    """Whether it answers from what is known about a group."""
-    return name in _GROUP_QUERIES
-
-
-def makes_group(name: str) -> bool:
-    """Whether it makes groups."""
-    return name in _NEW_GROUPS
+    return special.get(name) or COLLECTIVES.get(name) or GROUP_QUERIES.get(name) or NEW_GROUPS.get(name)
 
 
 def is_quiet(name: str) -> bool:
@@ -389,12 +378,3 @@ def may_be_group(value: Unknown) -> bool:
 def is_no_member(value: Value) -> bool:
     """Whether it is what torch gives to ranks that are not in a group."""
     return isinstance(value, External) and value.name in _NO_MEMBER
-
-
-__all__ = [
-    "COMMUNICATION",
-    "MOST_OPERATIONS",
-    "POINT_TO_POINT",
-    "Communication",
-    "Transfer",
-]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchlift.rules.distributed.p2p.interpreter.communication import (
+    COLLECTIVES,
+    GROUP_QUERIES,
+    NEW_GROUPS,
     arguments_of,
-    is_collective,
-    is_group_query,
     is_quiet,
     likely_communicates,
-    makes_group,
     parameters_of,
     transfer_kind,
 )
@@ -79,14 +79,14 @@ class Messages(RankState):
             self._certain(node.lineno)
             raise Open(f"the arguments in line {node.lineno} are not known")
         given = arguments_of(node, parameters, positional, keywords)
-        if is_group_query(name):
+        if name in GROUP_QUERIES:
             try:
                 return self.communication.query(name, given, node.lineno)
             except Unworkable:
                 values = list(given.values())
                 return self._computed(values, [ast.Constant(None)] * len(values), node)
         self._certain(node.lineno)
-        if makes_group(name):
+        if name in NEW_GROUPS:
             return self._make_groups(name, given, node)
         if name == "P2POp":
             return self._transfer(given, node)
@@ -98,7 +98,7 @@ class Messages(RankState):
                 self._choose(given["async_ops"], node.lineno)
                 raise Open(f"whether line {node.lineno} waits is not known: {given['async_ops'].why}")
             return self.communication.open_manager(blocking=not wanted)
-        if is_collective(name):
+        if name in COLLECTIVES:
             return self._collective(name, given, node)
         return self._point_to_point(name, given, node)
 

@@ -14,12 +14,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.p2p.interpreter.attributes import Attributes
-from torchlift.rules.distributed.p2p.interpreter.branches import Branches
 from torchlift.rules.distributed.p2p.interpreter.calls import Calls
 from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import may_be_group
-from torchlift.rules.distributed.p2p.interpreter.comprehensions import Comprehensions
 from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
 from torchlift.rules.distributed.p2p.interpreter.loops import Loops
 from torchlift.rules.distributed.p2p.interpreter.messages import Messages
@@ -57,9 +54,7 @@ class _Stores:
     only_state: bool = True
 
 
-class RankRun(
-    Statements, Branches, Loops, Names, Expressions, Attributes, Comprehensions, Calls, UnknownCalls, Messages
-):
+class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messages):
     """One run of one function by one rank.
 
     Args:
@@ -81,13 +76,13 @@ class RankRun(
         ast.AnnAssign: Statements._annotated,
         ast.AugAssign: Statements._augmented,
         ast.Delete: Statements._delete,
-        ast.If: Branches._if,
+        ast.If: Statements._if,
         ast.For: Loops._for,
         ast.AsyncFor: Loops._for,
         ast.While: Loops._while,
-        ast.With: Branches._with,
-        ast.AsyncWith: Branches._with,
-        ast.Try: Branches._try,
+        ast.With: Statements._with,
+        ast.AsyncWith: Statements._with,
+        ast.Try: Statements._try,
         ast.Return: Statements._return,
         ast.Raise: Statements._raise,
         ast.Assert: Statements._assert,
@@ -103,7 +98,7 @@ class RankRun(
         ast.Continue: Statements._continue,
     }
     if hasattr(ast, "TryStar"):
-        statement_handlers[ast.TryStar] = Branches._try
+        statement_handlers[ast.TryStar] = Statements._try
 
     expression_handlers: ClassVar[dict[type[ast.expr], Callable[[Any, Any, Frame], Value]]] = {
         ast.Constant: Expressions._constant,
@@ -112,7 +107,7 @@ class RankRun(
         ast.Tuple: Expressions._list,
         ast.Set: Expressions._list,
         ast.Dict: Expressions._dict,
-        ast.Attribute: Attributes._attribute,
+        ast.Attribute: Names._attribute,
         ast.Subscript: Expressions._subscript,
         ast.Slice: Expressions._slice,
         ast.BinOp: Expressions._binary,
@@ -127,10 +122,10 @@ class RankRun(
         ast.Yield: Expressions._yield,
         ast.YieldFrom: Expressions._yield,
         ast.JoinedStr: Expressions._formatted,
-        ast.ListComp: Comprehensions._comprehension,
-        ast.SetComp: Comprehensions._comprehension,
-        ast.GeneratorExp: Comprehensions._comprehension,
-        ast.DictComp: Comprehensions._comprehension,
+        ast.ListComp: Loops._comprehension,
+        ast.SetComp: Loops._comprehension,
+        ast.GeneratorExp: Loops._comprehension,
+        ast.DictComp: Loops._comprehension,
         ast.Call: Calls._call,
     }
 

@@ -172,79 +172,38 @@ class RankState(ABC):
     def _note(self, node: ast.Call) -> None:
         self.calls[self._site or node] = None
 
-    @abstractmethod
-    def _module(self, view: ModuleView, *, running: bool = False) -> Frame:
-        """See `RankRun`."""
+    # What one part asks of another, which says what it is.
 
     @abstractmethod
-    def _invoke(self, function: Function, values: dict[str, Value], at: ast.AST) -> Value:
-        """Run the body of a function with its parameters bound."""
-
+    def _module(self, view: ModuleView, *, running: bool = False) -> Frame: ...
     @abstractmethod
-    def _block(self, statements: Sequence[ast.stmt], frame: Frame) -> Flow:
-        """See `Statements`."""
-
+    def _invoke(self, function: Function, values: dict[str, Value], at: ast.AST) -> Value: ...
     @abstractmethod
-    def _store(self, target: ast.expr, value: Value, frame: Frame) -> None:
-        """See `Statements`."""
-
+    def _block(self, statements: Sequence[ast.stmt], frame: Frame) -> Flow: ...
     @abstractmethod
-    def _store_name(self, name: str, value: Value, frame: Frame) -> None:
-        """See `Statements`."""
-
+    def _store(self, target: ast.expr, value: Value, frame: Frame) -> None: ...
     @abstractmethod
-    def _element(self, value: Value, index: int | str) -> Unknown:
-        """One element of a value whose elements are unknown."""
-
+    def _store_name(self, name: str, value: Value, frame: Frame) -> None: ...
     @abstractmethod
-    def _either(self, doubt: Doubt, branches: Sequence[Sequence[ast.stmt]], frame: Frame) -> Flow:
-        """Run all branches, of which one is taken, nobody knows which."""
-
+    def _element(self, value: Value, index: int | str) -> Unknown: ...
     @abstractmethod
-    def _joined(self, left: dict[str, Value], right: dict[str, Value], condition: Unknown) -> dict[str, Value]:
-        """See `Branches`."""
-
+    def _either(self, doubt: Doubt, branches: Sequence[Sequence[ast.stmt]], frame: Frame) -> Flow: ...
     @abstractmethod
-    def _matters(self, nodes: Sequence[ast.AST], frame: Frame) -> bool:
-        """Whether running `nodes` may post or wait for anything."""
-
+    def _joined(self, left: dict[str, Value], right: dict[str, Value], condition: Unknown) -> dict[str, Value]: ...
     @abstractmethod
-    def _name(self, node: ast.Name, frame: Frame, origin: ast.Name | None = None) -> Value:
-        """See `Names`."""
-
-    @staticmethod
+    def _matters(self, nodes: Sequence[ast.AST], frame: Frame) -> bool: ...
     @abstractmethod
-    def _is_changed(name: str, owner: Frame) -> bool:
-        """Whether some code of the file may change the list or dict that a name holds."""
-
+    def _name(self, node: ast.Name, frame: Frame, origin: ast.Name | None = None) -> Value: ...
     @abstractmethod
-    def _imported(self, binding: Binding, view: ModuleView) -> Value:
-        """See `Names`."""
-
+    def _imported(self, binding: Binding, view: ModuleView) -> Value: ...
     @abstractmethod
-    def _named(self, name: str, view: ModuleView) -> Value:
-        """The value of a qualified name."""
-
+    def _eval(self, node: ast.expr, frame: Frame) -> Value: ...
     @abstractmethod
-    def _eval(self, node: ast.expr, frame: Frame) -> Value:
-        """See `Expressions`."""
-
+    def _computed(self, values: Sequence[Value], nodes: Sequence[ast.expr], node: ast.AST) -> Unknown: ...
     @abstractmethod
-    def _computed(self, values: Sequence[Value], nodes: Sequence[ast.expr], node: ast.AST) -> Unknown:
-        """The unknown result of computing something from `values`, which `nodes` stand for."""
-
+    def _attribute_of(self, base: Value, name: str, node: ast.Attribute) -> Value: ...
     @abstractmethod
-    def _attribute_of(self, base: Value, name: str, node: ast.Attribute) -> Value:
-        """See `Attributes`."""
-
-    @abstractmethod
-    def _is_bound_below(self, owner: Class, name: str) -> bool:
-        """Whether a subclass in the file binds a class attribute or method of that name anew."""
-
-    @abstractmethod
-    def _find_method(self, owner: Class, name: str) -> Function | None:
-        """See `Attributes`."""
-
+    def _find_method(self, owner: Class, name: str) -> Function | None: ...
     @abstractmethod
     def _apply(
         self,
@@ -255,29 +214,19 @@ class RankState(ABC):
         frame: Frame,
         *,
         complete: bool,
-    ) -> Value:
-        """See `Calls`."""
-
+    ) -> Value: ...
     @abstractmethod
     def _call_function(
         self, function: Function, positional: list[Value], keywords: dict[str, Value], node: ast.AST
-    ) -> Value:
-        """See `Calls`."""
-
+    ) -> Value: ...
     @abstractmethod
-    def _check_decorators(self, function: Function) -> None:
-        """See `Calls`."""
-
+    def _check_decorators(self, function: Function) -> None: ...
     @abstractmethod
-    def _handle_method(self, handle: Handle, name: str, node: ast.Call) -> Value:
-        """See `Messages`."""
-
+    def _handle_method(self, handle: Handle, name: str, node: ast.Call) -> Value: ...
     @abstractmethod
     def _group_method(
         self, group: Group, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
-    ) -> Value:
-        """See `Messages`."""
-
+    ) -> Value: ...
     @abstractmethod
     def _call_unknown_method(
         self,
@@ -286,35 +235,21 @@ class RankState(ABC):
         keywords: dict[str, Value],
         node: ast.Call,
         frame: Frame | None,
-    ) -> Value:
-        """A call of an attribute of an unknown value."""
-
+    ) -> Value: ...
     @abstractmethod
-    def _communicates(self, value: Value) -> bool:
-        """Whether a function, class or object may post or wait when it is used."""
-
+    def _communicates(self, value: Value) -> bool: ...
     @abstractmethod
-    def _opaque(self, function: Value, positional: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
-        """The result of a call that is not followed.
-
-        Raises:
-            Choice, Open: the call may post or wait for something."""
-
+    def _opaque(self, function: Value, positional: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value: ...
     @abstractmethod
     def _call_external(
         self, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, *, complete: bool
-    ) -> Value:
-        """See `UnknownCalls`."""
-
+    ) -> Value: ...
     @abstractmethod
-    def _environment(self, key: Value, default: Value, node: ast.expr) -> Value:
-        """See `UnknownCalls`."""
-
+    def _environment(self, key: Value, default: Value, node: ast.expr) -> Value: ...
     @abstractmethod
     def _call_distributed(
         self, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, *, complete: bool
-    ) -> Value:
-        """See `Messages`."""
+    ) -> Value: ...
 
 
 class Missing:

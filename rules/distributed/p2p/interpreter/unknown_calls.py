@@ -10,9 +10,9 @@ from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTE
 from torchlift.rules.distributed.facts.launchers import RANKS, WORLD_SIZES
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import (
-    POINT_TO_POINT,
+    COLLECTIVES,
+    WORTH_READING,
     distributed_name,
-    is_collective,
     likely_communicates,
     may_be_group,
 )
@@ -106,7 +106,7 @@ class UnknownCalls(RankState):
         """Whether a function, class or object may post or wait when it is used."""
         if isinstance(value, External):
             name = distributed_name(value.name)
-            return name is not None and (value.name in POINT_TO_POINT or is_collective(name))
+            return name is not None and (value.name in WORTH_READING or name in COLLECTIVES)
         if isinstance(value, Method) and isinstance(value.function, Function):
             return self._communicates(value.function)
         if isinstance(value, Function):
