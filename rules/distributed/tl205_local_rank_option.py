@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import AddImport, EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
+from torchlift.rules.analysis.values.literals import integer, is_none
 from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -29,7 +30,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     default = keywords.get("default")
     if default is not None and _may_read_environment(default):
         return
-    none = default is None or (isinstance(default, ast.Constant) and default.value is None)
+    none = default is None or is_none(default)
     if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project, everywhere=none):
         return
     flag = view.text(flags[0])[1:-1]
@@ -67,7 +68,7 @@ def _fix(
     kind, default = keywords.get("type"), keywords.get("default")
     if not isinstance(kind, ast.Name) or kind.id != "int" or {"action", "nargs", "const"} & set(keywords):
         return None
-    if default is None or not _is_number(default):
+    if default is None or integer(default) is None:
         return None
     rewrites: list[Rewrite] = []
     spelled = view.spell("os.environ", call)
@@ -85,12 +86,6 @@ def _fix(
         both = Template(f"{view.text(flags[0])}, {quote}{other}{quote}")
         rewrites.append(ReplaceExpression(view.span(flags[0]), both, bare=True))
     return Fix("Take the default from `LOCAL_RANK`", Safety.UNSAFE, tuple(rewrites))
-
-
-def _is_number(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and _is_number(node.operand)
-    return isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
 
 
 def _import_of_argparse(view: ModuleView) -> ast.stmt | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, InsertStatements, Rewrite, Safety, Severity
+from torchlift.rules.analysis.values.literals import integer
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import surely_without_nccl
@@ -95,7 +96,7 @@ def _told_apart(view: ModuleView, requests: ast.expr) -> tuple[ast.expr, str] | 
     parent = view.parent(requests)
     match parent:
         case ast.Subscript(value=value, slice=index) if value is requests:
-            number = _constant(index)
+            number = integer(index)
             if number is not None and (number >= 1 or number <= -2):
                 return parent, f"Request {number} of a batch is picked"
         case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names) as target], value=value):
@@ -107,16 +108,6 @@ def _told_apart(view: ModuleView, requests: ast.expr) -> tuple[ast.expr, str] | 
         case _:
             pass
     return None
-
-
-def _constant(node: ast.expr) -> int | None:
-    match node:
-        case ast.Constant(value=int(number)) if not isinstance(number, bool):
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
-            return -number
-        case _:
-            return None
 
 
 def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: BatchList | None) -> Fix | None:
@@ -131,7 +122,7 @@ def _one_loop(view: ModuleView, requests: Binding, batch: ast.Call, known: Batch
     positions: list[int] = []
     for read, certain in view.reads_of(requests):
         item = view.parent(read)
-        number = _constant(item.slice) if isinstance(item, ast.Subscript) and item.value is read else None
+        number = integer(item.slice) if isinstance(item, ast.Subscript) and item.value is read else None
         attribute = view.parent(item) if item is not None else None
         call = view.parent(attribute) if isinstance(attribute, ast.Attribute) and attribute.attr == "wait" else None
         if not certain or number is None or not isinstance(call, ast.Call) or call.args or call.keywords:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
@@ -44,7 +45,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
     """Whether the groups made here hold all ranks: one of the size of the world, or one for each rank alone."""
-    if ranks is None or (isinstance(ranks, ast.Constant) and ranks.value is None):
+    if ranks is None or is_none(ranks):
         return True
     if isinstance(ranks, ast.Name):
         ranks = assigned_value(view, ranks) or ranks

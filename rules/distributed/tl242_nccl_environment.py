@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.places.order import run_before
 from torchlift.rules.analysis.project.environment_stores import TARGETS, Store, stores
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.distributed.facts.nccl_environment import (
     ENVIRONMENT_VARIABLES,
-    environment_variable,
+    nccl_variable,
     read_when_the_group_is_made,
 )
 from torchlift.rules.distributed.groups.backends import BACKENDS, INIT_PARAMETERS, backend_of, may_use_nccl
@@ -29,7 +30,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         if late is not None and may_use_nccl(context.project):
             yield _too_late(view, store, late)
             continue
-        variable = environment_variable(store.name)
+        variable = nccl_variable(store.name)
         # The torchcomms flag has a rule of its own (TL243).
         if variable is None or not variable.matters or variable.status == "torchcomms":
             continue
@@ -38,7 +39,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         value = store.value.value if isinstance(store.value, ast.Constant) else None
         if value == "" or (value == "0" and not variable.off):
             continue  # as if it were not set
-        if variable.status == "replaced" and _names(view, "TORCH_DIST_NAN_CHECK"):
+        if variable.status == "replaced" and "TORCH_DIST_NAN_CHECK" in view.source.text:
             continue
         span = view.span(store.node)
         yield Finding("TL242", view.path, span, variable.fact, Severity.INFO, variable.advice_for(value) or None)
@@ -63,24 +64,10 @@ def _created_before(view: ModuleView, node: ast.expr) -> ast.Call | None:
         return None
     if any(isinstance(ancestor, (ast.For, ast.While, ast.AsyncFor)) for ancestor in view.ancestors(node)):
         return None
-    current: ast.AST = statement
-    while isinstance(current, ast.stmt):
-        block = view.block(current)
-        for earlier in block[: next(i for i, item in enumerate(block) if item is current)]:
-            for call in here:
-                if view.statement(call) is earlier:
-                    arguments = named_arguments(call, INIT_PARAMETERS)
-                    backend = "unknown" if arguments is None else backend_of(view, arguments.get("backend"))
-                    return call if backend != "other" else None
-        parent = view.parent(current)
-        if parent is None or isinstance(parent, (*_FUNCTIONS, ast.ClassDef)):
-            return None
-        current = parent
-    return None
-
-
-def _names(view: ModuleView, name: str) -> bool:
-    return name in view.source.text
+    before = set(run_before(view, node))
+    call = next((call for call in here if view.statement(call) in before), None)
+    arguments = named_arguments(call, INIT_PARAMETERS) if call is not None else None
+    return None if arguments is not None and backend_of(view, arguments.get("backend")) == "other" else call
 
 
 _WORDS = tuple(v.name for v in ENVIRONMENT_VARIABLES if v.matters and v.status != "torchcomms")

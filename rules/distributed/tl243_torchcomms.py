@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.project.environment_stores import TARGETS, stores
-from torchlift.rules.distributed.facts.nccl_environment import environment_variable
+from torchlift.rules.analysis.values.literals import is_none
+from torchlift.rules.distributed.facts.nccl_environment import nccl_variable
 from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
@@ -44,7 +45,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _flag(view: ModuleView, node: ast.expr) -> Finding:
-    variable = environment_variable(_FLAG)
+    variable = nccl_variable(_FLAG)
     assert variable is not None
     message = variable.fact
     if not isinstance(node, ast.Constant):
@@ -86,7 +87,7 @@ def _group(use: Use, call: ast.Call, context: Context) -> Iterator[Finding]:
         advice = "Leave the argument out under the mode, or support torch 2.14 and later only."
         yield Finding("TL243", view.path, span, message, Severity.WARNING, advice)
     options = keywords.get("pg_options")
-    if options is not None and not (isinstance(options, ast.Constant) and options.value is None):
+    if options is not None and not is_none(options):
         message = (
             "The project turns the torchcomms mode on. `pg_options` is dropped under it in torch 2.12 and 2.13, and turned "
             "into a dictionary of hints since 2.14."

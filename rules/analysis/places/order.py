@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchlift.view import ModuleView
 
@@ -18,6 +18,26 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def leaves(block: Sequence[ast.stmt], how: tuple[type[ast.stmt], ...] = LEAVING) -> bool:
     """Whether a block ends with a statement that leaves what it stands in."""
     return bool(block) and isinstance(block[-1], how)
+
+
+def running(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """`nodes` and all below them that runs when they do: not the bodies of functions and classes that are defined there."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def run_before(view: ModuleView, at: ast.AST) -> Iterator[ast.stmt]:
+    """Statements that surely ran before `at` in its function, the nearest first; none from in front of an `except` around it."""
+    statement: ast.AST | None = view.statement(at)
+    function = view.function_of(at)
+    while isinstance(statement, ast.stmt) and statement is not function:
+        block = view.block(statement)
+        yield from reversed(block[: block.index(statement)])
+        statement = view.parent(statement)
 
 
 def has_surely_run(view: ModuleView, statement: ast.stmt, at: ast.AST) -> bool:

@@ -13,6 +13,22 @@ def is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
+def is_none(node: ast.AST | None) -> bool:
+    """Whether an expression is the constant None."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def integer(node: ast.expr) -> int | None:
+    """The whole number that is written out, with its sign; None for anything else."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
+            number = integer(operand)
+            return -number if number is not None else None
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return number
+    return None
+
+
 def is_plain_value(node: ast.expr | None) -> bool:
     """A constant, or a tuple, list or negation of constants."""
     if isinstance(node, (ast.Tuple, ast.List)):

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from torchlift.project import Project
 from torchlift.view import ModuleView
 
-_SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+"""What runs a function in several processes, with the index of the process as its first argument."""
 
 
 def named_arguments(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr] | None:
@@ -34,7 +35,7 @@ def is_spawned_index(view: ModuleView, parameter: ast.arg) -> bool:
 def spawned_targets(view: ModuleView) -> list[ast.expr]:
     """The functions that a file hands to `torch.multiprocessing.spawn`, as written."""
     found = []
-    for use in view.uses(_SPAWN):
+    for use in view.uses(SPAWN):
         if use.kind == "call" and use.call is not None:
             keyword = next((k.value for k in use.call.keywords if k.arg == "fn"), None)
             target = use.call.args[0] if use.call.args else keyword
@@ -71,7 +72,7 @@ def arguments_of(view: ModuleView, project: Project, parameter: ast.arg) -> list
         if not isinstance(call, ast.Call) or call.func is not chain.root:
             return None
         given = named_arguments(call, positional)
-        value = given.get(parameter.arg, _default(function, parameter)) if given is not None else None
+        value = given.get(parameter.arg, defaults_of(function.args).get(parameter.arg)) if given is not None else None
         if value is None:
             return None
         found.append(value)
@@ -81,18 +82,17 @@ def arguments_of(view: ModuleView, project: Project, parameter: ast.arg) -> list
 def default_of(view: ModuleView, parameter: ast.arg) -> ast.expr | None:
     """The default of a parameter; None if it has none, or belongs to a lambda."""
     function = _function(view, parameter)
-    return _default(function, parameter) if function is not None else None
+    return defaults_of(function.args).get(parameter.arg) if function is not None else None
 
 
-def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: ast.arg) -> ast.expr | None:
-    arguments = function.args
-    if parameter in arguments.kwonlyargs:
-        return arguments.kw_defaults[arguments.kwonlyargs.index(parameter)]
-    positional = [*arguments.posonlyargs, *arguments.args]
-    if parameter not in positional:
-        return None
-    index = positional.index(parameter) - (len(positional) - len(arguments.defaults))
-    return arguments.defaults[index] if index >= 0 else None
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The defaults of the parameters that have one, by name."""
+    positional = [*arguments.posonlyargs, *arguments.args][::-1]
+    given = [
+        *zip(positional, arguments.defaults[::-1], strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {parameter.arg: default for parameter, default in given if default is not None}
 
 
 def _function(view: ModuleView, parameter: ast.arg) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

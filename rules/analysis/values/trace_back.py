@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.order import run_before
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import arguments_of
 from torchlift.rules.analysis.values.repeatable import returned_value
 from torchlift.view import Binding, ModuleView
@@ -74,7 +76,7 @@ class TraceBack(ABC, Generic[Value]):
 
     def of_name(self, node: ast.Name, depth: int) -> Value:
         """What a name is worth by everything that it may be bound to here; `None` as a placeholder does not count."""
-        bindings = [binding for binding in self.bindings(node) if not _is_none(binding.value)]
+        bindings = [binding for binding in self.bindings(node) if not is_none(binding.value)]
         if len(bindings) == 1 and isinstance(bindings[0].node, ast.arg):
             return self.of_parameter(bindings[0].node, depth)
         values = [b.value for b in bindings if b.kind in {"assign", "walrus"} and b.value is not None]
@@ -108,19 +110,12 @@ class TraceBack(ABC, Generic[Value]):
 def assigned_before(view: ModuleView, attribute: ast.Attribute, at: ast.AST) -> ast.expr | None:
     """The value of the last plain assignment to `attribute` that surely ran before `at` in the same function."""
     text = ast.unparse(attribute)
-    statement: ast.stmt = view.statement(at)
-    function = view.function_of(at)
-    while True:
-        block = view.block(statement)
-        for earlier in reversed(block[: block.index(statement)]):
-            if isinstance(earlier, ast.Assign) and any(ast.unparse(target) == text for target in earlier.targets):
-                return earlier.value
-            if any(isinstance(node, ast.Attribute) and _is_store_of(node, text) for node in walk(earlier)):
-                return None
-        parent = view.parent(statement)
-        if not isinstance(parent, ast.stmt) or parent is function:
+    for earlier in run_before(view, at):
+        if isinstance(earlier, ast.Assign) and any(ast.unparse(target) == text for target in earlier.targets):
+            return earlier.value
+        if any(isinstance(node, ast.Attribute) and _is_store_of(node, text) for node in walk(earlier)):
             return None
-        statement = parent
+    return None
 
 
 def constant_items(view: ModuleView, name: ast.Name) -> list[ast.expr] | None:
@@ -135,10 +130,6 @@ def constant_items(view: ModuleView, name: ast.Name) -> list[ast.expr] | None:
         if not looked_up and not measured:
             return None
     return binding.value.elts
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_store_of(node: ast.Attribute, text: str) -> bool:

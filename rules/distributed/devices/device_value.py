@@ -8,6 +8,7 @@ from typing import Literal
 
 from torchlift.project import Project
 from torchlift.rules.analysis.values.environment_reads import environment_read
+from torchlift.rules.analysis.values.literals import integer
 from torchlift.rules.analysis.values.parameter_values import default_of, is_spawned_index
 from torchlift.rules.analysis.values.trace_back import DEEPEST, TraceBack, constant_items
 from torchlift.rules.analysis.values.value_of import assigned_value
@@ -92,7 +93,7 @@ def _excludes(test: ast.expr, text: str, holds: bool) -> bool:
         case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is holds:
             return any(_excludes(value, text, holds) for value in values)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if ast.unparse(left) == text:
-            number = _number(right)
+            number = integer(right)
             if number is None:
                 return False
             if holds:
@@ -107,14 +108,6 @@ def _excludes(test: ast.expr, text: str, holds: bool) -> bool:
                 or (isinstance(op, ast.LtE) and number >= -1)
             )
     return False
-
-
-def _number(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        return -node.operand.value if isinstance(node.operand.value, int) else None
-    if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
-        return node.value
-    return None
 
 
 class _Kinds(TraceBack[DeviceKind]):

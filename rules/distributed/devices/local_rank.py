@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
-from torchlift.rules.analysis.places.order import has_surely_run
+from torchlift.rules.analysis.places.order import has_surely_run, run_before
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
@@ -154,34 +154,26 @@ def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
 
 def _made_before(view: ModuleView, init: InitCall) -> VisibleRank | None:
     """A `torch.device("cuda", ...)` or a `LOCAL_RANK` that a name or an attribute surely holds at `init`."""
-    at = init.call
-    statement: ast.stmt = view.statement(at)
-    function = view.function_of(at)
-    while True:
-        block = view.block(statement)
-        for earlier, whole in _surely_run(view, init, block[: block.index(statement)]):
-            if not isinstance(earlier, ast.Assign) or len(earlier.targets) != 1:
-                continue
-            target = earlier.targets[0]
-            if not isinstance(target, (ast.Name, ast.Attribute)) or not is_repeatable(view, target):
-                continue
-            is_device = _is_own_device(view, earlier.value)
-            is_rank = _is_integer(earlier.value) and environment_variable(view, earlier.value) == "LOCAL_RANK"
-            if (is_device or is_rank) and is_unchanged(view, target, whole, at):
-                text = view.text(target)
-                return VisibleRank(text, is_device, f"`{text}` is the GPU that this process uses")
-        parent = view.parent(statement)
-        if not isinstance(parent, ast.stmt) or parent is function:
-            return None
-        statement = parent
+    for earlier, whole in _surely_run(view, init):
+        if not isinstance(earlier, ast.Assign) or len(earlier.targets) != 1:
+            continue
+        target = earlier.targets[0]
+        if not isinstance(target, (ast.Name, ast.Attribute)) or not is_repeatable(view, target):
+            continue
+        is_device = _is_own_device(view, earlier.value)
+        is_rank = _is_integer(earlier.value) and environment_variable(view, earlier.value) == "LOCAL_RANK"
+        if (is_device or is_rank) and is_unchanged(view, target, whole, init.call):
+            text = view.text(target)
+            return VisibleRank(text, is_device, f"`{text}` is the GPU that this process uses")
+    return None
 
 
-def _surely_run(view: ModuleView, init: InitCall, block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt]]:
-    """Statements that surely ran, the last one first, each with the statement of `block` it belongs to.
+def _surely_run(view: ModuleView, init: InitCall) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+    """Statements that surely ran before `init`, the last one first, each with the statement around it in their block.
 
     Of an `if` that is the last statement of the branch that was taken.
     """
-    for statement in reversed(block):
+    for statement in run_before(view, init.call):
         if isinstance(statement, ast.If):
             yield from ((inner, statement) for inner in branch_taken(view, init, statement)[-1:])
         yield statement, statement

@@ -153,7 +153,7 @@ ENVIRONMENT_VARIABLES: tuple[EnvironmentVariable, ...] = _KNOWN
 _NOT_AT_CREATION = frozenset({"TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"})
 
 
-def environment_variable(name: str) -> EnvironmentVariable | None:
+def nccl_variable(name: str) -> EnvironmentVariable | None:
     """What is known about a variable; None for names this table says nothing about, which is no verdict on them."""
     return _BY_NAME.get(name)
 

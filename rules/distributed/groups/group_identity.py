@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.distributed.groups.backends import backend_of
@@ -34,7 +35,7 @@ def is_local(arguments: dict[str, ast.expr]) -> bool:
 
 def is_default_group(view: ModuleView, node: ast.expr | None) -> bool:
     """Whether a `group` argument, None where it is left out, means the group that `init_process_group` makes."""
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+    if node is None or is_none(node):
         return True
     return view.possible_name(node) in {"torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"}
 

@@ -6,6 +6,7 @@ import ast
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.view import ModuleView
 
@@ -49,10 +50,7 @@ def arguments_of(call: ast.Call, function: FunctionName) -> dict[str, ast.expr] 
 
 def is_given(arguments: dict[str, ast.expr], *names: str) -> bool:
     """Whether one of `names` is passed and is not the constant None."""
-    return any(
-        name in arguments and not (isinstance(arguments[name], ast.Constant) and arguments[name].value is None)  # type: ignore[attr-defined]
-        for name in names
-    )
+    return any(name in arguments and not is_none(arguments[name]) for name in names)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.order import LEAVING, running
 from torchlift.rules.analysis.values.environment_reads import GETTERS
 from torchlift.rules.analysis.values.repeatable import returned_value
 from torchlift.rules.distributed.ranks.rank_condition import condition_on_own_rank
@@ -22,7 +23,6 @@ _ENDING = frozenset(
     {"exit", "quit", "sys.exit", "os._exit", "os.abort", "os.kill", "os.execv", "os.execvp", "SystemExit"}
 )
 _DEFAULT_GROUP = frozenset({"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def same_everywhere(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
@@ -107,7 +107,7 @@ def reached_by_all(view: ModuleView, statement: ast.stmt, project: Project, dept
         if isinstance(child, ast.stmt):
             block = view.block(child)
             earlier = block[: next(i for i, item in enumerate(block) if item is child)]
-            if any(map(_may_leave, earlier)):
+            if any(isinstance(inner, LEAVING) for inner in running(earlier)):
                 return False
         if isinstance(ancestor, ast.Module):
             return True
@@ -129,18 +129,6 @@ def _is_of_torch(view: ModuleView, item: ast.withitem) -> bool:
     """Whether a context is torch's own: others may swallow the error that ends their block."""
     node = item.context_expr
     return view.certain_name(node.func if isinstance(node, ast.Call) else node).startswith("torch.")
-
-
-def _may_leave(statement: ast.stmt) -> bool:
-    """Whether running a statement may end the block it stands in, other than by an exception in a call."""
-    stack: list[ast.AST] = [statement]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
-            return True
-        if not isinstance(node, _FUNCTIONS):
-            stack.extend(ast.iter_child_nodes(node))
-    return False
 
 
 _NO_CALL = ast.Call(ast.Name("nothing", ast.Load()), [], [])

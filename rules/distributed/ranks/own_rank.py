@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from torchlift.rules.analysis.places.order import running
 from torchlift.rules.analysis.values.environment_reads import environment_read
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.trace_back import TraceBack
@@ -180,13 +181,9 @@ def _returns(view: ModuleView, name: ast.Name) -> Iterator[ast.expr | None]:
     """What the function of this file that a name stands for returns; None for a bare `return`."""
     binding = view.definition(name)
     function = binding.node if binding is not None else None
-    stack: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
-    while stack:
-        node = stack.pop()
+    for node in running(function.body if isinstance(function, ast.FunctionDef) else ()):
         if isinstance(node, ast.Return):
             yield node.value
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
 
 
 def _stored_values(view: ModuleView, node: ast.Attribute) -> Iterator[ast.expr | None]:

@@ -6,14 +6,14 @@ import pytest
 
 from torchlift.rules.distributed.facts.nccl_environment import (
     ENVIRONMENT_VARIABLES,
-    environment_variable,
+    nccl_variable,
     read_when_the_group_is_made,
 )
 
 
 def test_every_variable_is_found_by_its_name_and_named_in_its_fact() -> None:
     for variable in ENVIRONMENT_VARIABLES:
-        assert environment_variable(variable.name) is variable
+        assert nccl_variable(variable.name) is variable
         assert f"`{variable.name}`" in variable.fact and variable.fact.endswith(".") and variable.source
 
 
@@ -23,7 +23,7 @@ def test_a_variable_that_lost_its_meaning_says_what_to_do_and_one_that_kept_it_d
 
 @pytest.mark.parametrize(("value", "is_off"), [("0", True), ("False", True), ("1", False), ("", False), (None, False)])
 def test_streams_that_shall_be_recorded_are_not_promised_to_be(value: str | None, is_off: bool) -> None:
-    variable = environment_variable("TORCH_NCCL_AVOID_RECORD_STREAMS")
+    variable = nccl_variable("TORCH_NCCL_AVOID_RECORD_STREAMS")
     assert variable is not None
     advice = variable.advice_for(value)
     assert ("asks torch to record streams" in advice) is is_off
@@ -31,8 +31,8 @@ def test_streams_that_shall_be_recorded_are_not_promised_to_be(value: str | None
 
 
 def test_nothing_is_said_about_an_unknown_variable() -> None:
-    assert environment_variable("NCCL_DEBUG") is None
-    assert environment_variable("torch_nccl_nan_check") is None
+    assert nccl_variable("NCCL_DEBUG") is None
+    assert nccl_variable("torch_nccl_nan_check") is None
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,11 @@ class Surroundings:
         view, operations = self.view, self.operations
         functions = {view.function_of(call) for call in self.calls}
         if len(functions) != 1 or None in functions:
-            raise Refused("Not rewritten: the operations do not stand in one function.")
+            raise Refused("the operations do not stand in one function.")
         if not any(one.sends for one in operations) or all(one.sends for one in operations):
-            raise Refused(
-                "Not rewritten: the other side of these operations stands elsewhere, and both have to change."
-            )
+            raise Refused("the other side of these operations stands elsewhere, and both have to change.")
         if len({group_key(view, one.arguments.get("group")) for one in operations}) != 1:
-            raise Refused("Not rewritten: the operations are written with different groups.")
+            raise Refused("the operations are written with different groups.")
         tensors = [(one, part_of(view, one.arguments["tensor"])) for one in operations]
         for sent, part in tensors:
             for received, other in tensors:
@@ -48,13 +46,11 @@ class Surroundings:
                 shared = part.whole == other.whole and not part.is_beside(other)
                 whole = shared and not (part.indexes and other.indexes)
                 if whole or ast.dump(one_of) == ast.dump(one_into):
-                    raise Refused("Not rewritten: a tensor is sent and received into at the same time.")
+                    raise Refused("a tensor is sent and received into at the same time.")
                 if shared:
                     self.assumptions.append(f"`{view.text(one_of)}` and `{view.text(one_into)}` must not overlap")
         if len({says_cpu(view, one.arguments["tensor"]) for one in operations}) != 1:
-            raise Refused(
-                "Not rewritten: some tensors are on the CPU and others may not be; a batch is posted for one device."
-            )
+            raise Refused("some tensors are on the CPU and others may not be; a batch is posted for one device.")
 
     def check_branches(self, block: list[ast.stmt]) -> None:
         """The branch that holds the exchange has to be one that no rank takes alone."""
@@ -72,14 +68,12 @@ class Surroundings:
                     for item in items:
                         function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
                         if function is not None and view.possible_name(function).startswith("torch.distributed."):
-                            raise Refused(
-                                f"Not rewritten: line {ancestor.lineno} puts the operations together already."
-                            )
+                            raise Refused(f"line {ancestor.lineno} puts the operations together already.")
                 case _:
                     decides = None
             if decides is not None and isinstance(ancestor, ast.stmt) and self._depends_on_rank(decides):
                 raise Refused(
-                    f"Not rewritten: the ranks part ways on line {ancestor.lineno}, and both sides of an exchange have to "
+                    f"the ranks part ways on line {ancestor.lineno}, and both sides of an exchange have to "
                     "change together."
                 )
 
@@ -102,7 +96,7 @@ class Surroundings:
         view = self.view
         places = [block.index(top) for top in tops]
         if places != sorted(places):
-            raise Refused("Not rewritten: the operations do not stand in the order they run in.")
+            raise Refused("the operations do not stand in the order they run in.")
         first, last = places[0], places[-1]
         between = block[first : last + 1]
         # What the first operation is made from is evaluated before it, then as now.
@@ -119,9 +113,9 @@ class Surroundings:
         ]  # fmt: skip
         found = effects(view, parts, [*self.calls, *appends])
         if found.obstacle:
-            raise Refused(f"Not rewritten: {found.obstacle} between the operations (line {found.line}).")
+            raise Refused(f"{found.obstacle} between the operations (line {found.line}).")
         if found.leaves:
-            raise Refused("Not rewritten: the function may be left between the operations.")
+            raise Refused("the function may be left between the operations.")
         for text in dict.fromkeys(found.unknown):
             self.assumptions.append(f"`{text}` must not communicate or change a tensor of the exchange")
         key = self.operations[0].arguments.get("group")
@@ -133,21 +127,17 @@ class Surroundings:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         if names & stored:
-            raise Refused("Not rewritten: the group is another one by the time of the last operation.")
+            raise Refused("the group is another one by the time of the last operation.")
         if blocking:
             self._check_blocking(block, tops, blocking)
 
     def _check_blocking(self, block: list[ast.stmt], tops: list[ast.stmt], blocking: list[PlacedOperation]) -> None:
         """Blocking receives end the exchange, one right behind the other, and none needs what another has received."""
         if self.operations[-len(blocking) :] != blocking:
-            raise Refused(
-                "Not rewritten: a blocking `recv` stands before another operation, which may need what it receives."
-            )
+            raise Refused("a blocking `recv` stands before another operation, which may need what it receives.")
         places = [block.index(top) for top in tops[-len(blocking) :]]
         if places != list(range(places[0], places[0] + len(places))):
-            raise Refused(
-                "Not rewritten: something stands between two blocking `recv`, which may need what was received."
-            )
+            raise Refused("something stands between two blocking `recv`, which may need what was received.")
         received: set[str] = set()
         for one in blocking:
             tensor = one.arguments["tensor"]
@@ -162,7 +152,7 @@ class Surroundings:
             if received and (
                 read & received or any(isinstance(node, ast.Call) for node in walk(one.call) if node is not one.call)
             ):
-                raise Refused("Not rewritten: a blocking `recv` may need what the one before it has received.")
+                raise Refused("a blocking `recv` may need what the one before it has received.")
             received |= {node.id for node in walk(tensor) if isinstance(node, ast.Name)}
 
     def check_waiting(self, between: Sequence[ast.stmt], behind: Sequence[ast.stmt], waits: Sequence[ast.stmt]) -> bool:
@@ -176,12 +166,12 @@ class Surroundings:
             for statement in (*between, *others)
             for node in walk(statement)
         ):
-            raise Refused("Not rewritten: the function hands over control before all requests are waited for.")
+            raise Refused("the function hands over control before all requests are waited for.")
         found = effects(self.view, between)
         after = effects(self.view, others)
         for one in (found, after):
             if one.communicates:
-                raise Refused(f"Not rewritten: {one.obstacle} before all requests are waited for (line {one.line}).")
+                raise Refused(f"{one.obstacle} before all requests are waited for (line {one.line}).")
         may_leave = found.leaves or any(isinstance(node, ast.Try) for statement in between for node in walk(statement))
         group = self.operations[0].arguments.get("group")
         if may_leave and group is not None and group_key(self.view, group):

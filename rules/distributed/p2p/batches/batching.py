@@ -75,7 +75,7 @@ def plan_batch(
     try:
         return _Rewriting(view, ordered, gloo).plan(safe)
     except Refused as refusal:
-        reason = str(refusal)
+        reason = f"Not rewritten: {refusal}"
     parts = _one_after_the_other(view, ordered)
     if len(parts) < 2 or len({view.function_of(call) for call in ordered}) != 1:
         return reason
@@ -120,7 +120,7 @@ class _Rewriting:
 
     def plan(self, safe: bool) -> BatchPlan:
         if any(call not in self.uses for call in self.calls):
-            raise Refused("Not rewritten: an operation is reached through another file of the project.")
+            raise Refused("an operation is reached through another file of the project.")
         self.around.check_operations()
         blocking = [operation for operation in self.operations if operation.function == "recv"]
         waits = self.reader.waits()
@@ -140,7 +140,7 @@ class _Rewriting:
     def _spell(self, name: str, at: ast.AST, like: Use | None = None) -> str:
         spelling = self.view.spell(name, at, like or self.uses[self.calls[0]])
         if spelling is None:
-            raise Refused(f"Not rewritten: `{name}` cannot be written here with the names this file has.")
+            raise Refused(f"`{name}` cannot be written here with the names this file has.")
         self._add(*spelling.imports)
         return spelling.text
 
@@ -168,7 +168,7 @@ class _Rewriting:
         last = block.index(tops[-1])
         places = [block.index(wait) for wait in singles]
         if min(places) < last:
-            raise Refused("Not rewritten: a request is waited for before the last operation is posted.")
+            raise Refused("a request is waited for before the last operation is posted.")
         first = singles[places.index(min(places))]
         names: list[str] = []
         taken: set[str] = set()
@@ -181,7 +181,7 @@ class _Rewriting:
                 names.append(name)
                 self._write_operation(one, outer=f"{name} = $call")
         if len(set(names)) != len(names):
-            raise Refused("Not rewritten: one name is bound to several requests.")
+            raise Refused("one name is bound to several requests.")
         self._annotations()
         here = tops[-1] if blocking else first
         batch = f"{self._spell('torch.distributed.batch_isend_irecv', here)}([{', '.join(names)}])"
@@ -211,7 +211,7 @@ class _Rewriting:
         assert waits.loop is not None and waits.looped is not None
         last, place = block.index(tops[-1]), block.index(waits.loop)
         if place <= last:
-            raise Refused("Not rewritten: the requests are waited for before the last operation is posted.")
+            raise Refused("the requests are waited for before the last operation is posted.")
         for one in self.operations:
             self._write_operation(one)
         self._annotations(waits.requests)
@@ -257,7 +257,7 @@ class _Rewriting:
         for node in walk(function):
             match node:
                 case ast.Name(id="locals" | "vars" | "eval" | "exec" as name):
-                    raise Refused(f"Not rewritten: `{name}` may look at the names of the function.")
+                    raise Refused(f"`{name}` may look at the names of the function.")
                 case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
                     taken.add(name)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -295,7 +295,7 @@ class _Rewriting:
                 after = after.replace(view.text(other), "")
         after = after.strip("; \t\f\r\n")
         if before.strip() or (after and not after.startswith("#")):
-            raise Refused(f"Not rewritten: line {statement.lineno} holds other code too.")
+            raise Refused(f"line {statement.lineno} holds other code too.")
 
     def _delete(self, statements: Sequence[ast.stmt]) -> None:
         """Remove waits; what a comment behind one of them says stays."""

@@ -12,7 +12,7 @@ from torchlift.view.walk import walk
 
 
 class Refused(Exception):
-    """The sentence why an exchange is not rewritten."""
+    """Why an exchange is not rewritten, as the rest of a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +80,19 @@ class RequestReader:
     def _operation(self, call: ast.Call, gloo: bool) -> PlacedOperation:
         function = function_of_call(self.view, call)
         if function is None:
-            raise Refused("Not rewritten: an operation of the exchange is not surely a function of torch.distributed.")
+            raise Refused("an operation of the exchange is not surely a function of torch.distributed.")
         if function == "send":
-            raise Refused(f"Not rewritten: the blocking `send` on line {call.lineno} orders the exchange.")
+            raise Refused(f"the blocking `send` on line {call.lineno} orders the exchange.")
         arguments = arguments_of(call, function)
         if arguments is None or "tensor" not in arguments:
-            raise Refused(f"Not rewritten: the arguments on line {call.lineno} are not all visible.")
+            raise Refused(f"the arguments on line {call.lineno} are not all visible.")
         if function == "isend" and not is_given(arguments, "dst", "group_dst"):
-            raise Refused(f"Not rewritten: the send on line {call.lineno} names no receiver.")
+            raise Refused(f"the send on line {call.lineno} names no receiver.")
         if function != "isend" and not is_given(arguments, "src", "group_src"):
-            raise Refused(f"Not rewritten: line {call.lineno} receives from any rank, which a batch cannot.")
+            raise Refused(f"line {call.lineno} receives from any rank, which a batch cannot.")
         tag = arguments.get("tag")
         if tag is not None and not gloo and not (isinstance(tag, ast.Constant) and tag.value == 0):
-            raise Refused(f"Not rewritten: line {call.lineno} has a tag, which NCCL does not look at.")
+            raise Refused(f"line {call.lineno} has a tag, which NCCL does not look at.")
         return self._placed(call, function, arguments)
 
     def _placed(self, call: ast.Call, function: FunctionName, arguments: dict[str, ast.expr]) -> PlacedOperation:
@@ -101,9 +101,7 @@ class RequestReader:
         line = call.lineno
         if function == "recv":
             if not isinstance(parent, ast.Expr):
-                raise Refused(
-                    f"Not rewritten: what `recv` returns on line {line} is used, and a batch does not return it."
-                )
+                raise Refused(f"what `recv` returns on line {line} is used, and a batch does not return it.")
             return PlacedOperation(call, function, arguments, statement)
         match parent:
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
@@ -114,20 +112,20 @@ class RequestReader:
             case ast.List():
                 return PlacedOperation(call, function, arguments, statement, listed=parent)
             case ast.Expr():
-                raise Refused(f"Not rewritten: the request of line {line} is dropped, so nothing ever waits for it.")
-        raise Refused(f"Not rewritten: the request of line {line} is neither bound to a local name nor put in a list.")
+                raise Refused(f"the request of line {line} is dropped, so nothing ever waits for it.")
+        raise Refused(f"the request of line {line} is neither bound to a local name nor put in a list.")
 
     def _local(self, name: ast.Name, line: int) -> Binding:
         scope = self.view.scope_at(name)
         owner = scope.lookup(name.id)
         if owner is None or owner is not scope or owner.kind != "function":
-            raise Refused(f"Not rewritten: `{name.id}` on line {line} is not a local name of a function.")
+            raise Refused(f"`{name.id}` on line {line} is not a local name of a function.")
         return next(binding for binding in owner.bindings[name.id] if binding.node is name)
 
     def _find_waits(self, blocking: list[PlacedOperation]) -> Waits:
         posted = [one for one in self.operations if one.function != "recv"]
         if not posted:
-            raise Refused("Not rewritten: every operation blocks.")
+            raise Refused("every operation blocks.")
         sinks: dict[int, ast.List | ast.Tuple | Binding] = {}
         singles: list[ast.stmt] = []
         for one in posted:
@@ -142,18 +140,14 @@ class RequestReader:
             block = self.view.block(posted[0].statement)
             for one in self.operations:
                 if self.view.block(one.statement) is not block:
-                    raise Refused(
-                        "Not rewritten: the operations do not stand in one block, so some ranks may run only some."
-                    )
+                    raise Refused("the operations do not stand in one block, so some ranks may run only some.")
             for wait in singles:
                 if self.view.block(wait) is not block:
-                    raise Refused(
-                        f"Not rewritten: the wait on line {wait.lineno} stands in another block than the operations."
-                    )
+                    raise Refused(f"the wait on line {wait.lineno} stands in another block than the operations.")
             return Waits(block, singles=sorted(singles, key=lambda wait: (wait.lineno, wait.col_offset)))
         different = {id(sink) for sink in sinks.values()}
         if singles or blocking or len(sinks) != len(posted) or len(different) != 1:
-            raise Refused("Not rewritten: some requests are in a list and some are not.")
+            raise Refused("some requests are in a list and some are not.")
         sink = next(iter(sinks.values()))
         return self._drained_literal(sink) if isinstance(sink, (ast.List, ast.Tuple)) else self._drained_list(sink)
 
@@ -166,13 +160,13 @@ class RequestReader:
         for read, certain in view.reads_of(one.handle):
             place = f"`{read.id}` on line {read.lineno}"
             if not certain:
-                raise Refused(f"Not rewritten: {place} may be another request or none.")
+                raise Refused(f"{place} may be another request or none.")
             wait = self._wait_statement(read)
             if wait is not None:
                 waits.append(wait)
                 continue
             if sink is not None:
-                raise Refused(f"Not rewritten: {place} is used in more than one way.")
+                raise Refused(f"{place} is used in more than one way.")
             parent = view.parent(read)
             match parent:
                 case ast.Call(func=ast.Attribute(attr="append", value=ast.Name() as name), args=[_], keywords=[]):
@@ -182,11 +176,11 @@ class RequestReader:
                 case ast.List() | ast.Tuple():
                     sink = self._list_of(parent, read.lineno)
             if sink is None:
-                raise Refused(f"Not rewritten: {place} is used for more than waiting.")
+                raise Refused(f"{place} is used for more than waiting.")
         if not waits and sink is None:
-            raise Refused(f"Not rewritten: nothing waits for the request of line {one.call.lineno}.")
+            raise Refused(f"nothing waits for the request of line {one.call.lineno}.")
         if waits and sink is not None:
-            raise Refused(f"Not rewritten: the request of line {one.call.lineno} is waited for in more than one way.")
+            raise Refused(f"the request of line {one.call.lineno} is waited for in more than one way.")
         return waits, sink
 
     def _wait_statement(self, read: ast.Name) -> ast.stmt | None:
@@ -196,7 +190,7 @@ class RequestReader:
         call = view.parent(attribute) if isinstance(attribute, ast.Attribute) and attribute.attr == "wait" else None
         if isinstance(call, ast.Call) and call.func is attribute:
             if call.args or call.keywords:
-                raise Refused(f"Not rewritten: the wait on line {call.lineno} has a time limit.")
+                raise Refused(f"the wait on line {call.lineno} has a time limit.")
             statement = view.parent(call)
             if isinstance(statement, ast.Expr):
                 return statement
@@ -208,7 +202,7 @@ class RequestReader:
         if isinstance(node, ast.Name):
             binding = view.definition(node)
             if binding is None or binding.kind != "assign" or binding.scope.kind != "function":
-                raise Refused(f"Not rewritten: `{node.id}` on line {line} is not a list made in this function.")
+                raise Refused(f"`{node.id}` on line {line} is not a list made in this function.")
             return binding
         parent = view.parent(node)
         match parent:
@@ -219,20 +213,20 @@ class RequestReader:
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
                 if isinstance(node, ast.List):
                     return self._local(target, line)
-        raise Refused(f"Not rewritten: the request of line {line} is put somewhere else.")
+        raise Refused(f"the request of line {line} is put somewhere else.")
 
     def _drained_literal(self, display: ast.List | ast.Tuple) -> Waits:
         view = self.view
         loop = self._waiting_loop(display)
         if loop is None:
-            raise Refused(f"Not rewritten: line {display.lineno} does more with the requests than waiting.")
+            raise Refused(f"line {display.lineno} does more with the requests than waiting.")
         handles = {one.handle.name for one in self.operations if one.handle is not None}
         names = [element.id for element in display.elts if isinstance(element, ast.Name)]
         if len(names) != len(display.elts) or set(names) != handles or len(names) != len(self.operations):
-            raise Refused(f"Not rewritten: line {display.lineno} waits for something else too.")
+            raise Refused(f"line {display.lineno} waits for something else too.")
         block = view.block(loop)
         if any(view.block(one.statement) is not block for one in self.operations):
-            raise Refused("Not rewritten: the operations do not stand in one block, so some ranks may run only some.")
+            raise Refused("the operations do not stand in one block, so some ranks may run only some.")
         return Waits(block, loop=loop, looped=display)
 
     def _waiting_loop(self, iterable: ast.expr) -> ast.stmt | None:
@@ -264,9 +258,9 @@ class RequestReader:
             assert isinstance(requests.value, ast.Call) and isinstance(requests.value.func, ast.Name)
             call = requests.value
             if requests.value.func.id != "list" or call.args or call.keywords:
-                raise Refused(f"Not rewritten: `{name}` is not a list made in this function.")
+                raise Refused(f"`{name}` is not a list made in this function.")
         elif not isinstance(requests.value, ast.List):
-            raise Refused(f"Not rewritten: `{name}` is not a list made in this function.")
+            raise Refused(f"`{name}` is not a list made in this function.")
         assert made is not None
         allowed = {id(one.call) for one in self.operations}
         handles = {one.handle for one in self.operations if one.handle is not None}
@@ -277,7 +271,7 @@ class RequestReader:
         for read, certain in view.reads_of(requests):
             parent = view.parent(read)
             if not certain:
-                raise Refused(f"Not rewritten: `{name}` on line {read.lineno} may be another list.")
+                raise Refused(f"`{name}` on line {read.lineno} may be another list.")
             call_of = view.parent(parent) if isinstance(parent, ast.Attribute) and parent.attr == "append" else None
             if isinstance(call_of, ast.Call) and call_of.func is parent and len(call_of.args) == 1:
                 order.append(call_of.args[0])
@@ -288,13 +282,13 @@ class RequestReader:
             elif self._tests_emptiness(read):
                 tests.append(read)
             else:
-                raise Refused(f"Not rewritten: `{name}` on line {read.lineno} is used for more than waiting.")
+                raise Refused(f"`{name}` on line {read.lineno} is used for more than waiting.")
         if loop is None or looped is None:
-            raise Refused(f"Not rewritten: no loop waits for `{name}`.")
+            raise Refused(f"no loop waits for `{name}`.")
         for element in order:
             known = id(element) in allowed or view.definition(element) in handles
             if not known:
-                raise Refused(f"Not rewritten: `{name}` holds something else too (line {element.lineno}).")
+                raise Refused(f"`{name}` holds something else too (line {element.lineno}).")
         self._check_order(order)
         block = view.block(made)
         outer = statement_of(view, loop, block)
@@ -307,12 +301,12 @@ class RequestReader:
                 or not isinstance(holder, ast.If)
                 or not any(loop is item for item in walk(ast.Module(holder.body, [])))
             ):
-                raise Refused(f"Not rewritten: the loop on line {loop.lineno} may wait more than once or not at all.")
+                raise Refused(f"the loop on line {loop.lineno} may wait more than once or not at all.")
         for test in tests:
             if not any(isinstance(holder, ast.If) and test in list(walk(holder.test)) for holder in holders):
-                raise Refused(f"Not rewritten: `{name}` on line {test.lineno} is used for more than waiting.")
+                raise Refused(f"`{name}` on line {test.lineno} is used for more than waiting.")
         if any(isinstance(holder, ast.If) and (holder.orelse or len(holder.body) != 1) for holder in holders):
-            raise Refused(f"Not rewritten: more than the waiting depends on `{name}`.")
+            raise Refused(f"more than the waiting depends on `{name}`.")
         for one in self.operations:
             self._check_path(one.statement, block)
         return Waits(block, loop=outer, looped=looped, guarded=bool(tests), requests=requests)
@@ -337,9 +331,7 @@ class RequestReader:
             listed = [self._index(element, posted) for element in sorted(order, key=lambda e: (e.lineno, e.col_offset))]
             known = [index for index in listed if index is not None]
             if known != sorted(known) or len(set(known)) != len(known):
-                raise Refused(
-                    "Not rewritten: the requests are put in the list in another order than they are posted in."
-                )
+                raise Refused("the requests are put in the list in another order than they are posted in.")
 
     def _index(self, element: ast.expr, posted: list[PlacedOperation]) -> int | None:
         for index, one in enumerate(posted):
@@ -352,7 +344,7 @@ class RequestReader:
         while not any(item is current for item in block):
             parent = self.view.parent(current)
             if not isinstance(parent, (ast.If, ast.For)):
-                raise Refused(f"Not rewritten: line {statement.lineno} stands in more than conditions and loops.")
+                raise Refused(f"line {statement.lineno} stands in more than conditions and loops.")
             current = parent
 
 
@@ -366,7 +358,7 @@ def statement_of(view: ModuleView, statement: ast.stmt, block: list[ast.stmt]) -
     while not any(item is current for item in block):
         parent = view.parent(current)
         if parent is None or isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            raise Refused(f"Not rewritten: line {statement.lineno} stands outside the block of the exchange.")
+            raise Refused(f"line {statement.lineno} stands outside the block of the exchange.")
         current = parent
     assert isinstance(current, ast.stmt)
     return current

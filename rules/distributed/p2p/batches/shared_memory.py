@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.literals import integer
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
@@ -71,13 +72,8 @@ def _positions(index: ast.expr) -> tuple[int | None, ...]:
     """Constant positions of a subscript, by dimension."""
     found: list[int | None] = []
     for element in index.elts if isinstance(index, ast.Tuple) else [index]:
-        match element:
-            case ast.Constant(value=int(number)):
-                found.append(number)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
-                found.append(-number)
-            case ast.Constant():  # an ellipsis or None: the dimensions behind it cannot be counted
-                break
-            case _:
-                found.append(None)
+        number = integer(element)
+        if number is None and isinstance(element, ast.Constant):
+            break  # an ellipsis or None: the dimensions behind it cannot be counted
+        found.append(number)
     return tuple(found)

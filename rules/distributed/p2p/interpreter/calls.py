@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from torchlift.rules.analysis.places.order import running
+from torchlift.rules.analysis.values.parameter_values import defaults_of
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING, Unworkable, call_method, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankState, node_text
@@ -156,7 +158,7 @@ class Calls(RankState):
             communicates = self._communicates(function)
             if communicates:
                 self._check_decorators(function)
-                if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in _own_nodes(definition)):
+                if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in running(definition.body)):
                     raise Open(f"`{definition.name}` is a generator")
             if function.frame.view is not self.code.view and not communicates:
                 return self._opaque(function, positional, keywords, node)
@@ -197,8 +199,7 @@ class Calls(RankState):
             raise Raised(f"`{function.name}` has no parameter `{next(iter(extra))}`")
         if arguments.kwarg is not None:
             values[arguments.kwarg.arg] = extra
-        defaults = dict(zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True))
-        defaults |= {n: d for n, d in zip(only, arguments.kw_defaults, strict=True) if d is not None}
+        defaults = defaults_of(arguments)
         for name in (*names, *only):
             if name not in values:
                 if name not in defaults:
@@ -278,13 +279,3 @@ class _Super:
 def defaults_hold_something(node: ast.expr) -> bool:
     """Whether a default value is a display with elements."""
     return bool(getattr(node, "elts", None) or getattr(node, "keys", None))
-
-
-def _own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
-    """Nodes of a function without those of functions inside it."""
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.places.order import running
+from torchlift.rules.analysis.values.parameter_values import SPAWN
 from torchlift.rules.distributed.p2p.interpreter.communication import COMMUNICATION, WORTH_READING
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING
 from torchlift.view import ModuleView
@@ -16,7 +18,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Body = FunctionNode | ast.Module
 """What can be run: a function, or the statements of a module."""
 
-_SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 _PROCESS = frozenset({"torch.multiprocessing.Process", "multiprocessing.Process"})
 _INIT = frozenset({"torch.distributed.init_process_group"})
 
@@ -130,7 +131,7 @@ class Code:
         """The class around a `self.method`."""
         if not isinstance(function.value, ast.Name) or function.value.id not in {"self", "cls"}:
             return None
-        return self.class_around(function)
+        return self.view.class_of(function)
 
     def bases(self, node: ast.ClassDef) -> list[ast.ClassDef]:
         """The class and its bases in the file, nearest first."""
@@ -204,10 +205,6 @@ class Code:
         """All methods of classes of the file that have this name."""
         return self._methods.get(name, [])
 
-    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
-        """The class in whose body a node stands."""
-        return self.view.class_of(node)
-
     def attribute_stores(self) -> dict[str, list[ast.Attribute]]:
         """Every place where an attribute is set or deleted, by its name."""
         if self._stores is None:
@@ -249,10 +246,7 @@ class Code:
 
     def matters(self, nodes: Iterable[ast.AST]) -> bool:
         """Whether running `nodes` may post or wait for anything; calls of names are left to the caller."""
-        return any(self._matters(node) for node in nodes)
-
-    def _matters(self, top: ast.AST) -> bool:
-        for node in walk_running(top):
+        for node in running(nodes):
             if node in self.communication:
                 return True
             if isinstance(node, ast.Call):
@@ -271,9 +265,9 @@ class Code:
             if use.call is not None:
                 self._learn_from_init(use.call, found)
         self._follow_callers(found)
-        for use in self.view.uses(_SPAWN | _PROCESS):
+        for use in self.view.uses(SPAWN | _PROCESS):
             if use.call is not None:
-                self._learn_from_launch(use.call, found, spawned=use.target in _SPAWN)
+                self._learn_from_launch(use.call, found, spawned=use.target in SPAWN)
         return found
 
     def _learn_from_init(self, call: ast.Call, found: dict[FunctionNode, Started]) -> None:
@@ -373,13 +367,3 @@ class Code:
                 case ast.Name(id=name), ast.Call(func=ast.Name(id="range"), args=[end]):
                     return name, end
         return None, None
-
-
-def walk_running(top: ast.AST) -> Iterator[ast.AST]:
-    """Nodes below `top` that run when it does: bodies of functions and classes defined in it are left out."""
-    stack = [top]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))

@@ -92,8 +92,7 @@ class Loops(RankState):
         if item.level is Level.RANK:
             with self._doubting(Doubt(item, node.lineno)):
                 return self._skipped_loop(Doubt(item, node.lineno), item, node, frame)
-        if item.choice is not None:
-            self._choose(item.choice, node.lineno)
+        self._settle(item, node.lineno)
         events = self.communication.events
         flow = self._rounds(node, iter([self._element(iterable, 0), self._element(iterable, 1)]), frame)
         if self.communication.events != events:
@@ -249,8 +248,7 @@ class Loops(RankState):
         generator = node.generators[depth]
         matters = self._matters([node], inner) and not generator.ifs and depth == len(node.generators) - 1
         if matters and item.level is not Level.RANK:
-            if item.choice is not None:
-                self._choose(item.choice, node.lineno)
+            self._settle(item, node.lineno)
             events = self.communication.events
             for index in range(2):
                 self._store(generator.target, self._element(iterable, index), inner)

@@ -44,8 +44,7 @@ class Messages(RankState):
         if name == "get_future":
             return handle
         if name in {"is_completed", "then", "done", "query"}:
-            self._certain(node.lineno)
-            raise Open(f"line {node.lineno} asks whether an operation is done, or what to do then")
+            self._open(node.lineno, f"line {node.lineno} asks whether an operation is done, or what to do then")
         return Unknown(Level.RANK, condition_key(node, ()), f"`{node_text(node)}` is received")
 
     def _group_method(
@@ -72,12 +71,10 @@ class Messages(RankState):
                 return self.communication.world
             concerned = not is_quiet(name) or name.startswith(("group.", "GroupMember."))
             if name == "split_group" or (concerned and likely_communicates(name.rpartition(".")[2])):
-                self._certain(node.lineno)
-                raise Open(f"`torch.distributed.{name}` in line {node.lineno} is not modelled")
+                self._open(node.lineno, f"`torch.distributed.{name}` in line {node.lineno} is not modelled")
             return self._opaque(External(f"torch.distributed.{name}"), positional, keywords, node)
         if not complete:
-            self._certain(node.lineno)
-            raise Open(f"the arguments in line {node.lineno} are not known")
+            self._open(node.lineno, f"the arguments in line {node.lineno} are not known")
         given = arguments_of(node, parameters, positional, keywords)
         if name in GROUP_QUERIES:
             try:
@@ -124,8 +121,7 @@ class Messages(RankState):
 
     def _group(self, given: Mapping[str, Value], line: int) -> Group:
         value = given.get("group")
-        if isinstance(value, Unknown) and value.choice is not None:
-            self._choose(value.choice, line)
+        self._settle(value, line)
         return self.communication.group(value, line)
 
     def _receive(self, *values: Value) -> None:
@@ -154,8 +150,7 @@ class Messages(RankState):
             if plain == "src":
                 raise Open(f"line {line} receives from any rank")
             raise Raised(f"line {line}: no peer")
-        if isinstance(number, Unknown):
-            self._choose(number, line) if number.choice is not None else None
+        self._settle(number, line)
         return self.communication.peer(
             _peer_text(node, plain, relative), number, group, line, relative=in_group, alone=alone
         )
@@ -167,8 +162,7 @@ class Messages(RankState):
         self.communication.events += 1
         line = self._line(node)
         function = given.get("op")
-        if isinstance(function, Unknown) and function.choice is not None:
-            self._choose(function.choice, line)
+        self._settle(function, line)
         kind = transfer_kind(function)
         if kind is None:
             raise Open(f"what the `P2POp` in line {line} does is not known")
@@ -185,8 +179,7 @@ class Messages(RankState):
     def _batch(self, given: Mapping[str, Value], node: ast.Call) -> Value:
         line = self._line(node)
         listed = given.get("p2p_op_list")
-        if isinstance(listed, Unknown) and listed.choice is not None:
-            self._choose(listed.choice, line)
+        self._settle(listed, line)
         try:
             transfers = elements(listed)
         except Unworkable:

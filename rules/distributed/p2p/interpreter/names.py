@@ -238,8 +238,7 @@ class Names(RankState):
     def _overridden(self, owner: Class, name: str, node: ast.Attribute) -> Unknown:
         """What stands for a method of `self` that may be that of a subclass."""
         if any(self.code.communicates(method) for method in self.code.methods_called(name)):
-            self._certain(node.lineno)
-            raise Open(f"`{name}` in line {node.lineno} may be that of a subclass of `{owner.node.name}`")
+            self._open(node.lineno, f"`{name}` in line {node.lineno} may be that of a subclass of `{owner.node.name}`")
         return Unknown(Level.GIVEN, f"self.{name}", f"`{name}` may be that of a subclass of `{owner.node.name}`")
 
     def _class_attribute(self, base: Class, name: str, node: ast.Attribute) -> Value:

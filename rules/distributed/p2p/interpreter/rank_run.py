@@ -14,8 +14,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.values.literals import is_none
+from torchlift.rules.analysis.values.parameter_values import defaults_of
 from torchlift.rules.distributed.p2p.interpreter.calls import Calls
-from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode, Started
 from torchlift.rules.distributed.p2p.interpreter.communication import may_be_group
 from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
 from torchlift.rules.distributed.p2p.interpreter.loops import Loops
@@ -169,34 +171,40 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
             self._check_decorators(function)
         except Open as reason:
             self.assumed[f"{reason}, which runs it once on every rank"] = None
-        started = self.code.started.get(node)
+        owner = function.owner if not is_static(node) and (node.args.posonlyargs or node.args.args) else None
+        first = owner if owner is None or is_class_method(node) else self._instance(owner, node)
+        if first is not None:
+            self.outlives.append(first)
+        return self._invoke(function, self._given(node, first, self.assumed), node)
+
+    def _given(self, node: FunctionNode, first: Value, assumed: dict[str, None]) -> dict[str, Value]:
+        """What the parameters are worth where no caller is known; `first` is the object or class of a method, if it is one.
+
+        What is taken for granted is added to `assumed`.
+        """
+        started = self.code.started.get(node) or Started()
+        passed, replaced = dict(started.passed), _replaced_parameters(node)
         values: dict[str, Value] = {}
-        arguments = node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        passed = dict(started.passed) if started is not None else {}
-        replaced = _replaced_parameters(node)
-        for index, argument in enumerate((*positional, *arguments.kwonlyargs)):
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             name = argument.arg
-            bound = index == 0 and function.owner is not None and not is_static(node)
-            if bound and function.owner is not None:
-                values[name] = function.owner if is_class_method(node) else self._instance(function.owner, node)
-                self.outlives.append(values[name])
-            elif started is not None and name in started.rank:
+            if first is not None and not values:
+                values[name] = first
+            elif name in started.rank:
                 values[name] = self.rank
-                self.assumed[f"`{name}` is the rank, as line {started.line} says"] = None
-            elif started is not None and name in started.world:
+                assumed[f"`{name}` is the rank, as line {started.line} says"] = None
+            elif name in started.world:
                 values[name] = self.size
             elif name in passed:
                 values[name] = self._passed(passed[name], name, node)
             elif name in replaced:
                 values[name] = None
-                self.assumed[f"`{name}` is left to its default"] = None
+                assumed[f"`{name}` is left to its default"] = None
             else:
                 values[name] = self._parameter(argument, node.name)
-        for extra in (arguments.vararg, arguments.kwarg):
+        for extra in (node.args.vararg, node.args.kwarg):
             if extra is not None:
                 values[extra.arg] = self._parameter(extra, node.name)
-        return self._invoke(function, values, node)
+        return values
 
     def _passed(self, value: ast.expr, name: str, node: FunctionNode) -> Value:
         """What a parameter is worth that a started process is given; only constants and functions are looked at."""
@@ -220,24 +228,8 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         if constructor is None or constructor.node is entry:
             return instance
         assert isinstance(constructor.node, FunctionNode)
-        values: dict[str, Value] = {}
         node = constructor.node
-        arguments = node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        started = self.code.started.get(node)
-        replaced = _replaced_parameters(node)
-        for index, argument in enumerate((*positional, *arguments.kwonlyargs)):
-            if index == 0:
-                values[argument.arg] = instance
-            elif started is not None and argument.arg in started.rank | started.world:
-                values[argument.arg] = self.rank if argument.arg in started.rank else self.size
-            elif argument.arg in replaced:
-                values[argument.arg] = None
-            else:
-                values[argument.arg] = self._parameter(argument, "__init__")
-        for extra in (arguments.vararg, arguments.kwarg):
-            if extra is not None:
-                values[extra.arg] = self._parameter(extra, "__init__")
+        values = self._given(node, instance, {})
         self.communication.silent = True
         calls = dict(self.calls)
         depth = len(self._stack)
@@ -281,7 +273,7 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         for name, nodes in code.attribute_stores().items():
             for node in nodes:
                 function = code.view.function_of(node)
-                around = code.class_around(node)
+                around = code.view.class_of(node)
                 own = isinstance(node.value, ast.Name) and node.value.id == "self" and around is not None
                 if own and around is not None and around not in family and owner.node not in code.bases(around):
                     continue  # an unrelated class that has an attribute of the same name
@@ -316,11 +308,7 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
 
 def _replaced_parameters(node: FunctionNode) -> set[str]:
     """Parameters with the default None that the function replaces by something of its own: `if rank is None: rank = ...`."""
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-    names = {a.arg for a, d in pairs if isinstance(d, ast.Constant) and d.value is None}
+    names = {name for name, default in defaults_of(node.args).items() if is_none(default)}
     found = set()
     for statement in node.body:
         match statement:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
@@ -109,11 +109,21 @@ class RankState(ABC):
             self._choose(doubt.condition, doubt.line)
             raise Open(f"whether line {line} is run depends on line {doubt.line}: {doubt.condition.why}")
 
+    def _open(self, line: int, why: str) -> NoReturn:
+        """End reading at code that is surely run, or say first that it is not known whether it is; see `_certain`."""
+        self._certain(line)
+        raise Open(why)
+
     def _choose(self, condition: Unknown, line: int) -> None:
         """Raise `Choice` if a condition is the same on every rank and nothing has been said about it yet."""
         atom = self._open_atom(condition)
         if atom is not None:
             raise Choice(atom, line)
+
+    def _settle(self, value: Value, line: int) -> None:
+        """Raise `Choice` if a choice that is still to be made decides what `value` is."""
+        if isinstance(value, Unknown) and value.choice is not None:
+            self._choose(value.choice, line)
 
     def _open_atom(self, condition: Unknown) -> Unknown | None:
         if condition.formula is not None:

@@ -98,8 +98,7 @@ class UnknownCalls(RankState):
         if name == "wait" and not function.handles:
             return Unknown(Level.GIVEN, function.key, function.why)
         if name == "wait":
-            self._certain(node.lineno)
-            raise Open(f"what line {node.lineno} waits for is not known: {function.why}")
+            self._open(node.lineno, f"what line {node.lineno} waits for is not known: {function.why}")
         return self._opaque(function, positional, keywords, node)
 
     def _communicates(self, value: Value) -> bool:
@@ -144,17 +143,14 @@ class UnknownCalls(RankState):
         if not name.startswith(_HARMLESS):
             last = text.rpartition(".")[2]
             if not known and (likely_communicates(last) or self._communicates(function)):
-                self._certain(line)
-                raise Open(f"`{text}` in line {line} may communicate")
+                self._open(line, f"`{text}` in line {line} may communicate")
             for value in values:
                 if name.startswith(_PROCESSES):
                     continue
                 if holds_handle(value):
-                    self._certain(line)
-                    raise Open(f"`{text}` in line {line} is given a handle and may wait for it")
+                    self._open(line, f"`{text}` in line {line} is given a handle and may wait for it")
                 if any(self._communicates(part) for part in parts(value)):
-                    self._certain(line)
-                    raise Open(f"`{text}` in line {line} is given something that communicates")
+                    self._open(line, f"`{text}` in line {line} is given something that communicates")
         if not known:
             for value in values:
                 for part in list(parts(value)):
