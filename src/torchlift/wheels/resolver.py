@@ -11,9 +11,10 @@ from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.driver_view import driver_view
 from torchlift.wheels.host import Host, host_of
 from torchlift.wheels.machine import Device, Machine
-from torchlift.wheels.nvidia_choice import Case, NvidiaGpu, for_nvidia, unknown_capability
+from torchlift.wheels.nvidia.answer import for_nvidia, unknown_capability
+from torchlift.wheels.nvidia.case import Case, NvidiaGpu
 from torchlift.wheels.offers import known_versions, line_of
-from torchlift.wheels.plain_choice import for_amd, for_apple, for_cpu, for_intel, for_named_build
+from torchlift.wheels.other_answers import for_amd, for_apple, for_cpu, for_intel, for_named_build
 from torchlift.wheels.tables import data_date
 from torchlift.wheels.wish import Wish, read_wish
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from torchlift.wheels.answer import Answer, Choice
-from torchlift.wheels.choosing import choice_of
+from torchlift.wheels.choice import choice_of
 from torchlift.wheels.host import Host
 from torchlift.wheels.machine import Device
 from torchlift.wheels.offers import Offer, offers
