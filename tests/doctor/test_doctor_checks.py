@@ -6,14 +6,15 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import pytest
-from doctor_machines import FIXTURES, MACHINES, changed, healthy, places
+from doctor_machines import FIXTURES, MACHINES, changed, healthy, places, recorded_reads
 from lines_reached import lines_of, recorded_lines
 
 from torchlift.doctor.check import GROUPS, Check, Result
-from torchlift.doctor.checks.registry import all_checks
+from torchlift.doctor.checks.registry import CheckFileError, all_checks, check_in
 from torchlift.doctor.facts import Facts
 
 CHECKS = {check.id: check for check in all_checks()}
@@ -118,8 +119,9 @@ def test_no_check_complains_about_a_healthy_machine(id: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_check_fails_on_a_healthy_machine_of_which_one_thing_is_not_known(name: str) -> None:
+    facts = healthy(name)
     for check in CHECKS.values():
-        survives_odd_values(check, healthy(name))
+        survives_odd_values(check, facts)
 
 
 @pytest.mark.parametrize("id", CASES)
@@ -129,7 +131,12 @@ def test_no_check_fails_on_an_ill_machine_of_which_one_thing_is_not_known(id: st
 
 
 def survives_odd_values(check: Check, facts: Facts) -> None:
+    """What a check does not read cannot change what it does: only the fields that it reads are given odd values."""
+    with recorded_reads() as reads:
+        list(check.look(facts))
     for place in places(facts):
+        if (id(place.record), place.name) not in reads:
+            continue
         before = getattr(place.record, place.name)
         for value in place.values:
             setattr(place.record, place.name, value)
@@ -139,6 +146,14 @@ def survives_odd_values(check: Check, facts: Facts) -> None:
             except Exception as error:
                 raise AssertionError(f"{check.id} fails when {place} is {value!r}: {error!r}") from error
         setattr(place.record, place.name, before)
+
+
+def test_a_read_of_a_fact_is_recorded() -> None:
+    facts = healthy("healthy_h100")
+    with recorded_reads() as reads:
+        assert facts.gpus[0].name
+    assert reads >= {(id(facts), "gpus"), (id(facts.gpus[0]), "name")}
+    assert (id(facts), "torch") not in reads
 
 
 @pytest.mark.parametrize("id", CHECKS)
@@ -180,3 +195,14 @@ def test_each_file_of_a_check_is_named_after_it() -> None:
         module = check.look.__module__.rpartition(".")[2]
         assert module == check.id.replace("-", "_")
         assert check.look.__module__.split(".")[-2] == check.group.replace("-", "_")
+
+
+def test_a_file_that_is_no_whole_check_is_refused_with_what_is_missing() -> None:
+    module = ModuleType("halfway")
+    with pytest.raises(CheckFileError, match=r"needs `CHECK = Check\(...\)`"):
+        check_in(module)
+    vars(module)["CHECK"] = Check(id="halfway", group="gpu", title="It is whole", why="It is not.", sources=())
+    with pytest.raises(CheckFileError, match="no function `look`: nothing would find halfway"):
+        check_in(module)
+    with pytest.raises(LookupError):
+        vars(module)["CHECK"].look(Facts())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from torchlift.doctor import facts as records
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.facts.facts_json import from_json
 
@@ -97,15 +99,38 @@ class Place:
 
 def places(record: Any) -> Iterator[Place]:
     """Every field inside, with None where that is allowed and the empty, odd and extreme values of its type."""
-    hints = get_type_hints(type(record))
-    for item in fields(record):
-        kind = hints[item.name]
-        value = getattr(record, item.name)
-        yield Place(record, item.name, tuple(_odd_values(kind)))
+    for name, values in _odd_fields(type(record)):
+        value = getattr(record, name)
+        yield Place(record, name, values)
         # The first two stand for all the records of a list.
         for inner in value[:2] if isinstance(value, list) else [value]:
             if is_dataclass(inner):
                 yield from places(inner)
+
+
+@cache
+def _odd_fields(kind: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    hints = get_type_hints(kind)
+    return tuple((item.name, tuple(_odd_values(hints[item.name]))) for item in fields(kind))
+
+
+@contextmanager
+def recorded_reads() -> Iterator[set[tuple[int, str]]]:
+    """The fields of facts that are read meanwhile, each as the id of its record and its name."""
+    reads: set[tuple[int, str]] = set()
+
+    def read(record: Any, name: str) -> Any:
+        reads.add((id(record), name))
+        return object.__getattribute__(record, name)
+
+    kinds: list[Any] = [value for value in vars(records).values() if isinstance(value, type) and is_dataclass(value)]
+    for kind in kinds:
+        kind.__getattribute__ = read
+    try:
+        yield reads
+    finally:
+        for kind in kinds:
+            del kind.__getattribute__
 
 
 def _odd_values(kind: Any) -> Iterator[Any]:
