@@ -83,11 +83,16 @@ def _tables(index: str, facts: dict[str, Any], scanned: list[Path]) -> dict[str,
     defaults = {(row["torch"], row["platform"]): row["build"] for row in releases}
     measured = _measured(scanned, metadata, today)
     return {
-        "releases.json": {"date": today, "rows": releases},
+        "releases.json": {"date": today, "rows": releases, "uploads": facts["uploads"]},
         "wheels.json": {"date": today, "rows": _wheel_rows(facts, measured)},
-        "companions.json": {"date": today, "rows": _companions(index, torch, metadata, today)},
+        "companions.json": {
+            "date": today,
+            "rows": _companions(index, torch, metadata, today),
+            "torchaudio": facts["torchaudio"],
+        },
         "indexes.json": {"date": today, "root": facts["index_root"], "rows": _indexes(facts, measured, defaults)},
         "rocm.json": {"date": today, "rows": facts["rocm"]},
+        "triton.json": {"date": today, "rows": facts["triton"]},
         "drivers.json": facts["drivers"],
     }
 

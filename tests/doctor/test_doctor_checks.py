@@ -199,6 +199,7 @@ def test_each_file_of_a_check_is_named_after_it() -> None:
 
 def test_a_file_that_is_no_whole_check_is_refused_with_what_is_missing() -> None:
     module = ModuleType("halfway")
+    module.__file__ = "halfway.py"
     with pytest.raises(CheckFileError, match=r"needs `CHECK = Check\(...\)`"):
         check_in(module)
     vars(module)["CHECK"] = Check(id="halfway", group="gpu", title="It is whole", why="It is not.", sources=())

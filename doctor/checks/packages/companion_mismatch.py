@@ -32,12 +32,6 @@ CHECK = Check(
     ),
 )
 
-_DEFAULT_BUILDS = {("torchaudio", "2.11.0"): "cu130"}
-"""CUDA of PyPI's wheel where the package's version does not tell; torchaudio/version.py of the wheel for Linux x86_64,
-read 2026-11-21. 2.11.0 is the last on PyPI and asks for no particular torch."""
-
-_LAST_TORCHAUDIO = (2, 11)
-
 
 def look(facts: Facts) -> Iterator[Result]:
     if facts.torch is None:
@@ -111,8 +105,8 @@ def _build(facts: Facts, package: Package) -> str | None:
         return local
     if (facts.system.os, facts.system.machine) != ("linux", "x86_64"):
         return None
-    if (package.name, package.version) in _DEFAULT_BUILDS:
-        return _DEFAULT_BUILDS[package.name, package.version]
+    if package.name == "torchaudio" and package.version == _last_torchaudio()["version"]:
+        return str(_last_torchaudio()["default"])
     majors = {
         found[1]
         for library in facts.libraries
@@ -121,6 +115,12 @@ def _build(facts: Facts, package: Package) -> str | None:
         if (found := re.match(r"libcudart(?:\.[0-9a-f]{8})?\.so\.(\d\d)", name, re.ASCII))
     }
     return f"cu{majors.pop()}" if len(majors) == 1 else None
+
+
+def _last_torchaudio() -> dict[str, Any]:
+    """The last torchaudio, which asks for no particular torch: its version does not tell of which CUDA PyPI's wheel is."""
+    row: dict[str, Any] = table("companions")["torchaudio"][-1]
+    return row
 
 
 def _cause(facts: Facts) -> str:
@@ -166,18 +166,20 @@ def _same_index(facts: Facts, package: Package, wanted: str) -> Remedy:
     assert facts.torch is not None
     if torch_origin(facts) in ("source", "nvidia", "conda"):
         return Remedy(f"Build {package.name} from source against this torch")
-    if package.name == "torchaudio" and (torch_build(facts.torch).release or (0, 0)) > _LAST_TORCHAUDIO:
+    audio = _last_torchaudio()
+    last_release = tuple(map(int, audio["version"].split(".")[:2]))
+    if package.name == "torchaudio" and (torch_build(facts.torch).release or (0, 0)) > last_release:
         public = facts.torch.version.partition("+")[0]
-        last = _DEFAULT_BUILDS["torchaudio", "2.11.0"]
-        if wanted in ("cu126", "cu128", "cu130", "cpu"):
-            again = install(facts, pinned(package.name, "2.11.0"), reinstall=True, without_dependencies=True)
+        last = audio["default"]
+        if wanted in audio["builds"]:
+            again = install(facts, pinned(package.name, audio["version"]), reinstall=True, without_dependencies=True)
             return Remedy(
                 f"Take {package.name} from torch's index",
                 f"{again} --index-url https://download.pytorch.org/whl/{wanted}",
             )
         return Remedy(
             f"There is no {package.name} for {wanted}: take torch from the {last} index as well, or do without it",
-            f"{install(facts, pinned('torch', public), pinned(package.name, '2.11.0'), reinstall=True)} --index-url "
+            f"{install(facts, pinned('torch', public), pinned(package.name, audio['version']), reinstall=True)} --index-url "
             f"https://download.pytorch.org/whl/{last}",
         )
     index = nightly_index(wanted) if torch_origin(facts) == "nightly" else f"https://download.pytorch.org/whl/{wanted}"

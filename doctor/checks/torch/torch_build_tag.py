@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.package_commands import install, pinned
+from torchlift.wheels.tables import table
 
 CHECK = Check(
     id="torch-build-tag",
@@ -23,16 +24,15 @@ CHECK = Check(
     ),
 )
 
-_REUPLOADED = {"2.10.0": 3}
-"""Version on PyPI -> build tag of its last upload for Linux; seen in PyPI's file list, 2026-11-21."""
-
 
 def look(facts: Facts) -> Iterator[Result]:
     package = facts.package("torch")
-    if package is None or package.version not in _REUPLOADED or facts.system.os != "linux" or package.source_url:
+    if package is None or package.source_url:
+        return
+    last = _last_upload(package.version, facts.system.os)
+    if last is None:
         return
     number = re.match(r"\d{1,4}", package.build_tag or "", re.ASCII)
-    last = _REUPLOADED[package.version]
     evidence = Evidence(
         "build tag of the wheel", package.build_tag or "none", needed=str(last), source=package.metadata_path
     )
@@ -48,3 +48,9 @@ def look(facts: Facts) -> Iterator[Result]:
         ),
         confidence="table",
     )
+
+
+def _last_upload(version: str, os: str) -> int | None:
+    """The build tag of the last upload of a version that was uploaded more than once."""
+    rows = table("releases")["uploads"]
+    return next((row["build_tag"] for row in rows if (row["version"], row["os"]) == (version, os)), None)

@@ -10,6 +10,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
 from torchlift.doctor.derived.visible_gpus import names, visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.compatibility import renamed
+from torchlift.wheels.tables import table
 
 CHECK = Check(
     id="triton-ptxas",
@@ -26,22 +27,18 @@ CHECK = Check(
     ),
 )
 
-_FIRST = {(10, 3): "3.6.0", (11, 0): "3.7.0", (12, 1): "3.6.0"}
-"""Compute capability -> first Triton whose bundled ptxas assembles for it.
-
-ptxas-blackwell of the wheels 3.6.0 (12.9.86), 3.7.1 (13.1.80), 3.8.0 (13.3.33) was asked for sm_103a, sm_110a and
-sm_121a, 2026-11-21; 3.5.0 and 3.7.0 are from triton#10331.
-"""
+_VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 
 
 def look(facts: Facts) -> Iterator[Result]:
     triton = facts.package("triton")
     if facts.torch is None or facts.torch.cuda is None or triton is None:
         return
-    asked = [gpu for gpu in visible_gpus(facts).gpus if gpu.capability and renamed(gpu.capability) in _FIRST]
+    first = {tuple(row["capability"]): str(row["triton"]) for row in table("triton")["rows"]}
+    asked = [gpu for gpu in visible_gpus(facts).gpus if gpu.capability and renamed(gpu.capability) in first]
     if not asked:
         return
-    needed = max(_FIRST[renamed(gpu.capability)] for gpu in asked if gpu.capability is not None)
+    needed = max((first[renamed(gpu.capability)] for gpu in asked if gpu.capability is not None), key=Version)
     evidence = Evidence("triton", triton.version, needed=f"{needed} or newer", source=triton.metadata_path)
     own = next((name for name in _VARIABLES if facts.environment.get(name)), None)
     try:
@@ -63,6 +60,3 @@ def look(facts: Facts) -> Iterator[Result]:
             confidence="table",
             link="https://github.com/triton-lang/triton/issues/8539",
         )
-
-
-_VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
