@@ -60,6 +60,7 @@ _FILES = _places(
     "dependencies.file", "dependencies.file.*", "optional-dependencies.*.file", "optional-dependencies.*.file.*"
 )
 _DYNAMIC = ("tool", "setuptools", "dynamic")
+_ROOTS = {place[: 2 if place[0] == "tool" else 1] for place in (*_LISTS, *_POETRY, *_ADDRESSES, *_PYTHON, _DYNAMIC)}
 _PDM_SOURCE = ("tool", "pdm", "source")
 _NAMES_CUDA = re.compile(r"cu\d{2,3}(?!\d)")
 
@@ -76,6 +77,13 @@ def read_pyproject(view: TextView) -> PinSet:
     find_links = {item.path[:-1] for item in strings if item.path[-1] == "type" and item.value == "find_links"}
     for item in strings:
         path = item.path
+        # The project's own name is none of an index.
+        named = path[-1] in {"name", "index", "source"} and path[0] != "project" and path[-2:] != ("poetry", "name")
+        match = _NAMES_CUDA.search(item.value) if named and item.plain else None
+        if match is not None:
+            found.names.append((match[0], Span(item.span.start + match.start(), item.span.start + match.end())))
+        if path[:1] not in _ROOTS and path[:2] not in _ROOTS:
+            continue
         if _fits(path, _PYTHON):
             found.python.append(_placed(read_versions("python", item.value, item.span.start), item))
         elif _fits(path, _LISTS):
@@ -89,11 +97,6 @@ def read_pyproject(view: TextView) -> PinSet:
             found.includes.append(Include(item.value.strip(), item.span, group))
         else:
             found.add(_poetry(item, markers))
-        # The project's own name is none of an index.
-        named = path[-1] in {"name", "index", "source"} and path[0] != "project" and path[-2:] != ("poetry", "name")
-        match = _NAMES_CUDA.search(item.value) if named and item.plain else None
-        if match is not None:
-            found.names.append((match[0], Span(item.span.start + match.start(), item.span.start + match.end())))
     return found
 
 
