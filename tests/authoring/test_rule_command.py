@@ -37,7 +37,7 @@ def test_a_new_rule_takes_the_next_free_code_of_its_family(checkout: Path) -> No
     done = run(checkout / "rules" / "api", "rule", "--new", "TL4", "old-thing")
     assert done.returncode == 0, done.stderr
     written = checkout / "rules" / "api" / f"{free['TL4'].lower()}_old_thing.py"
-    assert f'code="{free["TL4"]}"' in written.read_text() and str(written) in done.stdout
+    assert f'code="{free["TL4"]}"' in written.read_text() and written.name in done.stdout
     assert not list((checkout / "rules").rglob(f"{free['TL5'].lower()}*"))
 
 
@@ -89,6 +89,17 @@ def test_without_torch_all_but_the_run_is_tried_and_said_so(tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout
     assert "[✓] a call: reported, rewritten as shown\n" in done.stdout
     assert "1 was not run before and after: torch cannot be imported" in done.stdout
+
+
+def test_the_documented_test_of_own_rules_fails_with_them(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "own_rules.md").read_text()
+    (tmp_path / "test_rules.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    rule = write_rule(tmp_path / "tools" / "torchlift_rules")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_rules.py"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    rule.write_text(rule.read_text().replace("x = mylib.older()", "x = mylib.old()"))
+    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1 and "1 failed" in failed.stdout, failed.stdout
 
 
 WRONG = {

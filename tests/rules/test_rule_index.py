@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import torchlift
+import torchlift.doctor
+import torchlift.migrate
+import torchlift.rules
+import torchlift.testing
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule_index import indexed_rules
 
@@ -31,7 +34,10 @@ print(json.dumps([done.exit_code, found, len(loaded)]))
 def copy(tmp_path: Path) -> Path:
     """A copy of torchlift that nobody else uses."""
     package = tmp_path / "copy" / "torchlift"
-    shutil.copytree(next(iter(torchlift.__path__)), package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (torchlift, torchlift.migrate, torchlift.rules, torchlift.doctor, torchlift.testing):
+        place = package.joinpath(*folder.__name__.split(".")[1:])
+        unwanted = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(next(iter(folder.__path__)), place, ignore=unwanted, dirs_exist_ok=True)
     return package
 
 

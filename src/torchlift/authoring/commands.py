@@ -146,6 +146,8 @@ def _begin(wanted: str, name: str, folder: Path | None) -> None:
         path = new_rule(wanted, name, folder, Path())
     except (ScaffoldError, OSError) as error:
         raise click.UsageError(str(error)) from None
+    path = path.absolute()
+    path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     click.echo(f"{path}\nFill in what stands in <...>, then: torchlift rule --test {path}")
 
 

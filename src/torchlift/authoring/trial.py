@@ -9,8 +9,9 @@ from pathlib import Path
 from torchlift.authoring.completeness import is_placeholder
 from torchlift.finding import Finding
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import Mode, RunResult
-from torchlift.migrate.run import RunOptions, analyse
+from torchlift.migrate.run import analyse
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Bad, Ok, Rule, Settings
 from torchlift.testing import FreshProcesses, Program, TorchUnavailable, Verdict, compare_programs
@@ -67,12 +68,12 @@ def _look_alike(rule: Rule, example: Ok, folder: Path, own: tuple[Path, ...]) ->
 
 
 def _bad(rule: Rule, example: Bad, folder: Path, own: tuple[Path, ...], processes: FreshProcesses | None) -> Tried:
-    unsafe = example.safety == "unsafe"
+    unsafe = example.kind == "unsafe"
     result = _migrated(example, folder, own)
     problems = _failures(result)
     if not _findings(result, rule):
         return Tried(example, (*problems, "It is not reported."), "")
-    if example.safety != "safe":
+    if example.kind != "safe":
         if _new_text(result, example.path) is not None:
             problems.append("It is rewritten without `--unsafe-fixes`, so some fix in it is safe.")
         result = _migrated(example, folder, own, unsafe=True)
