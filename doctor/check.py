@@ -7,11 +7,12 @@ the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Literal
 
 from torchlift.doctor.facts import Facts
+from torchlift.lazy_dataclass import dataclass
 
 Status = Literal["ok", "note", "warning", "problem", "skipped", "failed"]
 """`problem` breaks something, `warning` may, `note` is worth knowing, `skipped` had no facts to look at, `failed` is a

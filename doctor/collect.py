@@ -6,7 +6,6 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from torchlift.doctor.probes.system import system
 from torchlift.doctor.probes.text import printable
 from torchlift.doctor.probes.toolkits import toolkits
 from torchlift.doctor.probes.world import World
+from torchlift.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from torchlift.doctor.check import Check, Result
 from torchlift.doctor.facts import Facts
+from torchlift.lazy_dataclass import dataclass
 
 _REPLACED_BY_A_PLAN = ("torch", "packages")
 """Groups about the installed wheels, which a plan for another torch replaces."""

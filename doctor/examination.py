@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from torchlift.doctor.check import Result
@@ -11,6 +10,7 @@ from torchlift.doctor.diagnose import Finding
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.repo import ProjectReport
 from torchlift.doctor.smoke.parent.report import SmokeReport
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.answer import Answer
 
 Health = Literal["healthy", "problems", "failed"]

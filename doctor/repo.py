@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -20,6 +19,7 @@ from torchlift.doctor.derived.machine_of import machine_of
 from torchlift.doctor.derived.requirements_met import marker_environment
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import remedy_of, wheel_answer
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.answer import Answer
 from torchlift.wheels.host import host_of
 from torchlift.wheels.offers import Offer, line_of, offers

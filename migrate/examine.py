@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
-from torchlift.finding import Failure, Finding
+from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import check_document, open_document
 from torchlift.migrate.find.changes import Changes
@@ -35,7 +35,7 @@ class Examined:
 
     findings: tuple[Finding, ...]
     suppressed: int
-    failures: tuple[Failure, ...]
+    failures: tuple[FileFailure, ...]
     unreadable: str | None
     asked: Asked
 
@@ -55,7 +55,7 @@ class State:
     findings: Mapping[str, Sequence[Finding]]
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[FileFailure, ...]:
         """Rules that crashed."""
         return tuple(failure for file in self.files.values() for failure in file.failures)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from torchlift.finding import Failure, Finding, TextEdit
+from torchlift.finding import FileFailure, Finding, TextEdit
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
@@ -74,7 +74,7 @@ class RunResult:
     files_seen: int
     files_analysed: int
     outcomes: tuple[FileOutcome, ...]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FileFailure, ...] = ()
     suppressed: int = 0
     notes: tuple[str, ...] = field(default=())
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.compatibility import capability
 from torchlift.wheels.gpus import by_pci_device
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from torchlift.doctor.facts import Torch
+from torchlift.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

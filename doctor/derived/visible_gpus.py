@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from torchlift.doctor.derived.known_cards import known_cards
 from torchlift.doctor.derived.naming import spelled
 from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts, Gpu
+from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.compatibility import capability
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from torchlift.doctor.facts import Facts, Gpu, Package
+from torchlift.lazy_dataclass import dataclass
 
 _COMPARED_VARIABLES = ("NCCL_", "TORCH_NCCL_", "TORCH_DIST", "TORCH_DISTRIBUTED_", "UCX_", "FI_", "GLOO_")
 _RANKS_OWN = frozenset({"TORCH_NCCL_RANKS_PER_ROOT"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.aspects import ASPECTS, Aspect, gpu_kinds
+from torchlift.lazy_dataclass import dataclass
 
 UNKNOWN = "unknown"
 """Stands for a value that a machine's facts lack."""

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from torchlift.doctor.facts.facts_json import FactsError
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record, from_object, to_object
 from torchlift.doctor.probes.child import Child
+from torchlift.lazy_dataclass import dataclass
 
 _CHILD = Path(__file__).with_name("exchange_child.py")
 

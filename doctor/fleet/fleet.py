@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from torchlift.doctor.examination import Examination
@@ -11,6 +11,7 @@ from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.differences import Difference, differences
 from torchlift.doctor.fleet.exchange import Collective
 from torchlift.doctor.fleet.record import Record
+from torchlift.lazy_dataclass import dataclass
 
 _BAD = frozenset({"fail", "timeout", "crash", "stuck", "lost"})
 

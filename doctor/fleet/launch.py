@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from torchlift.lazy_dataclass import dataclass
 
 _DEFAULT_PORT = 29500
 """torchrun's own default for MASTER_PORT."""

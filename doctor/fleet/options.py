@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+
+from torchlift.lazy_dataclass import dataclass
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

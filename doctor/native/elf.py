@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from torchlift.doctor.native.source import Source, Unreadable
+from torchlift.lazy_dataclass import dataclass
 
 ELF_MAGIC = b"\x7fELF"
 

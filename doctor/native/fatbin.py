@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from dataclasses import dataclass
 
 from torchlift.doctor.native import pe
 from torchlift.doctor.native.elf import ELF_MAGIC, Elf, Section
 from torchlift.doctor.native.source import Source, Unreadable
+from torchlift.lazy_dataclass import dataclass
 
 LINKED_SECTIONS = frozenset({".nv_fatbin", "nv_fatbin", ".nv_fatb"})
 """Finished code; the last is how a Windows DLL cuts the name."""

@@ -11,8 +11,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any
+
+from torchlift.lazy_dataclass import dataclass
 
 MARK = "torchlift-probe-answer:"
 """Begins the line on the child's standard output that holds its answer as JSON; libraries may print around it.

@@ -14,11 +14,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit, urlunsplit
 
 from torchlift.doctor.facts import Package
 from torchlift.doctor.probes.text import printable
+from torchlift.lazy_dataclass import dataclass
 
 _RELEVANT = re.compile(
     r"torch|torch-.*|torch(vision|audio|text|data|ao|codec|rl|tune|titan|metrics|comms|elastic|xla|serve|sde|geo)(-.*)?"

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from torchlift.doctor.facts import CodeImages, Library
@@ -20,6 +20,7 @@ from torchlift.doctor.native.fatbin import Image, count_images
 from torchlift.doctor.native.source import Source, Unreadable
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
 from torchlift.doctor.probes.text import printable
+from torchlift.lazy_dataclass import dataclass
 
 MOST_SYMBOLS = 20
 """Undefined symbols kept per library."""

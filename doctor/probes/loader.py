@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
 from torchlift.doctor.probes.world import World
+from torchlift.lazy_dataclass import dataclass
 
 _CACHE_LIMIT = 64 << 20
 _MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}

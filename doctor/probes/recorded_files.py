@@ -10,12 +10,13 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from stat import S_ISREG
 
 from torchlift.doctor.facts import ChangedFile, Package, SharedFile
 from torchlift.doctor.probes.distributions import Distribution, RecordedFile
 from torchlift.doctor.probes.text import printable
+from torchlift.lazy_dataclass import dataclass
 
 MOST_CHANGED = 50
 """Changed files kept per package, libraries first."""

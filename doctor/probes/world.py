@@ -10,9 +10,11 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from torchlift.lazy_dataclass import dataclass
 
 _TEXT_LIMIT = 1 << 20
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from torchlift.lazy_dataclass import dataclass
 
 _FANCY = {"ok": "✓", "note": "•", "warning": "!", "problem": "✗", "skipped": "-", "failed": "?"}
 _PLAIN = {"ok": "ok", "note": "-", "warning": "!", "problem": "x", "skipped": "-", "failed": "?"}

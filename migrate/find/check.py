@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from torchlift.finding import Failure, Finding, Fix, ReplaceText
+from torchlift.finding import FileFailure, Finding, Fix, ReplaceText
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
@@ -37,7 +37,7 @@ class Checked:
 
     path: str
     findings: tuple[Finding, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FileFailure, ...] = ()
     unreadable: str | None = None
     suppressions: tuple[Suppression, ...] = ()
     asked: Asked = field(default_factory=Asked)
@@ -47,7 +47,7 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
     """Run the text functions of `rules` on one file that is no Python."""
     context = TextContext(project, settings)
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
-    failures: list[Failure] = []
+    failures: list[FileFailure] = []
     for rule in rules:
         if rule.text is None or view.kind not in (rule.text_kinds or SCRIPTS):
             continue
@@ -59,7 +59,7 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
         except Exception:
             reason = f"Rule {rule.code} failed on the file; its findings in it may be missing."
             detail = traceback.format_exc()
-            failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+            failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
     return Checked(view.path, tuple(findings[key] for key in sorted(findings)), tuple(failures))
 
 
@@ -84,7 +84,7 @@ class Dispatcher:
         """Run every rule on every use in `view`."""
         context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
-        failures: list[Failure] = []
+        failures: list[FileFailure] = []
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
@@ -105,7 +105,7 @@ class Dispatcher:
                         f"Rule {rule.code} failed on line {use.node.lineno}; its findings in this file may be missing."
                     )
                     detail = traceback.format_exc()
-                    failures.append(Failure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+                    failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
         ordered = tuple(findings[key] for key in sorted(findings))
         return Checked(view.path, ordered, tuple(failures))
 
@@ -150,4 +150,4 @@ def _through(wrapper: Wrapper, finding: Finding) -> Finding:
 def not_checked(path: str) -> Checked:
     """What is known of a file whose check has just crashed."""
     reason = "The rules could not be run on the file, and nothing is known about it."
-    return Checked(path, failures=(Failure(path, "check", reason, ours=True, detail=traceback.format_exc()),))
+    return Checked(path, failures=(FileFailure(path, "check", reason, ours=True, detail=traceback.format_exc()),))

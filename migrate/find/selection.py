@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Collection, Sequence, Set
 from functools import lru_cache, partial
 
-from torchlift.finding import Failure
+from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.unreadable import why_unreadable
 from torchlift.project import Project
@@ -44,7 +44,7 @@ class Selected:
     wanted: bool = False
     wanted_if: frozenset[str] = frozenset()
     collectors: frozenset[str] = frozenset()
-    failure: Failure | None = None
+    failure: FileFailure | None = None
     unreadable: str | None = None
 
 
@@ -60,7 +60,7 @@ def select_files(
             wanted_by = selection.wanted_by(path)
         except Exception:
             reason = "It could not be told whether rules want the file, and nothing is known about it."
-            failure = Failure(path, "select", reason, ours=True, detail=traceback.format_exc())
+            failure = FileFailure(path, "select", reason, ours=True, detail=traceback.format_exc())
             found.append(Selected(path, failure=failure))
             continue
         codes = wanted_by & conditional

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from torchlift.finding import Failure, Finding
+from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.fix.settle import Held
 
@@ -25,7 +25,7 @@ class Obstacles:
     held: Held = field(default_factory=dict)
     blocked: Mapping[str, str] = field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FileFailure, ...] = ()
 
     def holding(self, owner: str, finding: Finding, reason: str) -> Obstacles:
         """The fix of a finding in the file `owner` cannot be carried out."""
@@ -33,7 +33,9 @@ class Obstacles:
 
     def blocking(self, path: str, stage: str, problem: str, detail: str = "") -> Obstacles:
         """A file is left as it was, because of a defect in `stage`; `problem` is a sentence."""
-        failure = Failure(path, stage, f"The file was left as it was: {problem.rstrip('.')}.", ours=True, detail=detail)
+        failure = FileFailure(
+            path, stage, f"The file was left as it was: {problem.rstrip('.')}.", ours=True, detail=detail
+        )
         return replace(
             self,
             blocked={**self.blocked, path: "could not be rewritten correctly"},
@@ -42,7 +44,7 @@ class Obstacles:
 
     def failing(self, path: str, stage: str, reason: str, error: Exception) -> Obstacles:
         """Something crashed on a file."""
-        failure = Failure(path, stage, reason, ours=True, detail="".join(traceback.format_exception(error)))
+        failure = FileFailure(path, stage, reason, ours=True, detail="".join(traceback.format_exception(error)))
         return replace(self, failures=(*self.failures, failure))
 
     def refusing(self, asked: frozenset[str], refused: Mapping[str, str]) -> Obstacles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from torchlift.finding import Failure
+from torchlift.finding import FileFailure
 from torchlift.migrate.result import FileOutcome, RunResult
 from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
 
@@ -28,7 +28,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
         if problem is None:
             written.append(outcome)
             continue
-        failures.append(Failure(outcome.path, "write", problem))
+        failures.append(FileFailure(outcome.path, "write", problem))
         outcomes[outcome.path] = replace(outcome, refused="could not be written")
         for other in [item for item in written if together[item.path] & together[outcome.path]]:
             written.remove(other)
@@ -37,7 +37,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
             )
             undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes(), [])
             if undo is not None:
-                failures.append(Failure(other.path, "write", f"The old text could not be put back: {undo}"))
+                failures.append(FileFailure(other.path, "write", f"The old text could not be put back: {undo}"))
     ordered = tuple(outcomes[path] for path in sorted(outcomes))
     return replace(result, outcomes=ordered, failures=tuple(failures), notes=tuple(notes))
 

@@ -23,7 +23,7 @@ _LOOKED_AT = 8000
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
 
 
-class Comparison(Enum):
+class BlobComparison(Enum):
     """How a file stands to the blob that git has of it."""
 
     SAME = auto()
@@ -71,26 +71,26 @@ class Conversions:
         )
 
 
-def compared(path: Path, blob: str, conversions: Conversions) -> Comparison:
+def compared(path: Path, blob: str, conversions: Conversions) -> BlobComparison:
     """Whether the file at `path` would become the blob with the hexadecimal name `blob`."""
     try:
         data = path.read_bytes()
     except OSError:
-        return Comparison.OTHER
+        return BlobComparison.OTHER
     if conversions.filtered:
-        return Comparison.SAME if _name(data, blob) == blob else Comparison.FILTERED
+        return BlobComparison.SAME if _name(data, blob) == blob else BlobComparison.FILTERED
     if conversions.encoding is not None:
         try:
             data = data.decode(conversions.encoding).encode("utf-8")
         except (LookupError, ValueError):
-            return Comparison.OTHER
+            return BlobComparison.OTHER
     if conversions.ident:
         data = _IDENT.sub(b"$Id$", data)
     # A blob that has CRLF keeps it, so the file is compared as it is first.
     same = _name(data, blob) == blob
     if not same and conversions.line_endings and b"\0" not in data[:_LOOKED_AT]:
         same = _name(data.replace(b"\r\n", b"\n"), blob) == blob
-    return Comparison.SAME if same else Comparison.OTHER
+    return BlobComparison.SAME if same else BlobComparison.OTHER
 
 
 def _name(data: bytes, like: str) -> str:

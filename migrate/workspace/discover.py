@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from torchlift.finding import Failure
+from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.workspace.gitignore import IgnoreFiles
@@ -67,7 +67,7 @@ class Discovery:
 
     root: Path
     files: tuple[str, ...]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FileFailure, ...] = ()
     excluded_explicit: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class _Listing:
     texts: set[str] = field(default_factory=set)
     includable: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FileFailure] = field(default_factory=list)
     excluded: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
     folders: dict[str, None] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class _Listing:
         return _relative(absolute, self.top) if _is_within(absolute, self.top) else Path(absolute).as_posix()
 
     def fail(self, path: str, reason: str) -> None:
-        self.failures.append(Failure(path or ".", "discover", reason))
+        self.failures.append(FileFailure(path or ".", "discover", reason))
 
     def list_folders(self) -> None:
         """List every named folder, with one look at each repository."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from torchlift.migrate.workspace.blobs import ATTRIBUTES, Comparison, Conversions, compared
+from torchlift.migrate.workspace.blobs import ATTRIBUTES, BlobComparison, Conversions, compared
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 
 _OTHER_SYSTEMS = (".hg", ".jj", ".sl", ".svn", ".bzr")
@@ -86,8 +86,8 @@ def _ask(tree: str, paths: Sequence[str]) -> dict[str, Reason]:
             reasons[path] = Reason.DIRTY
             continue
         told = compared(Path(tree, path), blob, conversions.get(path, Conversions()))
-        if told is not Comparison.SAME:
-            reasons[path] = Reason.DIRTY if told is Comparison.OTHER else Reason.FILTERED
+        if told is not BlobComparison.SAME:
+            reasons[path] = Reason.DIRTY if told is BlobComparison.OTHER else Reason.FILTERED
     return reasons
 
 

@@ -69,7 +69,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CallAdvice:
     """What to do about one call.
 
     Attributes:
@@ -96,7 +96,7 @@ def bind(call: ast.Call, parameters: Sequence[str]) -> dict[str, Argument] | Non
 
 
 def old_uses(
-    code: str, use: Use, context: Context, old: OldName, answer: Callable[[ast.Call], Answer]
+    code: str, use: Use, context: Context, old: OldName, answer: Callable[[ast.Call], CallAdvice]
 ) -> Iterator[Finding]:
     """The finding about one use of `old`; `answer` is asked about calls.
 
@@ -118,7 +118,7 @@ def old_uses(
         return
     if use.kind == "reference" and _is_called_by_another_name(view, use.node):
         return
-    found = answer(use.call) if use.call is not None else Answer(old.advice)
+    found = answer(use.call) if use.call is not None else CallAdvice(old.advice)
     fix = found.fix
     if fix is not None and may_leave_import(use):
         fix = replace(fix, still_reported=True)
@@ -151,10 +151,10 @@ def spelled(view: ModuleView, use: Use, name: str) -> tuple[str, tuple[AddImport
     return None if spelling is None else (spelling.text, spelling.imports)
 
 
-def changed(title: str, rewrites: Sequence[Rewrite], needs: TorchVersion, review: str = "") -> Answer:
+def changed(title: str, rewrites: Sequence[Rewrite], needs: TorchVersion, review: str = "") -> CallAdvice:
     """The answer that offers a fix: a safe one, or with `review` one that needs it."""
     safety = Safety.UNSAFE if review else Safety.SAFE
-    return Answer(f"Needs review: {review}" if review else None, Fix(title, safety, tuple(rewrites), needs))
+    return CallAdvice(f"Needs review: {review}" if review else None, Fix(title, safety, tuple(rewrites), needs))
 
 
 def value_of(view: ModuleView, argument: Argument) -> Template:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from torchlift.finding import EditCall, Finding, ReplaceExpression, Rewrite, Template
 from torchlift.rules.api.old_call import (
-    Answer,
+    CallAdvice,
     OldName,
     bind,
     changed,
@@ -60,7 +60,7 @@ _RANK = OldName(
 )
 
 
-def _solve(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _solve(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     review = (
         f"{_NOT_RUN.format('solve', 1.12)} B must have as many dimensions as A; with one less it may be taken for a batch "
         "of vectors."
@@ -68,7 +68,7 @@ def _solve(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     return _solution(use, call, view, _SOLVE, "torch.linalg.solve", "", review)
 
 
-def _lstsq(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _lstsq(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     review = (
         f"{_NOT_RUN.format('lstsq', 1.13)} The solution has no rows of residuals any more; for A with fewer rows than "
         "columns or of low rank the result may be another one."
@@ -76,12 +76,14 @@ def _lstsq(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     return _solution(use, call, view, _LSTSQ, "torch.linalg.lstsq", ".solution", review)
 
 
-def _solution(use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str, suffix: str, review: str) -> Answer:
+def _solution(
+    use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str, suffix: str, review: str
+) -> CallAdvice:
     """A call `old(B, A)` of which only the first part of the result, the solution, is used."""
     given = bind(call, ("input", "A"))
     name = spelled(view, use, new)
     if given is None or name is None or set(given) != {"input", "A"}:
-        return Answer(old.advice)
+        return CallAdvice(old.advice)
     template = filled(f"{name[0]}($a, $b){suffix}", view, a=given["A"].value, b=given["input"].value)
     title = f"Use `{new}` with the matrix first"
     taken = taken_part(view, call, ("solution", "rest"))
@@ -94,17 +96,17 @@ def _solution(use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str
             ReplaceExpression(view.span(call), template, bare=True),
         )
         return changed(title, (*rewrites, *name[1]), _SINCE, review)
-    return Answer(old.advice)
+    return CallAdvice(old.advice)
 
 
-def _symeig(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _symeig(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "eigenvectors", "upper"))
     if given is None or "input" not in given:
-        return Answer(_SYMEIG.advice)
+        return CallAdvice(_SYMEIG.advice)
     vectors = given["eigenvectors"].constant if "eigenvectors" in given else False
     upper = given["upper"].constant if "upper" in given else True
     if not isinstance(vectors, bool) or not isinstance(upper, bool):
-        return Answer(_SYMEIG.advice)
+        return CallAdvice(_SYMEIG.advice)
     triangle = "U" if upper else "L"
     review = (
         f"{_NOT_RUN.format('symeig', 2.0)} Eigenvectors are unique up to a factor only (the sign, for real ones), which may "
@@ -114,26 +116,26 @@ def _symeig(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     values_only = taken is not None and taken[1] == "eigenvalues"
     targets = unpacked(view, call, 2)
     if not vectors and not values_only and not (targets is not None and is_unread(view, targets[1][1])):
-        return Answer(_SYMEIG.advice)
+        return CallAdvice(_SYMEIG.advice)
     if values_only and not vectors:
         name = spelled(view, use, "torch.linalg.eigvalsh")
         if name is None or taken is None:
-            return Answer(_SYMEIG.advice)
+            return CallAdvice(_SYMEIG.advice)
         template = filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
         rewrite: Rewrite = ReplaceExpression(view.span(taken[0]), template)
         return changed("Use `torch.linalg.eigvalsh`", (rewrite, *name[1]), _SINCE, review)
     name = spelled(view, use, "torch.linalg.eigh")
     if name is None or "#" in view.text(call):
-        return Answer(_SYMEIG.advice)
+        return CallAdvice(_SYMEIG.advice)
     template = filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
     return changed("Use `torch.linalg.eigh`", (ReplaceExpression(view.span(call), template), *name[1]), _SINCE, review)
 
 
-def _rank(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _rank(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "tol", "symmetric"))
     name = spelled(view, use, "torch.linalg.matrix_rank")
     if given is None or name is None or "input" not in given or given["input"].key != 0:
-        return Answer(_RANK.advice)
+        return CallAdvice(_RANK.advice)
     positional = [item for key, item in given.items() if key != "input" and isinstance(item.key, int)]
     names = {"tol": "tol", "symmetric": "hermitian"}
     edit = EditCall(
@@ -152,7 +154,7 @@ def _rank(use: Use, call: ast.Call, view: ModuleView) -> Answer:
     return changed("Use `torch.linalg.matrix_rank`", (edit, *name[1]), _SINCE, review)
 
 
-_Writer = Callable[[Use, ast.Call, ModuleView], Answer]
+_Writer = Callable[[Use, ast.Call, ModuleView], CallAdvice]
 _NAMES: dict[str, tuple[OldName, _Writer]] = {
     "torch.solve": (_SOLVE, _solve),
     "torch.lstsq": (_LSTSQ, _lstsq),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, triggers, value_of
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, triggers, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -23,13 +23,13 @@ _OLD = OldName(
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         given = bind(call, ("input", "upper", "out"))
         name = spelled(view, use, "torch.linalg.cholesky")
         if given is None or name is None or "input" not in given or given["input"].key != 0:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         if "out" in given and given["out"].key != "out":
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         upper = given.get("upper")
         lower = upper is None or upper.constant is False
         edit = EditCall(

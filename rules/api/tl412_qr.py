@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, filled, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, filled, old_uses, spelled, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -23,11 +23,11 @@ _OLD = OldName(
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         given = bind(call, ("input", "some"))
         name = spelled(view, use, "torch.linalg.qr")
         if given is None or name is None or "input" not in given:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         some = given.get("some")
         mode: tuple[tuple[str, Template], ...] = ()
         if some is not None and some.constant is False:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, InsertStatements, ReplaceExpression, Rewrite, Severity, Template
 from torchlift.rules.api.old_call import (
-    Answer,
+    CallAdvice,
     OldName,
     bind,
     changed,
@@ -36,20 +36,20 @@ _SINCE = TorchVersion(1, 11)
 _TITLE = "Use `torch.linalg.svd`"
 
 
-def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "some", "compute_uv"))
     name = spelled(view, use, "torch.linalg.svd")
     if given is None or name is None or "input" not in given:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     some = given["some"].constant if "some" in given else True
     vectors = given["compute_uv"].constant if "compute_uv" in given else True
     if not isinstance(some, bool) or not isinstance(vectors, bool):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     taken = taken_part(view, call, ("U", "S", "V"))
     if not vectors:
         values = spelled(view, use, "torch.linalg.svdvals")
         if taken is None or taken[1] != "S" or values is None:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         template = filled(f"{values[0]}($a)", view, a=given["input"].value)
         return changed(
             "Use `torch.linalg.svdvals`", (ReplaceExpression(view.span(taken[0]), template), *values[1]), _SINCE
@@ -70,12 +70,12 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         return changed(_TITLE, (edit, *name[1]), _SINCE)
     targets = unpacked(view, call, 3)
     if targets is None:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     last = targets[1][2]
     if is_unread(view, last):
         return changed(_TITLE, (edit, *name[1]), _SINCE)
     if not isinstance(last, ast.Name):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     behind: Rewrite = InsertStatements(view.span(view.statement(call)), (f"{last.id} = {last.id}.mH",))
     return changed(_TITLE, (edit, behind, *name[1]), _SINCE)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, changed, filled, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import CallAdvice, OldName, changed, filled, old_uses, spelled, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -24,13 +24,13 @@ _SINCE = TorchVersion(1, 9)
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, "torch.linalg.multi_dot")
         if name is None or any(keyword.arg != "out" for keyword in call.keywords):
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         matrices = call.args
         if len(matrices) < 2 or any(isinstance(matrix, ast.Starred) for matrix in matrices) or "#" in view.text(call):
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         holes = {f"m{index}": matrix for index, matrix in enumerate(matrices)}
         listed = filled(f"[{', '.join(f'${hole}' for hole in holes)}]", view, **holes)
         edit = EditCall(

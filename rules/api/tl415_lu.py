@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, ReplaceExpression, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, filled, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, filled, old_uses, spelled, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -26,28 +26,28 @@ _SOLVE = OldName(
 )
 
 
-def _lu(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _lu(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("A", "pivot", "get_infos"))
     if given is None or "A" not in given:
-        return Answer(_LU.advice)
+        return CallAdvice(_LU.advice)
     infos = given["get_infos"].constant if "get_infos" in given else False
     if not isinstance(infos, bool) or ("pivot" in given and given["pivot"].constant is not True):
-        return Answer(_LU.advice)
+        return CallAdvice(_LU.advice)
     new = "torch.linalg.lu_factor_ex" if infos else "torch.linalg.lu_factor"
     name = spelled(view, use, new)
     if name is None:
-        return Answer(_LU.advice)
+        return CallAdvice(_LU.advice)
     drop = tuple(given[key].key for key in ("pivot", "get_infos") if key in given)
     edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), drop=drop)
     review = "" if infos else "`lu_factor` raises for a singular matrix, for which `torch.lu` returned its factors."
     return changed(f"Use `{new}`", (edit, *name[1]), TorchVersion(1, 11), review)
 
 
-def _solve(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _solve(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "LU_data", "LU_pivots"))
     name = spelled(view, use, "torch.linalg.lu_solve")
     if given is None or len(given) != 3 or name is None or "#" in view.text(call):
-        return Answer(_SOLVE.advice)
+        return CallAdvice(_SOLVE.advice)
     values = {"lu": given["LU_data"].value, "pivots": given["LU_pivots"].value, "b": given["input"].value}
     template = filled(f"{name[0]}($lu, $pivots, $b)", view, **values)
     return changed(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, ReplaceExpression
 from torchlift.rules.api.old_call import (
-    Answer,
+    CallAdvice,
     OldName,
     bind,
     changed,
@@ -32,17 +32,17 @@ _OLD = OldName(
 )
 
 
-def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "A", "upper", "transpose", "unitriangular"))
     name = spelled(view, use, "torch.linalg.solve_triangular")
     if given is None or name is None or "A" not in given or "input" not in given or "#" in view.text(call):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     flags = [
         given[key].constant if key in given else value
         for key, value in (("upper", True), ("transpose", False), ("unitriangular", False))
     ]
     if not all(isinstance(flag, bool) for flag in flags):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     upper, transpose, unit = flags
     matrix = "$a.mT" if transpose else "$a"
     more = ", unitriangular=True" if unit else ""
@@ -54,7 +54,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         return changed(title, (ReplaceExpression(view.span(taken[0]), template), *name[1]), TorchVersion(1, 11))
     targets = unpacked(view, call, 2)
     if targets is None or not is_unread(view, targets[1][1]):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     first = ReplaceExpression(view.span(targets[0]), filled("$x", view, x=targets[1][0]), bare=True)
     return changed(title, (first, ReplaceExpression(view.span(call), template), *name[1]), TorchVersion(1, 11))
 

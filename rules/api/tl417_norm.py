@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Severity, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, triggers
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -24,19 +24,19 @@ _SINCE = TorchVersion(1, 9)
 _REVIEW = "`torch.norm` takes sparse tensors and warns less; `vector_norm` is what it calls for dense ones, on every device but MPS."
 
 
-def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, ("input", "p", "dim", "keepdim", "out", "dtype"))
     name = spelled(view, use, "torch.linalg.vector_norm")
     if given is None or name is None or "input" not in given:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     if any(isinstance(given[key].key, int) for key in ("out", "dtype") if key in given):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     p = given["p"].constant if "p" in given else "fro"
     number = isinstance(p, (int, float)) and not isinstance(p, bool)
     if "p" in given and _is_infinity(view, given["p"].value):
         number = True
     if p not in {"fro", None} and not number:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     drop: tuple[int | str, ...] = ()
     replaced: tuple[tuple[int | str, Template], ...] = ()
     rename: tuple[tuple[str, str], ...] = (("p", "ord"),) if "p" in given and given["p"].key == "p" else ()
@@ -47,7 +47,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
         else:
             replaced = ((given["p"].key, Template("2")),)
     if given["input"].key != 0:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     edit = EditCall(
         view.span(call), Template(name[0]), view.span(call.func), arguments=replaced, drop=drop, rename=rename
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_call import (
-    Answer,
     Argument,
+    CallAdvice,
     OldName,
     bind,
     changed,
@@ -36,28 +36,28 @@ _OPTIONS = ("out", "dtype", "layout", "device", "requires_grad")
 _EXACT = 2**24
 
 
-def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, (*_PARAMETERS, *_OPTIONS))
     name = spelled(view, use, "torch.arange")
     if given is None or name is None or "end" not in given or len(call.args) > len(_PARAMETERS):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     start = _whole(given["start"]) if "start" in given else 0
     step = _whole(given["step"]) if "step" in given else 1
     end = given["end"]
     if start is None or step is None or step == 0:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     last = _whole(end)
     if last is None and end.constant is not ...:
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     if last is not None and (abs(last) >= _EXACT or abs(start) >= _EXACT or (last - start) * step < 0):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     new_end = Template(str(last + (1 if step > 0 else -1))) if last is not None else _behind(view, end.value, step)
     add: tuple[tuple[str, Template], ...] = ()
     imports = name[1]
     if "dtype" not in given and "out" not in given:
         default = spelled(view, use, "torch.get_default_dtype")
         if default is None:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         add = (("dtype", Template(f"{default[0]}()")),)
         imports = (*imports, *(item for item in default[1] if item not in imports))
     edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), arguments=((end.key, new_end),), add=add)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Severity, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -29,10 +29,10 @@ _NAMES = {name: _old(name) for name in _ARGUMENTS}
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, "torch.nn.Upsample")
         if name is None or bind(call, ("size", "scale_factor")) is None:
-            return Answer(old.advice)
+            return CallAdvice(old.advice)
         edit = EditCall(
             view.span(call),
             Template(name[0]),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, value_of
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -24,11 +24,11 @@ _OLD = OldName(
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         given = bind(call, ("actual", "expected", "rtol", "atol", "equal_nan", "msg"))
         name = spelled(view, use, "torch.testing.assert_close")
         if given is None or name is None or "actual" not in given or "expected" not in given:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         positional = [key for key in ("rtol", "atol", "equal_nan", "msg") if key in given and given[key].key != key]
         add: list[tuple[str, Template]] = [(key, value_of(view, given[key])) for key in positional]
         if "equal_nan" not in given:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.project import Collector
-from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
@@ -42,15 +42,15 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     # A place in the same file tells more than one far away.
     state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != view.path, item))
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, _NEW)
         if state:
             place = f"{state[0][0]}:{state[0][1]}"
-            return Answer(
+            return CallAdvice(
                 f"{_OLD.advice} Not rewritten: {place} uses the state of the old form, which has to change with it."
             )
         if name is None:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         review = (
             "checkpoints written by the new form have other names in their state dict and do not load into the old one (old "
             "ones load into the new one), and a parametrized module cannot be pickled whole."

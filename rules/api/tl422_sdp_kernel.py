@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -28,15 +28,15 @@ _OLD = OldName(
 )
 
 
-def _answer(use: Use, call: ast.Call, view: ModuleView) -> Answer:
+def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     given = bind(call, _FLAGS)
     if given is None or "#" in view.text(call):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     flags = {flag: given[flag].constant if flag in given else True for flag in _FLAGS}
     name = spelled(view, use, "torch.nn.attention.sdpa_kernel")
     enum = spelled(view, use, "torch.nn.attention.SDPBackend")
     if name is None or enum is None or not all(isinstance(flag, bool) for flag in flags.values()):
-        return Answer(_OLD.advice)
+        return CallAdvice(_OLD.advice)
     backends = ", ".join(f"{enum[0]}.{backend}" for flag, backend in _BACKENDS if flags[flag])
     edit = EditCall(
         view.span(call),

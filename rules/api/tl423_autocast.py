@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.autocast_cache import CACHE, touches_cache
 from torchlift.rules.api.device_amp import triggers
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, old_uses, spelled, value_of
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -39,12 +39,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
     device, dtype = _DEVICES[use.target]
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         given = bind(call, ("enabled", "dtype", "cache_enabled"))
         name = spelled(view, use, "torch.amp.autocast")
         kind = spelled(view, use, f"torch.{dtype}")
         if given is None or name is None or kind is None:
-            return Answer(old.advice)
+            return CallAdvice(old.advice)
         positional = [(key, argument) for key, argument in given.items() if argument.key != key]
         add = [(key, value_of(view, argument)) for key, argument in positional]
         if "dtype" not in given:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Template
 from torchlift.rules.api.device_amp import triggers
-from torchlift.rules.api.old_call import Answer, OldName, bind, changed, may_leave_import, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, may_leave_import, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -38,9 +38,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     name = spelled(view, use, f"torch.amp.{short}")
     title = f'Use `torch.amp.{short}(device_type="cuda")`'
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         if bind(call, _PARAMETERS[short]) is None or name is None:
-            return Answer(old.advice)
+            return CallAdvice(old.advice)
         edit = EditCall(
             view.span(call), Template(name[0]), view.span(call.func), add=(("device_type", Template('"cuda"')),)
         )

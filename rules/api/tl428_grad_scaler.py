@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.project import Collector
 from torchlift.rules.api.device_amp import triggers
-from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -47,10 +47,10 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
     device = _DEVICES[use.target]
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, "torch.amp.GradScaler")
         if name is None or any(keyword.arg in {"device", None} for keyword in call.keywords):
-            return Answer(old.advice)
+            return CallAdvice(old.advice)
         asked = sorted(context.project.records(_TESTS).items())
         review = ""
         if asked:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, ReplaceExpression, Template
-from torchlift.rules.api.old_call import Answer, OldName, changed, old_uses, spelled
+from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -25,11 +25,11 @@ _OLD = OldName(
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
-    def answer(call: ast.Call) -> Answer:
+    def answer(call: ast.Call) -> CallAdvice:
         names = [spelled(view, use, f"{_V2}.{name}") for name in ("Compose", "ToImage", "ToDtype")]
         dtype = view.spell("torch.float32", use.node)
         if call.args or call.keywords or dtype is None or None in names:
-            return Answer(_OLD.advice)
+            return CallAdvice(_OLD.advice)
         compose, image, convert = (name for name in names if name is not None)
         imports = dict.fromkeys((*compose[1], *image[1], *convert[1], *dtype.imports))
         text = f"{compose[0]}([{image[0]}(), {convert[0]}({dtype.text}, scale=True)])"

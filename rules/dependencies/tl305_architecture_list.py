@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from torchlift.dependencies.architecture_lists import ArchitectureList, Item, architecture_lists
+from torchlift.dependencies.architecture_lists import ArchitectureList, ListedArchitecture, architecture_lists
 from torchlift.dependencies.commands import is_code
 from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
@@ -67,7 +67,7 @@ def _in_file(context: Context) -> tuple[Finding, ...]:
     view = context.view
     if _ASKS_FOR_TOOLKIT.search(view.source.text) or "get_device_capability" in view.source.text:
         return ()
-    items: list[Item] = []
+    items: list[ListedArchitecture] = []
     for node in walk(view.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "arch=compute_" in node.value:
             place = string_place(view.source, node)
@@ -76,7 +76,9 @@ def _in_file(context: Context) -> tuple[Finding, ...]:
             for match in re.finditer(r"arch=compute_(\d{2,3})[af]?,code=\[?[\w,]+\]?", node.value):
                 span = Span(place.start + match.start(), place.start + match.end())
                 digits = match[1]
-                items.append(Item((int(digits[:-1]), int(digits[-1])), match[0], "code=compute" in match[0], span))
+                items.append(
+                    ListedArchitecture((int(digits[:-1]), int(digits[-1])), match[0], "code=compute" in match[0], span)
+                )
     if not items:
         return ()
     found = ArchitectureList("gencode", "-gencode", items[0].span, tuple(items), " ", whole=False)
@@ -140,7 +142,12 @@ def _missing(found: ArchitectureList, settings: Settings, cuda: Cuda) -> list[tu
     return absent
 
 
-def _rewritten(found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]]) -> str:
+def _rewritten(
+    found: ArchitectureList,
+    kept: list[ListedArchitecture],
+    dropped: list[ListedArchitecture],
+    missing: list[tuple[int, int]],
+) -> str:
     texts = [item.text for item in kept]
     if any(item.ptx for item in dropped) and not any(item.ptx for item in kept):
         missing_last = sorted(missing)[-1:]
@@ -152,12 +159,16 @@ def _rewritten(found: ArchitectureList, kept: list[Item], dropped: list[Item], m
     for capability in sorted(missing):
         place = next((n for n, item in enumerate(kept) if item.capability > capability), len(texts))
         texts.insert(place, _spelled(capability))
-        kept = [*kept[:place], Item(capability, _spelled(capability), False, found.span), *kept[place:]]
+        kept = [*kept[:place], ListedArchitecture(capability, _spelled(capability), False, found.span), *kept[place:]]
     return found.separator.join(texts)
 
 
 def _help(
-    found: ArchitectureList, kept: list[Item], dropped: list[Item], missing: list[tuple[int, int]], settings: Settings
+    found: ArchitectureList,
+    kept: list[ListedArchitecture],
+    dropped: list[ListedArchitecture],
+    missing: list[tuple[int, int]],
+    settings: Settings,
 ) -> str:
     if found.kind == "gencode":
         advice = f"Remove {', '.join(f'`{item.text}`' for item in dropped)}." if dropped else "Add a flag for them."
@@ -177,7 +188,7 @@ def _help(
     return advice
 
 
-def _names(items: list[Item]) -> str:
+def _names(items: list[ListedArchitecture]) -> str:
     names = list(dict.fromkeys(_spelled(item.capability) for item in items))
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.examples.deadlock_examples import EXAMPLES
 from torchlift.rules.distributed.groups.backends import BACKENDS
-from torchlift.rules.distributed.p2p.engines.verdict import Verdict
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
 from torchlift.rules.rule import Context, Rule
 from torchlift.view import Use
@@ -18,7 +18,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     judgement = judged.judgement if judged is not None else None
     if judged is None or judgement is None:
         return
-    if judgement.verdict is Verdict.HANGS_NOW and not spans_a_collective(judgement):
+    if judgement.verdict is ExchangeVerdict.HANGS_NOW and not spans_a_collective(judgement):
         yield hang("TL210", Severity.ERROR, use, judged, judgement, context)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchlift.finding import Finding, Safety, Severity
 from torchlift.rules.distributed.facts.nccl_environment import LAZY
 from torchlift.rules.distributed.groups.backends import BACKENDS
-from torchlift.rules.distributed.p2p.engines.verdict import Verdict
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, batching, judged_at
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
@@ -17,7 +17,7 @@ from torchlift.view import Use
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     judged = judged_at(use, context)
     judgement = judged.judgement if judged is not None else None
-    if judged is not None and judgement is not None and judgement.verdict is Verdict.SERIALISED:
+    if judged is not None and judgement is not None and judgement.verdict is ExchangeVerdict.SERIALISED:
         size = judgement.sizes[-1]
         last = judged.at(size)
         message = (

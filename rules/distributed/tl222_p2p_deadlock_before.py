@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.groups.backends import BACKENDS
-from torchlift.rules.distributed.p2p.engines.verdict import Verdict
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
@@ -17,7 +17,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     judgement = judged.judgement if judged is not None else None
     if judged is None or judgement is None:
         return
-    if judgement.verdict is Verdict.HUNG_BEFORE:
+    if judgement.verdict is ExchangeVerdict.HUNG_BEFORE:
         yield hang("TL222", Severity.WARNING, use, judged, judgement, context)
 
 

@@ -17,7 +17,7 @@ from torchlift.rules.torchscript.compilers.scripted_classes import scripted_clas
 from torchlift.rules.torchscript.examples.script_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.functions.scripted_definition import (
-    Verdict,
+    UseAdvice,
     decorated_function,
     scripted_class,
     scripted_value,
@@ -54,12 +54,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             advice = (
                 "`torch.jit.script` takes the function itself and no options: write `@torch.jit.script`, or nothing."
             )
-            yield _finding(use, view, _FUNCTION, Verdict(advice))
+            yield _finding(use, view, _FUNCTION, UseAdvice(advice))
         return
     call = use.call
     if call is None or not call.args:
         advice = "Not rewritten: what is scripted is not visible here. Use it as it is; `torch.compile` makes it fast."
-        yield _finding(use, view, _NAME, Verdict(advice))
+        yield _finding(use, view, _NAME, UseAdvice(advice))
         return
     defined = definition_of(view, call.args[0], context.project, ast.FunctionDef)
     if defined is not None and len(call.args) == 1:
@@ -67,12 +67,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     odd = _odd_value(view, call)
     if odd is not None:
-        yield _finding(use, view, _FUNCTION, Verdict(odd))
+        yield _finding(use, view, _FUNCTION, UseAdvice(odd))
         return
     yield finding_of(script_of_module(use, context), "TL102", _MODULE, use, view)
 
 
-def _finding(use: Use, view: ModuleView, message: str, verdict: Verdict) -> Finding:
+def _finding(use: Use, view: ModuleView, message: str, verdict: UseAdvice) -> Finding:
     return Finding("TL102", view.path, view.span(use.node), message, Severity.WARNING, verdict.help, verdict.fix)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.rules.analysis.places.use_places import Place
+from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
@@ -18,7 +18,7 @@ from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
 _MESSAGE = "`@torch.jit.script_if_tracing` scripts the function while it is traced, and does nothing otherwise."
-_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
+_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
-from torchlift.rules.analysis.places.use_places import Place
+from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
@@ -16,7 +16,7 @@ from torchlift.rules.torchscript.hints.stray_uses import stray_finding
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
+_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 # What a body does to the world, or asks of values, by the last part of the called name.
 _EFFECTS = frozenset(
     """print item tolist numpy cpu save write open warn warning info debug error log append extend update setattr

@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
-from torchlift.rules.torchscript.hints.hint_branches import Difference, difference
+from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
@@ -57,7 +57,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL117", view.path, span, _MESSAGE, severity, review, fix)
 
 
-def _remedy(context: Context, call: ast.Call, what: Difference, asks: bool) -> str:
+def _remedy(context: Context, call: ast.Call, what: FlagDifference, asks: bool) -> str:
     if what.harmless:
         return what.why_harmless
     if asks:

@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
-from torchlift.rules.torchscript.hints.hint_branches import Difference, difference
+from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
@@ -63,14 +63,14 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield _deciding(use, context, use.call, message, what)
 
 
-def _of_onnx(view: ModuleView, call: ast.Call, what: Difference) -> str:
+def _of_onnx(view: ModuleView, call: ast.Call, what: FlagDifference) -> str:
     if what.harmless:
         return f"{what.sentence} {what.why_harmless} Nothing to do.".strip()
     asked = asking_too(view, call, _EXPORTING)
     return f"{what.sentence} Where an export should do what an ONNX export did, write `{asked}` (torch>=2.7).".strip()
 
 
-def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+def _settled(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:
     """The finding for a condition that asks for export already: nothing is lost, and one day its older half can go."""
     view = context.view
     span = view.span(use.node)
@@ -93,7 +93,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Dif
     return Finding("TL118", view.path, span, message, Severity.INFO, advice)
 
 
-def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:
     """The finding for a condition that does not decide about results."""
     view = context.view
     span = view.span(use.node)
@@ -109,7 +109,7 @@ def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Di
     return Finding("TL118", view.path, span, message, Severity.INFO, advice)
 
 
-def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Difference) -> Finding:
+def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:
     """The finding for a condition that an export may have to answer as a trace did."""
     view = context.view
     span = view.span(use.node)

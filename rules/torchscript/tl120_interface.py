@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, Rewrite, Safety, Severity
-from torchlift.rules.analysis.places.use_places import Place
+from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
@@ -21,7 +21,7 @@ _MESSAGE = (
     "`FutureWarning` since 2.14."
 )
 _MARK = "__torch_script_interface__"
-_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
+_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

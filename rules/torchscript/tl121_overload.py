@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
-from torchlift.rules.analysis.places.use_places import Place
+from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
@@ -17,7 +17,7 @@ from torchlift.view import ModuleView, Use
 _OVERLOADS = frozenset({"torch.jit._overload", "torch.jit._overload_method"})
 _DISPATCH = "torch.jit.boolean_dispatch"
 _BLOCK = "torch.jit._IgnoreContextManager"
-_PLAIN: frozenset[Place] = frozenset({"call", "decorator"})
+_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from torchlift.finding import (
     Severity,
     Template,
 )
-from torchlift.rules.analysis.places.use_places import Place, place_of
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -178,7 +178,7 @@ def _is_setting(statement: ast.stmt, view: ModuleView) -> bool:
     return resolution is not None and resolution.name in _SETTERS | _WHOLE_COMPILER
 
 
-def _rewrite(use: Use, place: Place, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
+def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
     """Title and rewrites that take the switch out; None where its value is used."""
     decorator = decorator_of(use, view)
     if decorator is not None and use.target in _CONTEXTS:
@@ -202,7 +202,7 @@ def _is_harmless(call: ast.Call) -> bool:
     return all(is_plain_value(value) or isinstance(value, (ast.Name, ast.Attribute)) for value in values)
 
 
-def _advice(use: Use, place: Place) -> str:
+def _advice(use: Use, place: UsePlace) -> str:
     match place:
         case "string":
             return "The name stands in a string: take it out together with the setting it means."

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.places.use_places import Place, place_of, whole_name
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
@@ -65,7 +65,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         if _is_own_method(view, use.target[2:]):
             return
         message = f"`.{use.target[2:]}` is an attribute of TorchScript values, which an exported program does not have."
-        place: Place | None = "value"
+        place: UsePlace | None = "value"
     else:
         place = place_of(use, context)
         message = f"`{use.name}` looks into TorchScript and goes with it."

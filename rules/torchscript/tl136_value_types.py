@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.places.use_places import Place, place_of, whole_name
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.facts import c_bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
@@ -44,12 +44,12 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL136", view.path, span, message, Severity.WARNING, _advice(use, place))
 
 
-def _belongs_to_subclass(use: Use, place: Place) -> bool:
+def _belongs_to_subclass(use: Use, place: UsePlace) -> bool:
     """Whether the use is part of a subclass of ScriptModule, which is another rule's."""
     return use.target == "torch.jit.ScriptModule" and (place == "base" or use.name.endswith(".__init__"))
 
 
-def _said_before(use: Use, place: Place, context: Context) -> bool:
+def _said_before(use: Use, place: UsePlace, context: Context) -> bool:
     """Whether an earlier class in the same test or annotation has been reported with the same advice."""
     if place not in {"test", "annotation"}:
         return False
@@ -96,7 +96,7 @@ def _consequence(node: ast.AST, view: ModuleView) -> str:
     return f"it is {'true' if negated else 'false'}"
 
 
-def _advice(use: Use, place: Place) -> str:
+def _advice(use: Use, place: UsePlace) -> str:
     name = use.target.rpartition(".")[2]
     if use.name.endswith(".save"):
         return (

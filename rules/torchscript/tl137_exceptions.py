@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, Finding, Fix, Safety, Severity
-from torchlift.rules.analysis.places.use_places import Place, place_of
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -66,7 +66,7 @@ def _is_read_of_variable(use: Use) -> bool:
     return isinstance(use.node, ast.Name) and binding is not None and binding.kind == "assign"
 
 
-def _advice(place: Place, when: str) -> str:
+def _advice(place: UsePlace, when: str) -> str:
     match place:
         case "except":
             return f"This clause does not catch what takes its place: {when}."
@@ -82,7 +82,7 @@ def _advice(place: Place, when: str) -> str:
             return f"Name what takes its place: {when}."
 
 
-def _of_warning(use: Use, name: str, place: Place, context: Context) -> Finding:
+def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Finding:
     view = context.view
     span = view.span(use.node)
     maker = "trace" if name == _WARNINGS[0] else "script"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.rules.analysis.places.use_places import Place, place_of, whole_name
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
@@ -159,7 +159,7 @@ def _shown(use: Use) -> str:
     return name
 
 
-def _advice(use: Use, place: Place) -> str:
+def _advice(use: Use, place: UsePlace) -> str:
     if use.target == "torch.jit":
         known = use.name.removeprefix("torch.jit.")
         while known and known not in _ADVICE:
@@ -179,7 +179,7 @@ def _advice(use: Use, place: Place) -> str:
     return advice
 
 
-def _of_module(use: Use, place: Place, context: Context) -> Iterator[Finding]:
+def _of_module(use: Use, place: UsePlace, context: Context) -> Iterator[Finding]:
     """Findings for `torch.jit` itself: looked into by name, patched, passed around, named in a string."""
     view = context.view
     node = use.node

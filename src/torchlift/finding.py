@@ -298,7 +298,7 @@ class TextEdit:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FileFailure:
     """Something torchlift could not do with one file; never an exception that ends a run.
 
     Attributes:

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(
-        cls: type | None = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False
+        cls: type | None = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False, kw_only: bool = False
     ) -> type | Callable[[type], type]:
         """Make a data class, as the standard decorator does with the same arguments.
 
-        Fields may have all that `dataclasses.field` takes but `kw_only`.
+        Fields may have all that `dataclasses.field` takes, and `KW_ONLY` may stand above some of them.
         """
 
         def make(cls: type) -> type:
-            return _data_class(cls, frozen, eq, slots)
+            return _data_class(cls, frozen, eq, slots, kw_only)
 
         return make if cls is None else make(cls)
 
 
-def _data_class(cls: type, frozen: bool, eq: bool, slots: bool) -> Any:
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+def _data_class(cls: type, frozen: bool, eq: bool, slots: bool, kw_only: bool) -> Any:
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
     fields = dataclasses.fields(made)
     own = made.__dict__
     if "__init__" not in own:
@@ -63,7 +63,7 @@ def _data_class(cls: type, frozen: bool, eq: bool, slots: bool) -> Any:
 
 def _initialiser(cls: type, fields: Sequence[dataclasses.Field[Any]], frozen: bool) -> Callable[..., None]:
     names: dict[str, Any] = {"_set": object.__setattr__, "_made": object()}
-    parameters, lines = ["self"], []
+    positional, keywords, lines = ["self"], list[str](), list[str]()
     for field in fields:
         name, value = field.name, field.name
         if field.default is not dataclasses.MISSING:
@@ -76,7 +76,7 @@ def _initialiser(cls: type, fields: Sequence[dataclasses.Field[Any]], frozen: bo
         else:
             default = ""
         if field.init:
-            parameters.append(f"{name}={default}" if default else name)
+            (keywords if field.kw_only else positional).append(f"{name}={default}" if default else name)
         elif value == name:
             if not default:
                 continue
@@ -85,6 +85,7 @@ def _initialiser(cls: type, fields: Sequence[dataclasses.Field[Any]], frozen: bo
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
+    parameters = [*positional, "*", *keywords] if keywords else positional
     exec(f"def __init__({', '.join(parameters)}):\n {body}\n", names)
     initialiser: Callable[..., None] = names["__init__"]
     initialiser.__qualname__ = f"{cls.__qualname__}.__init__"

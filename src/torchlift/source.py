@@ -12,7 +12,7 @@ import io
 import re
 import tokenize
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass  # not the lazy one, which has no `order`
 from functools import cached_property
 from itertools import accumulate, count
 from operator import add

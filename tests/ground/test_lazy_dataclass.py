@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from functools import cached_property
 from typing import Any
 
@@ -161,3 +161,31 @@ def test_an_instance_that_holds_itself_is_shown() -> None:
     looped = Slotted(1, [])
     looped.y.append(looped)  # type: ignore[arg-type]
     assert repr(looped) == "Slotted(x=1, y=[...])"
+
+
+def test_fields_below_kw_only_are_given_by_name_alone() -> None:
+    @dataclass(frozen=True)
+    class Evidence:
+        what: str
+        _: KW_ONLY
+        needed: str
+        source: str = ""
+        seen: str = field(default="", kw_only=False)
+
+    evidence = Evidence("a", "b", needed="c")
+    assert evidence == Evidence("a", seen="b", needed="c", source="")
+    assert [item.name for item in dataclasses.fields(evidence)] == ["what", "needed", "source", "seen"]
+    assert dataclasses.replace(evidence, needed="d").needed == "d"
+    with pytest.raises(TypeError, match="takes from 2 to 3 positional arguments"):
+        Evidence("a", "b", "c")
+
+
+def test_a_class_whose_fields_are_all_given_by_name_takes_none_by_position() -> None:
+    @dataclass(kw_only=True)
+    class Check:
+        id: str = "x"
+        title: str
+
+    assert Check(title="t") == Check(id="x", title="t")
+    with pytest.raises(TypeError):
+        Check("x", "t")  # type: ignore[misc]

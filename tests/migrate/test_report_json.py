@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from torchlift.finding import Failure, Finding, Fix, Safety, Severity, TextEdit
+from torchlift.finding import FileFailure, Finding, Fix, Safety, Severity, TextEdit
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.tell.report import render
 from torchlift.migrate.tell.report.json_schema import migrate_schema
@@ -158,7 +158,7 @@ def test_a_finding_whose_fix_was_not_written_is_not_fixed() -> None:
 
 
 def test_failures_notes_and_suppressions_are_reported() -> None:
-    failure = Failure("b\udcff.py", "rule TL101", "It failed.", ours=True, detail="Traceback")
+    failure = FileFailure("b\udcff.py", "rule TL101", "It failed.", ours=True, detail="Traceback")
     whole = report(run(failures=(failure,), notes=("Note.",), suppressed=2))
     assert whole["failures"] == [{"path": "b\udcff.py", "stage": "rule TL101", "reason": "It failed.", "ours": True}]
     assert whole["notes"] == ["Note."]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from torchlift.finding import Failure, Finding, Fix, Safety
+from torchlift.finding import FileFailure, Finding, Fix, Safety
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.tell.report.statistics import render as statistics
 from torchlift.migrate.tell.report.summary import summary
@@ -165,8 +165,8 @@ def test_many_refused_files_are_not_all_named() -> None:
 
 
 def test_failures_are_listed_and_our_own_are_called_so() -> None:
-    ours = Failure("a.py", "verify", "The file was left as it was.", ours=True)
-    theirs = Failure("b.py", "read", "It cannot be read.")
+    ours = FileFailure("a.py", "verify", "The file was left as it was.", ours=True)
+    theirs = FileFailure("b.py", "read", "It cannot be read.")
     refused = outcome("a.py", left=(TRACE,), refused="could not be rewritten correctly")
     assert told(run(refused, failures=(ours, theirs))) == (
         "1 finding in 1 file, nothing fixed: it could be fixed but was not.\n"
@@ -184,7 +184,7 @@ def test_failures_are_listed_and_our_own_are_called_so() -> None:
 
 
 def test_many_failures_are_not_all_named() -> None:
-    failures = tuple(Failure(f"{number:02}.py", "read", "It cannot be read.") for number in range(30))
+    failures = tuple(FileFailure(f"{number:02}.py", "read", "It cannot be read.") for number in range(30))
     lines = told(run(failures=failures)).splitlines()
     assert len(lines) == 13
     assert lines[-1] == "  and 20 more (`--output-format json` lists all)"
@@ -214,7 +214,7 @@ def test_the_verdict_is_coloured_by_its_outcome() -> None:
 
     good = run(outcome("a.py", fixed=(TRACE,)))
     pending = run(outcome("a.py", left=(LOAD,)))
-    bad = run(failures=(Failure("a.py", "read", "It cannot be read."),))
+    bad = run(failures=(FileFailure("a.py", "read", "It cannot be read."),))
     assert [verdict(result)[:5] for result in (good, pending, bad)] == ["\x1b[32m", "\x1b[33m", "\x1b[31m"]
     assert re.sub(r"\x1b\[[0-9;]*m", "", summary(pending, root=Path.cwd(), color=True)) == told(pending)
 

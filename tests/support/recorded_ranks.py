@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
-from torchlift.rules.distributed.p2p.program import Operation, Post, Program, Wait
+from torchlift.rules.distributed.p2p.program import Operation, Post, RankProgram, Wait
 
 _MOST_LINES = 100_000
 
@@ -263,7 +263,7 @@ def _limited() -> Iterator[None]:
         sys.settrace(before)
 
 
-def recorded(source: str, entry: str, rank: int, size: int, *arguments: object) -> Program | None:
+def recorded(source: str, entry: str, rank: int, size: int, *arguments: object) -> RankProgram | None:
     """What one rank does when it runs `entry(tensor, *arguments)` of a module with this source.
 
     None if that raises an exception or does not come to an end.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.lazy_dataclass import dataclass
 
 WARN_BELOW = 0.5
 FAIL_BELOW = 0.2

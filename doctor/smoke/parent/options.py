@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from torchlift.doctor.smoke.smoke import TIERS
+from torchlift.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from torchlift.doctor.facts import Facts, Gpu

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.torch_process import Interpreter, TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import TIERS, Signature, Smoke
+from torchlift.lazy_dataclass import dataclass
 
 READY_TIMEOUT = 30.0
 """Seconds for the answer to "is the device still there?", which starts a CUDA context."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.finding import Failure, Safety
+from torchlift.finding import FileFailure, Safety
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.palette import Palette
@@ -137,7 +137,7 @@ def _refused(result: RunResult, root: Path, palette: Palette) -> list[str]:
     return lines
 
 
-def _failures(failures: Sequence[Failure], root: Path, palette: Palette) -> list[str]:
+def _failures(failures: Sequence[FileFailure], root: Path, palette: Palette) -> list[str]:
     if not failures:
         return []
     lines = [palette.strong(f"{_count(len(failures), 'failure')}:")]

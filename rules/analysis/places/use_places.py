@@ -11,7 +11,7 @@ from torchlift.rules.analysis.places.expected_errors import TAKES_ERRORS
 from torchlift.rules.rule import Context
 from torchlift.view import Binding, ModuleView, Use
 
-Place = Literal[
+UsePlace = Literal[
     "call", "decorator", "base", "annotation", "test", "except", "raises", "raise", "store", "string", "import", "value"
 ]
 
@@ -19,7 +19,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TESTS = frozenset({"isinstance", "issubclass"})
 
 
-def place_of(use: Use, context: Context) -> Place | None:
+def place_of(use: Use, context: Context) -> UsePlace | None:
     """Where `use` stands; None where it is not worth a finding of its own.
 
     That is an import that only this file or nobody uses (those uses are reported), prose that begins with the name, and a
@@ -53,7 +53,7 @@ def whole_name(use: Use, view: ModuleView) -> ast.expr | ast.alias:
     return node
 
 
-def _place_of_value(node: ast.expr, view: ModuleView) -> Place | None:
+def _place_of_value(node: ast.expr, view: ModuleView) -> UsePlace | None:
     child: ast.AST = node
     for ancestor in view.ancestors(node):
         match ancestor:
@@ -85,7 +85,7 @@ def _asks_type(node: ast.expr) -> bool:
     )
 
 
-def _place_of_string(use: Use, view: ModuleView) -> Place | None:
+def _place_of_string(use: Use, view: ModuleView) -> UsePlace | None:
     if use.name != use.target and not _DOTTED.fullmatch(use.name):
         return None  # a sentence that begins with the name
     child: ast.AST = use.node

@@ -21,7 +21,7 @@ ESCAPE = (
 LAZY = 'backend="nccl-lazy" (2.14+) gives a group its own communicator per peer for unbatched point-to-point.'
 """For groups that only do point-to-point."""
 
-Status = Literal["read", "replaced", "gone", "unproven", "switch", "torchcomms"]
+VariableStatus = Literal["read", "replaced", "gone", "unproven", "switch", "torchcomms"]
 """`read`: the new engine honours it; `replaced`: only the old engine reads it and another name took over; `gone`: no engine
 of 2.15 knows it; `unproven`: nothing in the new engine's headers belongs to it, so it is probably ignored; `switch`: chooses
 the engine; `torchcomms`: turns on the opt-in torchcomms mode."""
@@ -42,7 +42,7 @@ class EnvironmentVariable:
     """
 
     name: str
-    status: Status
+    status: VariableStatus
     since: TorchVersion
     fact: str
     advice: str

@@ -14,7 +14,7 @@ from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch
 from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, written_operation
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
-from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.rule import Context
@@ -34,12 +34,12 @@ TRIGGERS = ("isend & distributed", "irecv & distributed")
 
 
 _ORDER_OF_VERDICTS = (
-    Verdict.HANGS_NOW,
-    Verdict.HUNG_BEFORE,
+    ExchangeVerdict.HANGS_NOW,
+    ExchangeVerdict.HUNG_BEFORE,
     None,
-    Verdict.SERIALISED,
-    Verdict.OPEN,
-    Verdict.FINE,
+    ExchangeVerdict.SERIALISED,
+    ExchangeVerdict.OPEN,
+    ExchangeVerdict.FINE,
 )
 
 
@@ -121,7 +121,7 @@ def lines_that_may_hang(view: ModuleView, project: Project) -> list[int]:
     hanging: set[ast.Call] = set()
     for reading in exchanges(view, project):
         judgement = judge(reading.exchanges)
-        ends = judgement is not None and judgement.verdict in {Verdict.FINE, Verdict.SERIALISED}
+        ends = judgement is not None and judgement.verdict in {ExchangeVerdict.FINE, ExchangeVerdict.SERIALISED}
         (fine if ends else hanging).update(reading.calls)
     open_calls = {call for call in calls if not _waited_at_once(view, call)}
     return sorted(calls[call] for call in open_calls if call in hanging or call not in fine)
@@ -214,7 +214,7 @@ def hang(
     """
     view, size = context.view, judgement.sizes[0]
     where = f"With {sizes_words(judgement.sizes)}"
-    if judgement.verdict is Verdict.HANGS_NOW:
+    if judgement.verdict is ExchangeVerdict.HANGS_NOW:
         message = (
             f"{where} this exchange hangs on the NCCL engine of torch 2.15, where all of a group runs in one queue; the old "
             "engine had one per pair of ranks."

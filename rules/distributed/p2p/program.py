@@ -53,7 +53,7 @@ class Wait:
     line: int
 
 
-Program = tuple[Post | Wait, ...]
+RankProgram = tuple[Post | Wait, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +65,5 @@ class Exchange:
         groups: members (global ranks) by key; the key of the default group is the empty string.
     """
 
-    programs: tuple[Program, ...]
+    programs: tuple[RankProgram, ...]
     groups: Mapping[str, tuple[int, ...]]

@@ -15,7 +15,7 @@ from torchlift.project import Project
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
 from torchlift.rules.torchscript.modules.module_class import read_function
-from torchlift.rules.torchscript.modules.module_facts import CapturedModule, Doubt
+from torchlift.rules.torchscript.modules.module_facts import CapturedModule, CaptureDoubt
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -24,7 +24,7 @@ _NOT_OF_MODULES = frozenset(
     {"debug", "info", "warning", "error", "exception", "log", "append", "extend", "get", "items", "keys", "values",
      "format", "join", "split", "add", "update", "pop", "start", "stop"}
 )  # fmt: skip
-_CONSTANTS = Doubt(
+_CONSTANTS = CaptureDoubt(
     "a traced lambda holds parameters as constants without gradients, and the program holds the module's own parameters"
 )
 
@@ -129,7 +129,7 @@ def _wrapped_function(
     facts = CapturedModule(f"`{definition.name}`", stateful=False, evaluated=True)
     read = read_function(home, definition, project)
     facts.doubts += (
-        Doubt(doubt.reason.replace("`forward`", f"`{definition.name}`"), doubt.safety) for doubt in read.doubts
+        CaptureDoubt(doubt.reason.replace("`forward`", f"`{definition.name}`"), doubt.safety) for doubt in read.doubts
     )
     facts.stateful = read.stateful
     used = [
@@ -139,7 +139,7 @@ def _wrapped_function(
     ]
     if used:
         facts.doubts.append(
-            Doubt(
+            CaptureDoubt(
                 f"`{definition.name}` calls {', '.join(f'`{name}`' for name in sorted(set(used)))} from around it, whose "
                 "parameters become constants of the program unless you hand it to the wrapper as a submodule"
             )
@@ -206,7 +206,9 @@ def _lambda(view: ModuleView, node: ast.Lambda, at: ast.Call, project: Project) 
         lineno=node.lineno,
     )  # fmt: skip
     read = read_function(view, function, project)
-    facts.doubts += (Doubt(doubt.reason.replace("`forward`", "the lambda"), doubt.safety) for doubt in read.doubts)
+    facts.doubts += (
+        CaptureDoubt(doubt.reason.replace("`forward`", "the lambda"), doubt.safety) for doubt in read.doubts
+    )
     if held:
         facts.doubts.append(_CONSTANTS)
     return Entry(Template(f"{title}({', '.join(held)})"), facts, tuple(lines), wrapped=True)

@@ -30,7 +30,7 @@ _SPEED = "Where its speed on a GPU mattered, put `@torch.compile` in its place."
 
 
 @dataclass(frozen=True)
-class Verdict:
+class UseAdvice:
     """What to say about one use: the help text, and the fix if there is one."""
 
     help: str | None
@@ -39,14 +39,14 @@ class Verdict:
 
 def decorated_function(
     view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, context: Context
-) -> Verdict:
+) -> UseAdvice:
     """`@torch.jit.script` on a function."""
     rewrites = (DropDecorator(view.span(decorator)),)
     owner = view.parent(node)
     position = next(index for index, item in enumerate(node.decorator_list) if item is decorator)
     static = any(isinstance(above, ast.Name) and above.id == "staticmethod" for above in node.decorator_list[:position])
     if isinstance(owner, ast.ClassDef) and not static:
-        return Verdict(
+        return UseAdvice(
             "Not rewritten: a scripted function in a class body is called without `self`, a plain one would get it. Put "
             "`@staticmethod` in the place of the decorator if that is what the calls expect."
         )
@@ -70,7 +70,7 @@ def decorated_function(
 
 def scripted_value(
     view: ModuleView, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef], context: Context
-) -> Verdict:
+) -> UseAdvice:
     """`torch.jit.script(function)`, with the function in view."""
     home, function = definition
     value = call.args[0]
@@ -78,7 +78,7 @@ def scripted_value(
     if (test := enclosing_test(view, call)) is not None:
         return _for_test(test, one_line(view, value))
     if function.decorator_list:
-        return Verdict(
+        return UseAdvice(
             f"Not rewritten: `{function.name}` is decorated, and scripting compiles what stands under the decorators. Use "
             f"`{one_line(view, value)}` itself once you have checked that they make no difference."
         )
@@ -94,7 +94,7 @@ def scripted_value(
             bound = owner.bindings[target.id] if owner is not None else []
             again = next((binding for binding in bound if binding.node is target), None)
             if again is None or (owner is not None and owner.kind == "class"):
-                return Verdict(
+                return UseAdvice(
                     "Not rewritten: a scripted function kept on a class is called without `self`, a plain one would get "
                     f"it. `{target.id} = staticmethod({one_line(view, value)})` is called the same way."
                 )
@@ -108,10 +108,10 @@ def scripted_value(
         case ast.Assign(targets=[ast.Attribute(attr=attr)]):
             uses.doubts.append(f"it is kept as `.{attr}`, whose uses were not followed")
         case ast.Assign(targets=[ast.Subscript() as target]):
-            return Verdict(kept_entry(view, target, value))
+            return UseAdvice(kept_entry(view, target, value))
         case ast.Return():
             shown = one_line(view, value)
-            return Verdict(
+            return UseAdvice(
                 f"Not rewritten: it is returned, and what the callers do with it was not followed. Return `{shown}` itself "
                 f"where it is only called, or `torch.compile({shown})`."
                 + "".join(
@@ -120,7 +120,7 @@ def scripted_value(
                 )
             )
         case ast.Expr():
-            return Verdict(
+            return UseAdvice(
                 f"The result is thrown away, so the call only checks that `{function.name}` can be scripted: delete it, or "
                 f"check that `torch.compile({one_line(view, value)}, fullgraph=True)` runs."
             )
@@ -132,16 +132,16 @@ def scripted_value(
 
 def scripted_class(
     view: ModuleView, node: ast.ClassDef, decorator: ast.expr | None, again: Binding | None, context: Context
-) -> Verdict:
+) -> UseAdvice:
     """`torch.jit.script` on a class, which it hands back as it is."""
     if is_module_class(view, node, context.project) is True:
-        return Verdict(
+        return UseAdvice(
             f"`torch.jit.script` raises RuntimeError for `{node.name}`, because it is an `nn.Module` class: it takes "
             "instances only. Delete the call or the decorator."
         )
     place = first_compiler(context.project)
     if place is not None:
-        return Verdict(
+        return UseAdvice(
             f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
             "itself is the Python class, scripted or not."
         )
@@ -158,20 +158,22 @@ def scripted_class(
     else:
         assert again is not None and again.statement is not None
         rewrite = DeleteStatement(view.span(again.statement))
-    return Verdict(review, Fix("Leave the class as it is", safety, (rewrite,)))
+    return UseAdvice(review, Fix("Leave the class as it is", safety, (rewrite,)))
 
 
 def _verdict(
     title: str, rewrites: tuple[Rewrite, ...], assumptions: list[str], uses: FunctionUses, context: Context
-) -> Verdict:
+) -> UseAdvice:
     if uses.refusals:
-        return Verdict(f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}")
+        return UseAdvice(
+            f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}"
+        )
     if not assumptions:
         # Only the functions that pass everything else are worth a look through the whole project.
         assumptions = list(context_doubts(context.project, context.view.path))
     if assumptions:
-        return Verdict(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
-    return Verdict(None, Fix(title, Safety.SAFE, rewrites))
+        return UseAdvice(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
+    return UseAdvice(None, Fix(title, Safety.SAFE, rewrites))
 
 
 def _trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:
@@ -191,8 +193,8 @@ def _trace_doubts(branches: int | None, shapes: int | None, name: str, context: 
     return [f"{place} traces or exports to ONNX, which may fix the sizes that `{name}` reads on line {shapes}"]
 
 
-def _for_test(test: str, name: str) -> Verdict:
-    return Verdict(
+def _for_test(test: str, name: str) -> UseAdvice:
+    return UseAdvice(
         f"Not rewritten: `{test}` tests that `{name}` can be scripted, and would test nothing without. Delete the test, or "
         f"test its successor: `torch.compile({name}, fullgraph=True)`."
     )

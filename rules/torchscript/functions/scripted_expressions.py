@@ -2,7 +2,7 @@
 
 Every expression gets a kind: `tensor`, `floating` (a tensor of floats whatever the inputs are), `int`, `float`, `bool`,
 `str`, `none`, `dtype`, `device`, `shape`, `ints`, `tuple` (of tensors), `tensors` (of a split), `pair` (values and indices),
-or `unknown` behind something that has been doubted already. What has no kind here raises a `Doubt`.
+or `unknown` behind something that has been doubted already. What has no kind here raises a `NotRead`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class FunctionFacts:
     result: str | None = None
 
 
-class Doubt(Exception):
+class NotRead(Exception):
     """Something that was not read; the message is a clause."""
 
 
@@ -134,7 +134,7 @@ class ExpressionReader:
     def in_place(self, node: ast.AST) -> None:
         """A change of a tensor; in a loop TorchScript takes it for a change of another tensor at times."""
         if self.loops:
-            raise Doubt("the function changes tensors in place in a loop, where TorchScript was found to mix them up")
+            raise NotRead("the function changes tensors in place in a loop, where TorchScript was found to mix them up")
 
     def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
         """Facts about another function of the project, which this one calls."""
@@ -150,7 +150,7 @@ class ExpressionReader:
         """
         self.branch(node)
         if self.kind(node) not in {"bool", "tensor", "floating", "unknown"}:
-            raise Doubt("the function branches on something that is no condition")
+            raise NotRead("the function branches on something that is no condition")
 
     def kind(self, node: ast.expr) -> str:
         """Kind of an expression.
@@ -176,7 +176,7 @@ class ExpressionReader:
             case ast.BoolOp():
                 if all(self.kind(value) == "bool" for value in node.values):
                     return "bool"
-                raise Doubt("the function joins conditions that are tensors")
+                raise NotRead("the function joins conditions that are tensors")
             case ast.IfExp():
                 self.condition(node.test)
                 kinds = {self.kind(node.body), self.kind(node.orelse)}
@@ -184,7 +184,7 @@ class ExpressionReader:
                     return kinds.pop()
                 if kinds <= TENSORS:
                     return "tensor"
-                raise Doubt("the function chooses between values of two types")
+                raise NotRead("the function chooses between values of two types")
             case ast.Call():
                 return self._call(node)
             case ast.Subscript():
@@ -192,12 +192,12 @@ class ExpressionReader:
             case ast.Tuple() | ast.List():
                 return self._display(node)
             case _:
-                raise Doubt(f"`{self.text(node)}` was not read")
+                raise NotRead(f"`{self.text(node)}` was not read")
 
     def _name(self, node: ast.Name) -> str:
         if node.id in self.kinds:
             return self.kinds[node.id]
-        raise Doubt(f"the function reads `{node.id}` from around it, which scripting fixed when it compiled")
+        raise NotRead(f"the function reads `{node.id}` from around it, which scripting fixed when it compiled")
 
     def _attribute(self, node: ast.Attribute) -> str:
         resolution = self.view.resolve(node)
@@ -207,10 +207,10 @@ class ExpressionReader:
         if _is_dtype(name):
             return "dtype"
         if name:
-            raise Doubt(f"the function reads `{name}`")
+            raise NotRead(f"the function reads `{name}`")
         if self.me is not None and isinstance(node.value, ast.Name) and node.value.id == self.me:
             if self.own.get(node.attr, "module") == "module":
-                raise Doubt(f"the function reads `{self.me}.{node.attr}`, which was not read")
+                raise NotRead(f"the function reads `{self.me}.{node.attr}`, which was not read")
             return self.own[node.attr]
         base = self.kind(node.value)
         if base == "unknown":
@@ -218,7 +218,7 @@ class ExpressionReader:
         if base == "pair" and node.attr in {"values", "indices"}:
             return "tensor"
         if base not in TENSORS or node.attr not in ATTRIBUTES:
-            raise Doubt(f"the function reads `.{node.attr}`")
+            raise NotRead(f"the function reads `.{node.attr}`")
         return ATTRIBUTES[node.attr]
 
     def _unary(self, node: ast.UnaryOp) -> str:
@@ -232,7 +232,7 @@ class ExpressionReader:
                 return "tensor"
             case ast.Not() if kind == "bool":
                 return "bool"
-        raise Doubt(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not read")
 
     def _binary(self, node: ast.BinOp) -> str:
         left, right = self.kind(node.left), self.kind(node.right)
@@ -240,13 +240,13 @@ class ExpressionReader:
             return "unknown"
         op = node.op
         if isinstance(op, ast.Mod) and left in TENSORS and _draws(node.left):
-            raise Doubt(f"`{self.text(node)}` computes its left side twice in TorchScript")
+            raise NotRead(f"`{self.text(node)}` computes its left side twice in TorchScript")
         self.identity(node, op, left, right, node.right)
         if isinstance(op, (ast.Add, ast.Mult)):
             self.identity(node, op, right, left, node.left)
         if left in TENSORS and right in TENSORS:
             if isinstance(op, ast.Pow):
-                raise Doubt(f"`{self.text(node)}` has other gradients at zero in TorchScript")
+                raise NotRead(f"`{self.text(node)}` has other gradients at zero in TorchScript")
             floating = isinstance(op, ast.Div) or "floating" in {left, right}
             return "floating" if floating and not isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) else "tensor"
         if left in TENSORS and right in NUMBERS:
@@ -254,7 +254,7 @@ class ExpressionReader:
                 return "floating" if left == "floating" or right == "float" or isinstance(op, ast.Div) else "tensor"
         elif left in NUMBERS and right in TENSORS:
             if isinstance(op, ast.Sub) and left == "float" and right != "floating":
-                raise Doubt(
+                raise NotRead(
                     f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
                 )
             if isinstance(op, _NUMBER_TENSOR):
@@ -267,7 +267,7 @@ class ExpressionReader:
                 return "int" if left == right == "int" else "float"
             if isinstance(op, ast.Pow) and "float" in {left, right}:
                 return "float"
-        raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+        raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
 
     def range(self, node: ast.expr) -> Range | None:
         """Bounds of an int or a float, if they are known."""
@@ -281,14 +281,14 @@ class ExpressionReader:
         """Arithmetic of numbers, which has a value in TorchScript where Python raises or goes on behind 64 bits."""
         first, second = self.range(node.left), self.range(node.right)
         if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and (second is None or second.has_zero()):
-            raise Doubt(f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted")
+            raise NotRead(f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted")
         result = combined(node.op, first, second) if first is not None and second is not None else None
         if isinstance(node.op, ast.Pow) and result is None:
-            raise Doubt(
+            raise NotRead(
                 f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"
             )
         if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
-            raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
+            raise NotRead(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
 
     def identity(self, node: ast.AST, op: ast.operator, left: str, right: str, number: ast.expr) -> None:
         """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out."""
@@ -297,7 +297,7 @@ class ExpressionReader:
         neutral = 0 if isinstance(op, (ast.Add, ast.Sub)) else 1
         value = number.value if isinstance(number, ast.Constant) else None
         if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and value in {None, neutral}:
-            raise Doubt(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+            raise NotRead(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether a number is known when the function is compiled."""
@@ -316,7 +316,7 @@ class ExpressionReader:
                 return "tensor" if {left, right} & TENSORS else "bool"
             if left == right and left in {"shape", "dtype", "device"} and isinstance(op, (ast.Eq, ast.NotEq)):
                 return "bool"
-        raise Doubt(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not read")
 
     def _display(self, node: ast.Tuple | ast.List) -> str:
         kinds = {self.kind(element) for element in node.elts}
@@ -326,7 +326,7 @@ class ExpressionReader:
             return "tuple"
         if kinds == {"int"}:
             return "ints"
-        raise Doubt("the function makes a list or tuple of mixed values")
+        raise NotRead("the function makes a list or tuple of mixed values")
 
     def _subscript(self, node: ast.Subscript) -> str:
         base = self.kind(node.value)
@@ -344,7 +344,7 @@ class ExpressionReader:
         constant = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
         if base in {"tensors", "pair"} and constant and self.kind(node.slice) == "int":
             return "tensor"
-        raise Doubt(f"`{self.text(node)}` was not read")
+        raise NotRead(f"`{self.text(node)}` was not read")
 
     def index(self, node: ast.expr) -> None:
         """Read what stands between brackets behind a tensor.
@@ -358,11 +358,11 @@ class ExpressionReader:
             if isinstance(part, ast.Slice):
                 for bound in (part.lower, part.upper, part.step):
                     if bound is not None and self.kind(bound) not in {"int", "unknown"}:
-                        raise Doubt("the function cuts a tensor at something that is no number")
+                        raise NotRead("the function cuts a tensor at something that is no number")
             elif not (isinstance(part, ast.Constant) and part.value is Ellipsis):
                 kinds.add(self.kind(part))
         if not kinds <= TENSORS | {"int", "none", "unknown"} or (kinds & TENSORS and "none" in kinds):
-            raise Doubt("the function indexes a tensor in a way that was not read")
+            raise NotRead("the function indexes a tensor in a way that was not read")
 
     # Calls
 
@@ -377,39 +377,39 @@ class ExpressionReader:
                     self._size(node)
                 argument = self.range(node.args[0])
                 if argument is None or applied(name, argument) is None:
-                    raise Doubt(
+                    raise NotRead(
                         f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
                         "scripted function goes on"
                     )
                 return MATH_FUNCTIONS[name]
-            raise Doubt(f"`{self.text(node)}` was not read")
+            raise NotRead(f"`{self.text(node)}` was not read")
         if name.startswith("torch."):
             last = name.rpartition(".")[2]
             known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
             if name in _QUESTIONS:
-                raise Doubt(f"the function asks `{last}()`, which has another answer in Python")
+                raise NotRead(f"the function asks `{last}()`, which has another answer in Python")
             if last in _FACTORIES:
-                raise Doubt(f"`{name}` may be computed once in TorchScript, when the function is compiled")
+                raise NotRead(f"`{name}` may be computed once in TorchScript, when the function is compiled")
             if not known:
-                raise Doubt(f"`{name}` is not among the functions found to do the same in TorchScript")
+                raise NotRead(f"`{name}` is not among the functions found to do the same in TorchScript")
             if not node.args or self.kind(node.args[0]) not in TENSORS | {"tuple", "tensors", "str", "unknown"}:
-                raise Doubt(f"the first argument of `{name}` is no tensor")
+                raise NotRead(f"the first argument of `{name}` is no tensor")
             if self.kind(node.args[0]) == "str" and name != "torch.einsum":
-                raise Doubt(f"the first argument of `{name}` is no tensor")
+                raise NotRead(f"the first argument of `{name}` is no tensor")
             return self._operation(node, last, node.args[1:])
         if resolution is not None:
             return self._project_function(node)
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
-        raise Doubt(f"`{self.text(node.func)}` was not read")
+        raise NotRead(f"`{self.text(node.func)}` was not read")
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         if self.me is not None and isinstance(function.value, ast.Name) and function.value.id == self.me:
             if self.own.get(function.attr) != "module" or node.keywords:
-                raise Doubt(f"`{self.text(function)}` was not read")
+                raise NotRead(f"`{self.text(function)}` was not read")
             kinds = {self.kind(argument) for argument in node.args}
             if not kinds <= TENSORS | {"unknown"}:
-                raise Doubt(f"`{self.text(function)}` is called with something that is no tensor")
+                raise NotRead(f"`{self.text(function)}` is called with something that is no tensor")
             return "tensor"
         base, name = self.kind(function.value), function.attr
         if base == "unknown":
@@ -417,17 +417,17 @@ class ExpressionReader:
         if base in TENSORS:
             if name in SIZES:
                 if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
-                    raise Doubt(f"`{self.text(node)}` was not read")
+                    raise NotRead(f"`{self.text(node)}` was not read")
                 return "shape" if name in {"size", "stride"} and not node.args else "int"
             if name in BOOLS and not node.args and not node.keywords:
                 return "bool"
             if name.endswith("_"):
                 self.in_place(node)
                 if node is not self.whole:
-                    raise Doubt(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
             if name in METHODS or name in SEQUENCES | PAIRS:
                 return self._operation(node, name, node.args)
-        raise Doubt(f"the method `.{name}()` is not among those found to do the same in TorchScript")
+        raise NotRead(f"the method `.{name}()` is not among those found to do the same in TorchScript")
 
     def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
         """The result of a known function or method, `values` being its arguments behind the tensor."""
@@ -435,26 +435,26 @@ class ExpressionReader:
         if name in _ARITHMETIC and values and kinds[0] == "int" and self.is_constant(values[0]):
             number = values[0]
             if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
-                raise Doubt(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+                raise NotRead(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
         dimension = False
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg in {"out", "pin_memory", "generator", "layout", "memory_format"}:
-                raise Doubt(f"`{name}` gets arguments that were not read")
+                raise NotRead(f"`{name}` gets arguments that were not read")
             if keyword.arg == "inplace" and not is_false(keyword.value):
                 self.in_place(node)
                 if node is not self.whole:
-                    raise Doubt(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
             kind = self.kind(keyword.value)
             kinds += [kind] if keyword.arg in {"min", "max", "other", "exponent"} else []
             dimension |= keyword.arg == "dim"
             if kind == "bool" and keyword.arg not in SWITCHES:
-                raise Doubt(f"`{name}` gets `{keyword.arg}`, which was not read")
+                raise NotRead(f"`{name}` gets `{keyword.arg}`, which was not read")
         if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
-            raise Doubt(f"`{name}` between tensors has other gradients in TorchScript")
+            raise NotRead(f"`{name}` between tensors has other gradients in TorchScript")
         if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
-            raise Doubt(f"`{name}` gets a condition, which was not read")
+            raise NotRead(f"`{name}` gets a condition, which was not read")
         if "str" in kinds and name != "einsum":
-            raise Doubt(f"`{name}` gets a text")
+            raise NotRead(f"`{name}` gets a text")
         if name in SEQUENCES:
             return "tensors"
         if name in PAIRS_WITH_DIMENSION:
@@ -466,7 +466,7 @@ class ExpressionReader:
     def _builtin(self, node: ast.Call, name: str) -> str:
         kinds = [self.kind(argument) for argument in node.args]
         if node.keywords or not kinds or self.view.scopes.stars:
-            raise Doubt(f"`{self.text(node)}` was not read")
+            raise NotRead(f"`{self.text(node)}` was not read")
         if "unknown" in kinds:
             return "unknown"
         if name == "len" and kinds[0] in TENSORS | {"shape"}:
@@ -476,14 +476,14 @@ class ExpressionReader:
             if kinds[0] in TENSORS:
                 self.branch(node)
             if name == "int" and kinds[0] != "int" and ((bounds := self.range(node)) is None or not bounds.fits()):
-                raise Doubt(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
+                raise NotRead(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
             return name
         if name == "abs" and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
             return kinds[0]
         if name in {"min", "max"} and len(kinds) == 2 and set(kinds) == {"int"}:
             self._size(node)
             return "int"
-        raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+        raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
 
     def _project_function(self, node: ast.Call) -> str:
         """The result of a function of the project, which scripting compiled together with its caller."""
@@ -493,19 +493,19 @@ class ExpressionReader:
             resolution = self.view.resolve(function)
             found = self.project.binding(resolution.name, self.view.path) if resolution is not None else None
             if found is None:
-                raise Doubt(f"`{self.text(function)}` was not read")
+                raise NotRead(f"`{self.text(function)}` was not read")
             home, binding = found
         definition = binding.node
         shown = self.text(function)
         if not isinstance(definition, ast.FunctionDef) or f"{home.path}:{definition.lineno}" in self.path:
-            raise Doubt(f"`{shown}` was not read")
+            raise NotRead(f"`{shown}` was not read")
         scripted = [home.resolve(decorator) for decorator in definition.decorator_list]
         if any(found is None or found.name != "torch.jit.script" for found in scripted):
-            raise Doubt(f"`{shown}` is decorated")
+            raise NotRead(f"`{shown}` is decorated")
         if len(self.path) > _DEPTH or node.keywords or any(self.kind(a) not in TENSORS for a in node.args):
-            raise Doubt(f"`{shown}` was not read")
+            raise NotRead(f"`{shown}` was not read")
         if (patched := _patched(self.project, definition.name)) is not None:
-            raise Doubt(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
+            raise NotRead(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
         facts = self.called_function(home, definition)
         for doubt in facts.doubts:
             if doubt not in self.facts.doubts:

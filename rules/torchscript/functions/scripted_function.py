@@ -14,10 +14,10 @@ from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     NUMBERS,
     TENSORS,
-    Doubt,
     ExpressionReader,
     FunctionFacts,
     FunctionNode,
+    NotRead,
     is_tensor_annotation,
     shown,
 )
@@ -128,7 +128,7 @@ class _Body(ExpressionReader):
         for statement in statements:
             try:
                 self._statement(statement)
-            except Doubt as doubt:
+            except NotRead as doubt:
                 self.doubt(statement, str(doubt))
                 self._forget(statement)
 
@@ -145,14 +145,14 @@ class _Body(ExpressionReader):
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return
             case ast.Return(value=None):
-                raise Doubt("the function returns early without a value")
+                raise NotRead("the function returns early without a value")
             case ast.Return(value=ast.expr() as value):
                 self.results.append(self._result(value))
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, value)
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
                 if not is_tensor_annotation(self.view, node.annotation):
-                    raise Doubt("the function declares a variable that is no tensor")
+                    raise NotRead("the function declares a variable that is no tensor")
                 self._assign(target, value)
             case ast.AugAssign():
                 self._augmented(node)
@@ -165,13 +165,13 @@ class _Body(ExpressionReader):
             case ast.For(target=ast.Name() as target):
                 self._for(node, target)
             case ast.Assert() | ast.Raise():
-                raise Doubt(
+                raise NotRead(
                     "an error that the function raises is a `torch.jit.Error` when scripted and its own class in Python"
                 )
             case ast.Expr(value=ast.Call() as call):
                 self.kind(call)
             case _:
-                raise Doubt("the function holds a statement that was not read")
+                raise NotRead("the function holds a statement that was not read")
 
     def _result(self, value: ast.expr) -> str:
         if isinstance(value, ast.Tuple):
@@ -182,7 +182,7 @@ class _Body(ExpressionReader):
         if kind == "unknown":
             return kind
         if kind not in TENSORS:
-            raise Doubt(f"the function returns {shown(kind)}, which scripting may hand out as another type")
+            raise NotRead(f"the function returns {shown(kind)}, which scripting may hand out as another type")
         return kind
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -197,14 +197,14 @@ class _Body(ExpressionReader):
         elif isinstance(target, ast.Subscript):
             self._element(target)
             if kind not in TENSORS | NUMBERS | {"unknown"}:
-                raise Doubt(f"the function stores {shown(kind)} into a tensor")
+                raise NotRead(f"the function stores {shown(kind)} into a tensor")
         else:
-            raise Doubt("the function sets an attribute")
+            raise NotRead("the function sets an attribute")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> None:
         names = [element.id for element in target.elts if isinstance(element, ast.Name)]
         if len(names) != len(target.elts):
-            raise Doubt("the function unpacks into something that was not read")
+            raise NotRead("the function unpacks into something that was not read")
         if isinstance(value, ast.Tuple) and len(value.elts) == len(names):
             kinds = [self.kind(element) for element in value.elts]
             bounds = [self.range(e) if k in NUMBERS else None for e, k in zip(value.elts, kinds, strict=True)]
@@ -212,7 +212,7 @@ class _Body(ExpressionReader):
             whole = self.kind(value)
             each = {"tensors": "tensor", "pair": "tensor", "shape": "int", "tuple": "tensor", "unknown": "unknown"}
             if whole not in each:
-                raise Doubt(f"the function unpacks {shown(whole)}")
+                raise NotRead(f"the function unpacks {shown(whole)}")
             kinds = [each[whole]] * len(names)
             bounds = [SIZE if whole == "shape" else None] * len(names)
         for name, bound in zip(names, bounds, strict=True):
@@ -234,7 +234,7 @@ class _Body(ExpressionReader):
         elif isinstance(node.target, ast.Name):
             target = self.kind(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         else:
-            raise Doubt("the function sets an attribute")
+            raise NotRead("the function sets an attribute")
         if "unknown" in {target, value}:
             return
         if target in TENSORS:
@@ -249,14 +249,14 @@ class _Body(ExpressionReader):
             if after is not None and after.fits():
                 self.ranges[name] = after
                 return
-            raise Doubt(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
-        raise Doubt(f"`{self.text(node)}` was not found to do the same in TorchScript")
+            raise NotRead(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
+        raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
 
     def _element(self, target: ast.Subscript) -> None:
         """The target of a store into a tensor."""
         self.in_place(target)
         if self.kind(target.value) not in TENSORS | {"unknown"}:
-            raise Doubt("the function stores into something that is no tensor")
+            raise NotRead("the function stores into something that is no tensor")
         self.index(target.slice)
 
     def _branches(self, node: ast.If) -> None:
@@ -319,14 +319,14 @@ class _Body(ExpressionReader):
     def _for(self, node: ast.For, target: ast.Name) -> None:
         if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
             if any(self.kind(argument) not in {"int", "unknown"} for argument in node.iter.args):
-                raise Doubt("the function loops over a range of something that is no number of steps")
+                raise NotRead("the function loops over a range of something that is no number of steps")
             self.kinds[target.id] = "int"
             bounds = steps([self.range(argument) for argument in node.iter.args])
         else:
             if self.kind(node.iter) not in TENSORS:
-                raise Doubt("the function loops over something that was not read")
+                raise NotRead("the function loops over something that was not read")
             if _changes_in_place(node):
-                raise Doubt("the function changes tensors in place while it loops over one")
+                raise NotRead("the function changes tensors in place while it loops over one")
             self.kinds[target.id] = "tensor"
             bounds = None
         self._loop_body(node, [*node.body, *node.orelse], (target.id, bounds))

@@ -20,7 +20,7 @@ _REFINING = frozenset({"cast", "annotate", "_unwrap_optional"})
 
 
 @dataclass(frozen=True)
-class Difference:
+class FlagDifference:
     """What a flag decides.
 
     Attributes:
@@ -39,7 +39,7 @@ class Difference:
 
 def difference(
     view: ModuleView, test: ast.expr, owner: ast.AST | None, now: Flag, then: Flag, compiler: str
-) -> Difference:
+) -> FlagDifference:
     """What follows from a condition that asks a flag.
 
     Args:
@@ -52,20 +52,20 @@ def difference(
     """
     function = view.function_of(test)
     if function is not None and function.name in _NOT_CAPTURED:
-        return Difference("", f"`{function.name}` runs in Python, outside of what is captured.")
+        return FlagDifference("", f"`{function.name}` runs in Python, outside of what is captured.")
     if not is_truth(owner, test):
-        return Difference("")
+        return FlagDifference("")
     new, old = settle(test, now).constant, settle(test, then).constant
     if isinstance(owner, ast.Assert):
-        return Difference(f"It stops {compiler} and lets export pass.", _CHECKS)
+        return FlagDifference(f"It stops {compiler} and lets export pass.", _CHECKS)
     if new is not None and new == old:
-        return Difference("", f"Export and {compiler} take the same side here.")
+        return FlagDifference("", f"Export and {compiler} take the same side here.")
     if isinstance(owner, ast.IfExp):
-        return Difference(_expressions(view, owner, new, old, compiler))
+        return FlagDifference(_expressions(view, owner, new, old, compiler))
     if not isinstance(owner, ast.If):
-        return Difference("")
+        return FlagDifference("")
     harmless = only_checks(owner.body) and only_checks(owner.orelse)
-    return Difference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+    return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
 
 
 def _statements(view: ModuleView, node: ast.If, new: bool | None, old: bool | None, compiler: str) -> str:

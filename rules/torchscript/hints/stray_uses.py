@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.analysis.places.use_places import Place, is_offered, is_read, place_of
+from torchlift.rules.analysis.places.use_places import UsePlace, is_offered, is_read, place_of
 from torchlift.rules.rule import Context
 from torchlift.view import Use
 
@@ -24,7 +24,7 @@ def stray_finding(
     message: str,
     otherwise: str,
     severity: Severity = Severity.INFO,
-    plain: frozenset[Place] = frozenset({"call"}),
+    plain: frozenset[UsePlace] = frozenset({"call"}),
 ) -> Iterator[Finding] | None:
     """Findings for a use outside the places that a rule handles itself; None for those.
 

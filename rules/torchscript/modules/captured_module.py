@@ -1,6 +1,6 @@
 """Whether the module that is captured behaves the same under tracing and under export, read from its class.
 
-Only constructs that are known to agree are accepted. Everything else becomes a `Doubt` that names it: the traps of
+Only constructs that are known to agree are accepted. Everything else becomes a `CaptureDoubt` that names it: the traps of
 `torch.export` are silent more often than not, so what was not read counts as not checked.
 """
 
@@ -11,7 +11,7 @@ import ast
 from torchlift.project import Project
 from torchlift.rules.torchscript.facts.trusted_operations import HARMLESS_METHODS, SELF_RETURNING
 from torchlift.rules.torchscript.modules.module_class import facts_of_call
-from torchlift.rules.torchscript.modules.module_facts import CapturedModule, Doubt
+from torchlift.rules.torchscript.modules.module_facts import CapturedModule, CaptureDoubt
 from torchlift.view import Binding, ModuleView
 
 
@@ -21,7 +21,7 @@ def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project
     creation = _creation(view, node, module, depth=0)
     _read_mode(view, node, at, module)
     if creation is None:
-        module.doubts.append(Doubt(f"the class of `{module.expression}` is not visible here"))
+        module.doubts.append(CaptureDoubt(f"the class of `{module.expression}` is not visible here"))
         return module
     facts = facts_of_call(view, creation, project, ())
     module.stateful = facts.stateful
@@ -72,7 +72,7 @@ def _read_mode(view: ModuleView, node: ast.expr, at: ast.expr, module: CapturedM
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or (
             isinstance(statement, ast.Assign) and len(statement.targets) > 1
         ):
-            module.doubts.append(Doubt(f"`{binding.name}` is not the only name of the module"))
+            module.doubts.append(CaptureDoubt(f"`{binding.name}` is not the only name of the module"))
         if depth == 0:
             module.evaluated = _chain_mode(binding.value)
         for read, _ in view.reads_of(binding):
@@ -136,7 +136,7 @@ def _read_use(
     else:
         what = f"it is handed on at line {read.lineno}"
         module.evaluated = False
-    module.doubts.append(Doubt(f"`{read.id}` may be changed before the capture: {what}"))
+    module.doubts.append(CaptureDoubt(f"`{read.id}` may be changed before the capture: {what}"))
 
 
 def _surely_later(view: ModuleView, read: ast.Name, statement: ast.stmt, capture: ast.stmt) -> bool:

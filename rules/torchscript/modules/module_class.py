@@ -19,7 +19,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import (
     STATELESS_LAYERS,
 )
 from torchlift.rules.torchscript.modules.forward_body import ForwardBody
-from torchlift.rules.torchscript.modules.module_facts import ClassFacts, Doubt
+from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt, ClassFacts
 from torchlift.view import ModuleView
 
 
@@ -34,16 +34,16 @@ def facts_of_call(view: ModuleView, call: ast.Call, project: Project, path: tupl
         if resolution is not None and resolution.name.startswith("torch.jit."):
             if resolution.name == "torch.jit.trace":
                 return ClassFacts(
-                    doubts=[Doubt("a part of it is traced, which only newer releases export (2.13 does)")]
+                    doubts=[CaptureDoubt("a part of it is traced, which only newer releases export (2.13 does)")]
                 )
             return ClassFacts(
-                doubts=[Doubt(f"`{resolution.name}` makes part of it, which export rejects", Safety.MANUAL)]
+                doubts=[CaptureDoubt(f"`{resolution.name}` makes part of it, which export rejects", Safety.MANUAL)]
             )
-        return ClassFacts(stateful=True, doubts=[Doubt(f"what `{shown}` returns was not read")])
+        return ClassFacts(stateful=True, doubts=[CaptureDoubt(f"what `{shown}` returns was not read")])
     owner, definition = found
     key = f"{owner.path}:{definition.lineno}"
     if key in path:
-        return ClassFacts(stateful=True, doubts=[Doubt(f"`{definition.name}` contains itself")])
+        return ClassFacts(stateful=True, doubts=[CaptureDoubt(f"`{definition.name}` contains itself")])
     return ClassReader(owner, definition, project, (*path, key)).read()
 
 
@@ -65,11 +65,11 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
         if any(keyword.arg is None or keyword.arg == "max_norm" for keyword in call.keywords) or (
             layer == "Embedding" and len(call.args) > 3
         ):
-            facts.doubts.append(Doubt(f"`{name}` is made with arguments that were not read"))
+            facts.doubts.append(CaptureDoubt(f"`{name}` is made with arguments that were not read"))
         return facts
     if layer in SEQUENCE_LAYERS:
         reason = f"`{name}` fixes the sequence length at export (a trace did not)"
-        return ClassFacts(stateful=True, doubts=[Doubt(reason)])
+        return ClassFacts(stateful=True, doubts=[CaptureDoubt(reason)])
     if layer in CONTAINERS:
         facts = ClassFacts(parameters=1 if layer == "Sequential" else None)
         parts: list[ast.expr] = []
@@ -94,11 +94,11 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
                     # In front it changes the container's own input; elsewhere something the container was given.
                     facts.changes_input = True
                     if position or layer != "Sequential":
-                        facts.doubts.append(Doubt(f"a part of a `{layer}` works in place on what was not read"))
+                        facts.doubts.append(CaptureDoubt(f"a part of a `{layer}` works in place on what was not read"))
                 previous_fresh = inner_facts.fresh or (inner_facts.changes_input and previous_fresh)
                 facts.fresh = previous_fresh
             else:
-                facts.doubts.append(Doubt(f"a part of a `{layer}` was not read"))
+                facts.doubts.append(CaptureDoubt(f"a part of a `{layer}` was not read"))
                 previous_fresh = False
         return facts
     if layer in FAST_PATH_LAYERS:
@@ -106,9 +106,9 @@ def _torch_layer(view: ModuleView, call: ast.Call, name: str, project: Project, 
             f"`{name}` has a fast path in eval mode that sets padded rows to zero, which export does not take; compare only "
             "the rows that are not padded"
         )
-        return ClassFacts(stateful=True, doubts=[Doubt(reason)])
+        return ClassFacts(stateful=True, doubts=[CaptureDoubt(reason)])
     return ClassFacts(
-        stateful=True, doubts=[Doubt(f"`{name}` is not among the layers known to export like they trace")]
+        stateful=True, doubts=[CaptureDoubt(f"`{name}` is not among the layers known to export like they trace")]
     )
 
 
@@ -135,7 +135,7 @@ class ClassReader:
     def doubt(self, node: ast.AST, what: str, safety: Safety = Safety.UNSAFE) -> None:
         """Note a construct that is not known to capture alike."""
         line = getattr(node, "lineno", self.node.lineno)
-        self.facts.doubts.append(Doubt(f"{what} ({self.view.path}:{line})", safety))
+        self.facts.doubts.append(CaptureDoubt(f"{what} ({self.view.path}:{line})", safety))
 
     def read(self) -> ClassFacts:
         """Facts about the class."""

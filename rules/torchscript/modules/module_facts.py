@@ -9,7 +9,7 @@ from torchlift.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)
-class Doubt:
+class CaptureDoubt:
     """A reason why capture by export might differ from the trace.
 
     Attributes:
@@ -41,7 +41,7 @@ class CapturedModule:
     stateful: bool = True
     parameters: int | None = None
     required: int | None = None
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[CaptureDoubt] = field(default_factory=list)
 
 
 @dataclass
@@ -57,6 +57,6 @@ class ClassFacts:
     stateful: bool = False
     parameters: int | None = None
     required: int | None = None
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[CaptureDoubt] = field(default_factory=list)
     fresh: bool = False
     changes_input: bool = False

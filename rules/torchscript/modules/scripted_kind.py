@@ -12,7 +12,7 @@ from torchlift.rules.analysis.values.value_of import MOST_STEPS
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
 from torchlift.view import Binding, ModuleView
 
-Kind = Literal["module", "function", "unknown"]
+ScriptedKind = Literal["module", "function", "unknown"]
 
 # What is asked of modules and of no function.
 MODULE_ATTRIBUTES = frozenset(
@@ -26,12 +26,12 @@ _MODULE_NAMES = re.compile(
 )
 
 
-def kind_of(view: ModuleView, node: ast.expr, project: Project) -> Kind:
+def kind_of(view: ModuleView, node: ast.expr, project: Project) -> ScriptedKind:
     """What the expression `node` gives; a guess from its name only where nothing else is known of it."""
     return _kind(view, node, project, MOST_STEPS)
 
 
-def _kind(view: ModuleView, node: ast.expr, project: Project, depth: int) -> Kind:
+def _kind(view: ModuleView, node: ast.expr, project: Project, depth: int) -> ScriptedKind:
     if depth == 0:
         return "unknown"
     match node:
@@ -51,13 +51,13 @@ def _kind(view: ModuleView, node: ast.expr, project: Project, depth: int) -> Kin
             return "unknown"
 
 
-def _by_name(name: str) -> Kind:
+def _by_name(name: str) -> ScriptedKind:
     if name in _FUNCTION_NAMES:
         return "function"
     return "module" if _MODULE_NAMES.search(name) else "unknown"
 
 
-def _by_uses(view: ModuleView, node: ast.Name) -> Kind | None:
+def _by_uses(view: ModuleView, node: ast.Name) -> ScriptedKind | None:
     """`module` if something is asked of the variable that only a module has."""
     binding = view.definition(node)
     for read, _ in view.reads_of(binding) if binding is not None else ():
@@ -67,7 +67,7 @@ def _by_uses(view: ModuleView, node: ast.Name) -> Kind | None:
     return None
 
 
-def _of_call(view: ModuleView, node: ast.Call, project: Project, depth: int) -> Kind:
+def _of_call(view: ModuleView, node: ast.Call, project: Project, depth: int) -> ScriptedKind:
     function = node.func
     if isinstance(function, ast.Attribute) and function.attr in SELF_RETURNING:
         return "module"
@@ -84,7 +84,7 @@ def _of_call(view: ModuleView, node: ast.Call, project: Project, depth: int) -> 
     return "module"
 
 
-def _of_name(view: ModuleView, node: ast.Name, project: Project, depth: int) -> Kind:
+def _of_name(view: ModuleView, node: ast.Name, project: Project, depth: int) -> ScriptedKind:
     binding = view.definition(node)
     if binding is None:
         return "unknown"
@@ -93,7 +93,7 @@ def _of_name(view: ModuleView, node: ast.Name, project: Project, depth: int) -> 
     return _of_binding(view, binding, project, depth)
 
 
-def _of_binding(view: ModuleView, binding: Binding, project: Project, depth: int) -> Kind:
+def _of_binding(view: ModuleView, binding: Binding, project: Project, depth: int) -> ScriptedKind:
     if isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return "function"
     if binding.kind == "assign" and binding.value is not None:
@@ -106,7 +106,7 @@ def _of_binding(view: ModuleView, binding: Binding, project: Project, depth: int
     return "unknown"
 
 
-def _of_attribute(view: ModuleView, node: ast.Attribute, project: Project, depth: int) -> Kind:
+def _of_attribute(view: ModuleView, node: ast.Attribute, project: Project, depth: int) -> ScriptedKind:
     if isinstance(node.value, ast.Name):
         owner = view.definition(node.value)
         if owner is not None and isinstance(owner.node, ast.ClassDef):
@@ -125,7 +125,7 @@ def _of_attribute(view: ModuleView, node: ast.Attribute, project: Project, depth
     return "function" if defined else "unknown"
 
 
-def _of_qualified(view: ModuleView, node: ast.expr, project: Project, depth: int) -> Kind:
+def _of_qualified(view: ModuleView, node: ast.expr, project: Project, depth: int) -> ScriptedKind:
     """What an imported name, or an attribute of one, stands for."""
     resolution = view.resolve(node)
     if resolution is None or not resolution.certain:

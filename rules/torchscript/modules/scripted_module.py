@@ -10,7 +10,7 @@ from torchlift.rules.analysis.values.self_attributes import self_attribute, stor
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, definition_of
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
-from torchlift.rules.torchscript.modules.scripted_kind import Kind, kind_of
+from torchlift.rules.torchscript.modules.scripted_kind import ScriptedKind, kind_of
 from torchlift.view import ModuleView
 
 
@@ -25,7 +25,7 @@ class ScriptedModule:
     """
 
     text: str
-    kind: Kind
+    kind: ScriptedKind
     owner: tuple[ModuleView, ast.ClassDef] | None
 
     @property

@@ -33,7 +33,7 @@ _SEPARATOR = re.compile(r"[; ,]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedArchitecture:
     """One architecture of a list.
 
     Attributes:
@@ -65,7 +65,7 @@ class ArchitectureList:
     kind: Literal["torch", "cmake", "gencode"]
     name: str
     span: Span
-    items: tuple[Item, ...]
+    items: tuple[ListedArchitecture, ...]
     separator: str = ";"
     whole: bool = True
 
@@ -81,7 +81,7 @@ def architecture_lists(text: str, start: int, *, cmake: bool = False) -> Iterato
         if found is not None:
             yield found
     flags = [
-        Item(_pair(match["arch"]), match["flag"], "code=compute" in match["flag"] or "[compute" in match["flag"], Span(
+        ListedArchitecture(_pair(match["arch"]), match["flag"], "code=compute" in match["flag"] or "[compute" in match["flag"], Span(
             start + match.start("flag"), start + match.end("flag")
         ))
         for match in _GENCODE.finditer(text)
@@ -103,7 +103,7 @@ def _read(name: str, value: str, start: int) -> ArchitectureList | None:
             number = match["number"]
             ptx = bool(match["ptx"]) if torch else match["ptx"] != "-real"
             span = Span(start + position, start + position + len(part))
-            items.append(Item(_pair(number.replace(".", "")), part, ptx, span))
+            items.append(ListedArchitecture(_pair(number.replace(".", "")), part, ptx, span))
         elif part:
             whole = False
         position += len(part)

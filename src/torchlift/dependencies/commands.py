@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.dependencies.grammar import is_template, read_pin
-from torchlift.dependencies.pin_set import Include, Index, PinSet, Source, indexes_in
+from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView
@@ -125,7 +125,7 @@ def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
             found.variables = True
             continue
         if "://" in text.partition("@")[0] or text.startswith((".", "/")) or text.endswith((".whl", ".tar.gz", ".zip")):
-            found.sources.append(Source(text, Span(place, place + len(text))))
+            found.sources.append(PackageSource(text, Span(place, place + len(text))))
             continue
         pin = read_pin(text, place, "conda", "conda") if kind == "conda" else read_pin(text, place)
         if pin is not None:
@@ -142,7 +142,7 @@ def _option(found: PinSet, kind: str, name: str, value: str, place: int) -> None
         found.includes.append(Include(value, span))
     elif name in _SOURCES:
         found.variables = found.variables or is_template(value)
-        found.sources.append(Source(value, span, name in {"-f", "--find-links"}))
+        found.sources.append(PackageSource(value, span, name in {"-f", "--find-links"}))
 
 
 def _tokens(text: str, start: int) -> Iterator[_Token]:

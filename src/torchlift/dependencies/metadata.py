@@ -14,7 +14,7 @@ from pathlib import Path
 from torchlift.dependencies.conda_file import read_conda
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.pin import Pin
-from torchlift.dependencies.pin_set import Include, PinSet, Source
+from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
 from torchlift.dependencies.pyproject_file import read_pyproject
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, setup_calls
@@ -131,7 +131,7 @@ class _Reader:
             self._take(path, source, item, given)
 
     def _take(self, path: Path, source: SourceText, read: PinSet, given: Strength | None) -> None:
-        def place(part: Pin | Source | Include) -> str:
+        def place(part: Pin | PackageSource | Include) -> str:
             return f"{self._name(path)}:{source.location(part.span.start)[0]}"
 
         def strength(group: str) -> Strength | None:

@@ -38,7 +38,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PackageSource:
     """An address that packages are taken from; `find_links` where it is a page of links, not an index."""
 
     text: str
@@ -77,7 +77,7 @@ class PinSet:
     conda: bool = False
     pins: list[Pin] = field(default_factory=list)
     python: list[Pin] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[PackageSource] = field(default_factory=list)
     includes: list[Include] = field(default_factory=list)
     names: list[tuple[str, Span]] = field(default_factory=list)
     channels: list[tuple[str, Span]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class PinSet:
         return [source.span for source in self.sources if not _indexes_of(source) and _BOUND.search(source.text)]
 
 
-def _indexes_of(source: Source) -> list[Index]:
+def _indexes_of(source: PackageSource) -> list[Index]:
     return list(indexes_in(source.text, source.span.start, find_links=source.find_links))
 
 

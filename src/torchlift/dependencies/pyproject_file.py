@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from torchlift.dependencies.grammar import read_pin, read_versions
 from torchlift.dependencies.pin import Pin
-from torchlift.dependencies.pin_set import Include, PinSet, Source
+from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
 from torchlift.dependencies.toml_strings import Path, TomlString, toml_strings
 from torchlift.source import Span
 from torchlift.view.text import TextView
@@ -91,7 +91,7 @@ def read_pyproject(view: TextView) -> PinSet:
             found.add(pin and _placed(pin, item))
         elif _fits(path, _ADDRESSES):
             links = "find-links" in path or (path[:3] == _PDM_SOURCE and path[:-1] in find_links)
-            found.sources.append(Source(item.value, item.span, links))
+            found.sources.append(PackageSource(item.value, item.span, links))
         elif path[:3] == _DYNAMIC and _fits(path[3:], _FILES):
             group = _group(("project", *path[3 : path.index("file")]))
             found.includes.append(Include(item.value.strip(), item.span, group))

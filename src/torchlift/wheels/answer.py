@@ -6,7 +6,7 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 
-Kind = Literal["wheel", "upgrade-driver", "split", "none", "unknown"]
+AnswerKind = Literal["wheel", "upgrade-driver", "split", "none", "unknown"]
 """A wheel for everything visible; no wheel until the driver is newer; no single wheel for all GPUs (see `parts`); no
 wheel at all; not decidable with what is known (`reasons` says what is missing)."""
 
@@ -37,7 +37,7 @@ class Choice:
 class Answer:
     """The verdict on a request."""
 
-    kind: Kind
+    kind: AnswerKind
     summary: str
     """One sentence without a final full stop."""
     choice: Choice | None = None

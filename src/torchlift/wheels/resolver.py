@@ -12,7 +12,7 @@ from torchlift.wheels.driver_view import driver_view
 from torchlift.wheels.host import Host, host_of
 from torchlift.wheels.machine import Device, Machine
 from torchlift.wheels.nvidia.answer import for_nvidia, unknown_capability
-from torchlift.wheels.nvidia.case import Case, NvidiaGpu
+from torchlift.wheels.nvidia.case import NvidiaCase, NvidiaGpu
 from torchlift.wheels.offers import known_versions, line_of
 from torchlift.wheels.other_answers import for_amd, for_apple, for_cpu, for_intel, for_named_build
 from torchlift.wheels.tables import data_date
@@ -72,7 +72,7 @@ def _for_devices(machine: Machine, host: Host, wish: Wish, companions: tuple[str
 
 def _for_nvidia(machine: Machine, devices: list[Device], host: Host, wish: Wish, companions: tuple[str, ...]) -> Answer:
     known = tuple(NvidiaGpu(device.name, device.capability) for device in devices if device.capability is not None)
-    case = Case(host, driver_view(machine), known, wish, companions, machine.jetson)
+    case = NvidiaCase(host, driver_view(machine), known, wish, companions, machine.jetson)
     for device in devices:
         problem = unknown_capability(device.name, device.capability)
         if problem is not None:

@@ -14,13 +14,13 @@ from recorded_ranks import recorded
 
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
-from torchlift.rules.distributed.p2p.program import Exchange, Post, Program, Wait
+from torchlift.rules.distributed.p2p.program import Exchange, Post, RankProgram, Wait
 from torchlift.source import SourceText
 
 SIZES = (2, 3, 4, 5)
 
 
-def _plain(exchange: Exchange, rank: int) -> Program:
+def _plain(exchange: Exchange, rank: int) -> RankProgram:
     """The program of a rank as the recorder writes it: groups by members, no lines, handles in the order of posts."""
     numbers: dict[int, int] = {}
     steps: list[Post | Wait] = []
@@ -37,7 +37,7 @@ def _plain(exchange: Exchange, rank: int) -> Program:
     return tuple(steps)
 
 
-def _sends_or_receives(program: Program | None) -> bool:
+def _sends_or_receives(program: RankProgram | None) -> bool:
     posts = [step for step in program or () if isinstance(step, Post)]
     return any(operation.kind != "collective" for post in posts for operation in post.operations)
 

@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchlift.rules.distributed.p2p.engines.simulation import Engine, simulate
-from torchlift.rules.distributed.p2p.program import Exchange, Operation, Post, Program, Wait
+from torchlift.rules.distributed.p2p.program import Exchange, Operation, Post, RankProgram, Wait
 
 # An independent model: a state is what every rank has posted, finished and waited for; one step at a time is taken, in
 # every order there is.
@@ -132,7 +132,7 @@ class AllOrders:
                         ):
                             yield places, done | {here, (operation.peer, *there)}, buffer
 
-    def complete(self, program: Program, rank: int, handle: int, done: frozenset[tuple[int, int, int]]) -> bool:
+    def complete(self, program: RankProgram, rank: int, handle: int, done: frozenset[tuple[int, int, int]]) -> bool:
         return all(
             (rank, index, number) in done
             for index, step in enumerate(program)

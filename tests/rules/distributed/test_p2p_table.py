@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
 from torchlift.rules.distributed.p2p.interpreter.reading import exchanges
 
 HEAD = """\
@@ -36,71 +36,74 @@ WAIT = "\na.wait()\nb.wait()"
 DRAIN = "\nfor request in requests:\n    request.wait()"
 
 PATTERNS = {
-    "a ring that sends first": ("a = dist.isend(x, following)\nb = dist.irecv(y, preceding)" + WAIT, Verdict.HANGS_NOW),
+    "a ring that sends first": (
+        "a = dist.isend(x, following)\nb = dist.irecv(y, preceding)" + WAIT,
+        ExchangeVerdict.HANGS_NOW,
+    ),
     "a ring that receives first": (
         "a = dist.irecv(y, preceding)\nb = dist.isend(x, following)" + WAIT,
-        Verdict.HANGS_NOW,
+        ExchangeVerdict.HANGS_NOW,
     ),
     "a ring with a blocking receive": (
         "a = dist.isend(x, following)\ndist.recv(y, preceding)\na.wait()",
-        Verdict.HANGS_NOW,
+        ExchangeVerdict.HANGS_NOW,
     ),
     "a handle across a collective": (
         "if rank == 0:\n    a = dist.isend(x, 1)\ndist.all_reduce(y)\nif rank == 1:\n    dist.recv(x, 0)\n"
         "if rank == 0:\n    a.wait()",
-        Verdict.HANGS_NOW,
+        ExchangeVerdict.HANGS_NOW,
     ),
     "a ring in parity order": (
         "if rank % 2 == 0:\n    a = dist.isend(x, following)\n    b = dist.irecv(y, preceding)\n"
         "else:\n    a = dist.irecv(y, preceding)\n    b = dist.isend(x, following)" + WAIT,
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
     ),
     "an open chain that sends first": (
         "requests = []\nif rank < world - 1:\n    requests.append(dist.isend(x, rank + 1))\n"
         "if rank > 0:\n    requests.append(dist.irecv(y, rank - 1))" + DRAIN,
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
     ),
     "an open chain that receives first": (
         "requests = []\nif rank > 0:\n    requests.append(dist.irecv(y, rank - 1))\n"
         "if rank < world - 1:\n    requests.append(dist.isend(x, rank + 1))" + DRAIN,
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
     ),
     "many to one": (
         "if rank == 0:\n    requests = [dist.irecv(y, other) for other in range(1, world)]\n"
         "else:\n    requests = [dist.isend(x, 0)]" + DRAIN,
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
     ),
     "many to one, every root in turn": (
         "for root in range(world):\n    requests = []\n    if rank == root:\n        for other in range(world):\n"
         "            if other != root:\n                requests.append(dist.irecv(y, src=other))\n    else:\n"
         "        requests.append(dist.isend(x, dst=root))\n    for request in requests:\n        request.wait()",
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
     ),
     "a swap that sends first": (
         "other = rank ^ 1\nif other < world:\n    a = dist.isend(x, other)\n    b = dist.irecv(y, other)\n    a.wait()\n    b.wait()",
-        Verdict.HUNG_BEFORE,
+        ExchangeVerdict.HUNG_BEFORE,
     ),
     "a halo that sends first": (
         "requests = []\nif rank > 0:\n    requests.append(dist.isend(x, rank - 1))\nif rank < world - 1:\n"
         "    requests.append(dist.isend(x, rank + 1))\nif rank > 0:\n    requests.append(dist.irecv(y, rank - 1))\n"
         "if rank < world - 1:\n    requests.append(dist.irecv(y, rank + 1))" + DRAIN,
-        Verdict.HUNG_BEFORE,
+        ExchangeVerdict.HUNG_BEFORE,
     ),
     "all to all that receives first": (
         "requests = [dist.irecv(y, other) for other in range(world) if other != rank]\n"
         "requests += [dist.isend(x, other) for other in range(world) if other != rank]" + DRAIN,
-        Verdict.HUNG_BEFORE,
+        ExchangeVerdict.HUNG_BEFORE,
     ),
     "a batched ring": (
         "requests = dist.batch_isend_irecv([dist.P2POp(dist.isend, x, following), dist.P2POp(dist.irecv, y, preceding)])"
         + DRAIN,
-        Verdict.FINE,
+        ExchangeVerdict.FINE,
     ),
     "a batched halo": (
         "ops = []\nfor other in (rank - 1, rank + 1):\n    if 0 <= other < world:\n"
         "        ops.append(dist.P2POp(dist.isend, x, other))\n        ops.append(dist.P2POp(dist.irecv, y, other))\n"
         "requests = dist.batch_isend_irecv(ops)" + DRAIN,
-        Verdict.FINE,
+        ExchangeVerdict.FINE,
     ),
 }
 

@@ -14,7 +14,7 @@ from exchange_patterns import (
 )
 
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
-from torchlift.rules.distributed.p2p.engines.verdict import Judgement, Verdict, judge
+from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
 
 
 def judged(pattern: Pattern) -> Judgement:
@@ -25,21 +25,21 @@ def judged(pattern: Pattern) -> Judgement:
 
 def test_a_ring_hangs_from_three_ranks_on_and_small_messages_hide_it() -> None:
     ring = judged(ring_sends_first)
-    assert (ring.verdict, ring.sizes, ring.small_messages_pass) == (Verdict.HANGS_NOW, (3, 4, 5, 6, 7, 8), True)
+    assert (ring.verdict, ring.sizes, ring.small_messages_pass) == (ExchangeVerdict.HANGS_NOW, (3, 4, 5, 6, 7, 8), True)
     assert not judged(ring_receives_first).small_messages_pass
 
 
 def test_a_swap_hung_before() -> None:
-    assert judged(swap_sends_first).verdict is Verdict.HUNG_BEFORE
-    assert judged(halo_sends_first).verdict is Verdict.HUNG_BEFORE
+    assert judged(swap_sends_first).verdict is ExchangeVerdict.HUNG_BEFORE
+    assert judged(halo_sends_first).verdict is ExchangeVerdict.HUNG_BEFORE
 
 
 def test_a_chain_is_serialised_and_a_batch_is_not() -> None:
     assert (judged(chain_sends_first).verdict, judged(chain_sends_first).sizes) == (
-        Verdict.SERIALISED,
+        ExchangeVerdict.SERIALISED,
         tuple(range(3, 9)),
     )
-    assert judged(batched_ring).verdict is Verdict.FINE
+    assert judged(batched_ring).verdict is ExchangeVerdict.FINE
 
 
 def test_half_an_exchange_is_not_judged() -> None:
@@ -50,8 +50,8 @@ def test_half_an_exchange_is_not_judged() -> None:
         if rank:
             ops.all_reduce()
 
-    assert judged(only_sends).verdict is Verdict.OPEN
-    assert judged(collective_of_some).verdict is Verdict.OPEN
+    assert judged(only_sends).verdict is ExchangeVerdict.OPEN
+    assert judged(collective_of_some).verdict is ExchangeVerdict.OPEN
     assert judge({}) is None
 
 

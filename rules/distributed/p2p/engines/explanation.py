@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 
-from torchlift.rules.distributed.p2p.engines.simulation import Blocked, Outcome
+from torchlift.rules.distributed.p2p.engines.simulation import Blocked, ExchangeOutcome
 from torchlift.rules.distributed.p2p.program import Operation
 
 _MOST_RANKS = 4
 
 
-def rank_by_rank(outcome: Outcome, size: int) -> tuple[str, ...]:
+def rank_by_rank(outcome: ExchangeOutcome, size: int) -> tuple[str, ...]:
     """What each rank does when nothing happens any more, one sentence a rank, and who waits for whom.
 
     Args:

@@ -49,7 +49,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExchangeOutcome:
     """How an exchange ends.
 
     Attributes:
@@ -131,7 +131,7 @@ class _Rank:
         return Blocked(self.number, tuple(queue[0].left) if queue else (), behind, line)
 
 
-def simulate(exchange: Exchange, engine: Engine) -> Outcome:
+def simulate(exchange: Exchange, engine: Engine) -> ExchangeOutcome:
     """Run `exchange` to its end, or until nothing can happen any more."""
     ranks = [_Rank(number, exchange, engine) for number in range(len(exchange.programs))]
     messages: Counter[tuple[int, int, str]] = Counter()
@@ -150,7 +150,7 @@ def simulate(exchange: Exchange, engine: Engine) -> Outcome:
             rank.drop_finished()
         if engine is Engine.BUFFERED:
             _send_at_once(ranks, messages)
-    return Outcome(rounds, tuple(blocked for rank in ranks if (blocked := rank.blocked()) is not None))
+    return ExchangeOutcome(rounds, tuple(blocked for rank in ranks if (blocked := rank.blocked()) is not None))
 
 
 def _send_at_once(ranks: list[_Rank], messages: Counter[tuple[int, int, str]]) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from enum import Enum
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.distributed.p2p.engines.simulation import Engine, Outcome, simulate
+from torchlift.rules.distributed.p2p.engines.simulation import Engine, ExchangeOutcome, simulate
 from torchlift.rules.distributed.p2p.program import Exchange, Post
 
 
-class Verdict(Enum):
+class ExchangeVerdict(Enum):
     """What happens to an exchange; the worst of all world sizes counts, in this order."""
 
     HANGS_NOW = "hangs on the new engine only"
@@ -35,21 +35,21 @@ class Judgement:
             with small tensors does not notice.
     """
 
-    verdict: Verdict
+    verdict: ExchangeVerdict
     sizes: tuple[int, ...]
     exchange: Exchange
-    before: Outcome
-    now: Outcome
+    before: ExchangeOutcome
+    now: ExchangeOutcome
     small_messages_pass: bool
 
 
 def judge(exchanges: Mapping[int, Exchange]) -> Judgement | None:
     """The verdict on one function, given as the exchange it makes with each world size; None if there is none."""
-    found: dict[Verdict, list[tuple[int, Outcome, Outcome]]] = {}
+    found: dict[ExchangeVerdict, list[tuple[int, ExchangeOutcome, ExchangeOutcome]]] = {}
     for size, exchange in sorted(exchanges.items()):
         before, now = simulate(exchange, Engine.LAZY), simulate(exchange, Engine.SINGLE)
         found.setdefault(_verdict(exchange, before, now), []).append((size, before, now))
-    for verdict in Verdict:
+    for verdict in ExchangeVerdict:
         if verdict in found:
             sizes = tuple(size for size, _, _ in found[verdict])
             smallest, before, now = found[verdict][0]
@@ -58,12 +58,12 @@ def judge(exchanges: Mapping[int, Exchange]) -> Judgement | None:
     return None
 
 
-def _verdict(exchange: Exchange, before: Outcome, now: Outcome) -> Verdict:
+def _verdict(exchange: Exchange, before: ExchangeOutcome, now: ExchangeOutcome) -> ExchangeVerdict:
     if not before.done or not now.done:
         if not _pairs_up(exchange):
-            return Verdict.OPEN
-        return Verdict.HANGS_NOW if before.done else Verdict.HUNG_BEFORE
-    return Verdict.SERIALISED if now.rounds > before.rounds else Verdict.FINE
+            return ExchangeVerdict.OPEN
+        return ExchangeVerdict.HANGS_NOW if before.done else ExchangeVerdict.HUNG_BEFORE
+    return ExchangeVerdict.SERIALISED if now.rounds > before.rounds else ExchangeVerdict.FINE
 
 
 def _pairs_up(exchange: Exchange) -> bool:

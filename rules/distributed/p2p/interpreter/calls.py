@@ -13,17 +13,17 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankSta
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,
+    CodeRaises,
     Ended,
     External,
     Frame,
     Function,
-    Group,
     Handle,
     Instance,
     Level,
     Method,
     Open,
-    Raised,
+    ProcessGroup,
     Unknown,
     Value,
     holds_handle,
@@ -186,7 +186,7 @@ class Calls(RankState):
         values: dict[str, Value] = dict(zip(names, positional, strict=False))
         rest = positional[len(names) :]
         if rest and arguments.vararg is None:
-            raise Raised(f"`{function.name}` takes {len(names)} arguments")
+            raise CodeRaises(f"`{function.name}` takes {len(names)} arguments")
         if arguments.vararg is not None:
             values[arguments.vararg.arg] = tuple(rest)
         extra: dict[str, Value] = {}
@@ -196,14 +196,14 @@ class Calls(RankState):
             else:
                 extra[name] = value
         if extra and arguments.kwarg is None:
-            raise Raised(f"`{function.name}` has no parameter `{next(iter(extra))}`")
+            raise CodeRaises(f"`{function.name}` has no parameter `{next(iter(extra))}`")
         if arguments.kwarg is not None:
             values[arguments.kwarg.arg] = extra
         defaults = defaults_of(arguments)
         for name in (*names, *only):
             if name not in values:
                 if name not in defaults:
-                    raise Raised(f"`{function.name}` is called without `{name}`")
+                    raise CodeRaises(f"`{function.name}` is called without `{name}`")
                 if isinstance(defaults[name], (ast.List, ast.Dict, ast.Set)):
                     return (
                         None if defaults_hold_something(defaults[name]) else {**values, **self._rest(defaults, values)}
@@ -244,7 +244,7 @@ class Calls(RankState):
                 self._certain(node.lineno)
                 self.communication.wait(receiver.handle, node.lineno)
             return None
-        if isinstance(receiver, Group):
+        if isinstance(receiver, ProcessGroup):
             return self._group_method(receiver, name, positional, keywords, node)
         if isinstance(receiver, _Super):
             method = self._find_method(receiver.of, name)

@@ -15,12 +15,12 @@ from torchlift.rules.distributed.p2p.calls import OP_PARAMETERS, RECV_PARAMETERS
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Coalescing,
+    CodeRaises,
     External,
-    Group,
     Handle,
     Level,
     Open,
-    Raised,
+    ProcessGroup,
     Unknown,
     Value,
     unknown_in,
@@ -136,9 +136,9 @@ class Communication:
     def __init__(self, rank: int, size: int) -> None:
         self.rank = rank
         self.size = size
-        self.world = Group("", tuple(range(size)), "the default group")
+        self.world = ProcessGroup("", tuple(range(size)), "the default group")
         self.program: list[Post | Wait] = []
-        self.groups: dict[str, Group] = {"": self.world}
+        self.groups: dict[str, ProcessGroup] = {"": self.world}
         self.assumed: dict[str, str] = {}
         self.handles: list[Handle] = []
         self.events = 0
@@ -150,7 +150,7 @@ class Communication:
 
     # Groups
 
-    def group(self, value: Value, line: int) -> Group:
+    def group(self, value: Value, line: int) -> ProcessGroup:
         """The group that an argument stands for.
 
         A group that comes from outside the file is taken to hold all ranks: what is done in it is done relative to it.
@@ -160,26 +160,26 @@ class Communication:
         """
         if value is None or (isinstance(value, External) and value.name in _WORLDS):
             return self.world
-        if isinstance(value, Group):
+        if isinstance(value, ProcessGroup):
             if value.key in self._unsure:
                 self.assumed[value.key] = f"the group in line {line} is on NCCL ({self._unsure[value.key]})"
             return value
         if isinstance(value, External) and value.name in _NO_MEMBER:
-            return Group("none", ())
+            return ProcessGroup("none", ())
         if not isinstance(value, Unknown):
             raise Open(f"the group in line {line} is not understood")
         if value.level is Level.RANK or value.choice is not None:
             raise Open(f"which group is meant in line {line} is not known: {value.why}")
         if says_without_nccl(value.key) or _OLD_ENGINE.search(value.key):
-            return Group(value.key, self.world.members, value.key, elsewhere=True)
+            return ProcessGroup(value.key, self.world.members, value.key, elsewhere=True)
         if self._guessed not in {None, value.key}:
             raise Open(f"line {line} uses a second group whose members are not known: {value.why}")
         self._guessed = value.key
-        self.groups.setdefault(value.key, Group(value.key, self.world.members, value.key))
+        self.groups.setdefault(value.key, ProcessGroup(value.key, self.world.members, value.key))
         self.assumed[value.key] = f"the group in line {line} is on NCCL and holds all ranks ({value.why})"
         return self.groups[value.key]
 
-    def new_group(self, ranks: Value, site: str, backend: Value = None) -> Group:
+    def new_group(self, ranks: Value, site: str, backend: Value = None) -> ProcessGroup:
         """A new group; all ranks that make it with the same members at the same place get the same one."""
         if ranks is None:
             members = self.world.members
@@ -192,11 +192,11 @@ class Communication:
                 raise Open(f"the members of the group made in {site} are not known")
             members = tuple(sorted(numbers))
         if any(member not in self.world.members for member in members) or len(set(members)) != len(members):
-            raise Raised(f"{site}: no such ranks")
+            raise CodeRaises(f"{site}: no such ranks")
         name = f"{site}:{members}"
         self._made[name] = self._made.get(name, 0) + 1
         key = f"{name}#{self._made[name]}"
-        self.groups[key] = Group(key, members, f"new_group({list(members)})", elsewhere=_is_other(backend))
+        self.groups[key] = ProcessGroup(key, members, f"new_group({list(members)})", elsewhere=_is_other(backend))
         if isinstance(backend, Unknown):
             self._unsure[key] = backend.why
         return self.groups[key]
@@ -223,14 +223,14 @@ class Communication:
             raise Unworkable
         if name == "get_group_rank":
             if asked not in group.members:
-                raise Raised(f"line {line}: no such rank")
+                raise CodeRaises(f"line {line}: no such rank")
             return group.members.index(asked)
         return self._global_rank(group, asked, line)
 
     @staticmethod
-    def _global_rank(group: Group, number: int, line: int) -> int:
+    def _global_rank(group: ProcessGroup, number: int, line: int) -> int:
         if not 0 <= number < len(group.members):
-            raise Raised(f"line {line}: no such rank")
+            raise CodeRaises(f"line {line}: no such rank")
         return group.members[number]
 
     # Posting and waiting
@@ -299,7 +299,7 @@ class Communication:
         if manager.blocking:
             self.wait(manager.handle, line)
 
-    def peer(self, text: str, number: Value, group: Group, line: int, *, relative: bool, alone: bool) -> int:
+    def peer(self, text: str, number: Value, group: ProcessGroup, line: int, *, relative: bool, alone: bool) -> int:
         """The global rank of the other side.
 
         Args:
@@ -319,7 +319,7 @@ class Communication:
             raise Open(f"peer `{text}` in line {line} is not known: {why}")
         peer: int = self._global_rank(group, number, line) if relative else number
         if peer not in group.members or (alone and peer == self.rank):
-            raise Raised(f"line {line}: rank {self.rank} has no peer {peer}")
+            raise CodeRaises(f"line {line}: rank {self.rank} has no peer {peer}")
         return peer
 
 
@@ -332,7 +332,7 @@ def arguments_of(
         Raised: there are more than the function takes.
     """
     if len(positional) > len(parameters):
-        raise Raised(f"line {call.lineno}: too many arguments")
+        raise CodeRaises(f"line {call.lineno}: too many arguments")
     return dict(zip(parameters, positional, strict=False)) | dict(keywords)
 
 

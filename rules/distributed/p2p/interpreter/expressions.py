@@ -19,14 +19,14 @@ from torchlift.rules.distributed.p2p.interpreter.operators import (
 )
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    CodeRaises,
     Doubt,
     External,
     Frame,
     Function,
-    Group,
     Level,
     Open,
-    Raised,
+    ProcessGroup,
     Unknown,
     Value,
     holds_handle,
@@ -154,7 +154,7 @@ class Expressions(RankState):
                 with self._doubting(Doubt(unknown[-1], node.lineno)):
                     try:
                         value = self._eval(operand, frame)
-                    except Raised:
+                    except CodeRaises:
                         break  # then it is not evaluated
             else:
                 value = self._eval(operand, frame)
@@ -213,7 +213,11 @@ class Expressions(RankState):
             if left in SET_BY_TORCHRUN:
                 return isinstance(op, ast.In)
             raise Unworkable
-        if isinstance(left, Group) and is_no_member(right) and isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        if (
+            isinstance(left, ProcessGroup)
+            and is_no_member(right)
+            and isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot))
+        ):
             return (self.rank not in left.members) is isinstance(op, (ast.Eq, ast.Is))
         group = isinstance(left, Unknown) and may_be_group(left) and left.choice is None
         if group and right is None and isinstance(op, (ast.Is, ast.Eq, ast.IsNot, ast.NotEq)):
@@ -237,10 +241,10 @@ class Expressions(RankState):
         assert isinstance(test, Unknown)
         results: list[Value] = []
         for branch in (node.body, node.orelse):
-            with self._doubting(Doubt(test, node.lineno)), suppress(Raised):
+            with self._doubting(Doubt(test, node.lineno)), suppress(CodeRaises):
                 results.append(self._eval(branch, frame))
         if not results:
-            raise Raised("both values raise an exception")
+            raise CodeRaises("both values raise an exception")
         return join(results[0], results[-1], test)
 
     def _walrus(self, node: ast.NamedExpr, frame: Frame) -> Value:

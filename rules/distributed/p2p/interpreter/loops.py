@@ -9,11 +9,11 @@ from contextlib import suppress
 from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankState, condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    CodeRaises,
     Doubt,
     Frame,
     Level,
     Open,
-    Raised,
     Unknown,
     Value,
     holds_handle,
@@ -41,7 +41,7 @@ class Loops(RankState):
         elif isinstance(iterable, (tuple, range, str, dict, set, frozenset)):
             rounds, count = iter(list(iterable) if len(iterable) <= _MOST_ROUNDS else iterable), len(iterable)
         elif iterable is None or isinstance(iterable, (int, float)):
-            raise Raised(f"line {node.lineno}: not iterable")
+            raise CodeRaises(f"line {node.lineno}: not iterable")
         else:
             rounds, count = None, 0
         if rounds is not None and (count <= _WORTH_RUNNING or self._matters(node.body, frame)):
@@ -228,7 +228,7 @@ class Loops(RankState):
             open_test = next((test for test in tests if self._truth(test) is None), None)
             if open_test is not None:
                 ignored: list[Value] = []
-                with self._doubting(Doubt(open_test, node.lineno)), suppress(Raised):
+                with self._doubting(Doubt(open_test, node.lineno)), suppress(CodeRaises):
                     self._generate(node, depth + 1, inner, outer, ignored)
                 return join(ignored, None, open_test)  # type: ignore[no-any-return]
             unknown = self._generate(node, depth + 1, inner, outer, found)
@@ -258,7 +258,7 @@ class Loops(RankState):
                 self.assumed[text] = None
                 return None
         ignored: list[Value] = []
-        with self._doubting(Doubt(item, node.lineno)), suppress(Raised):
+        with self._doubting(Doubt(item, node.lineno)), suppress(CodeRaises):
             self._store(generator.target, item, inner)
             for test in generator.ifs:
                 self._eval(test, inner)

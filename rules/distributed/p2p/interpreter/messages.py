@@ -19,12 +19,12 @@ from torchlift.rules.distributed.p2p.interpreter.communication import (
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
 from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text, shortened
 from torchlift.rules.distributed.p2p.interpreter.values import (
+    CodeRaises,
     External,
-    Group,
     Handle,
     Level,
     Open,
-    Raised,
+    ProcessGroup,
     Transfer,
     Unknown,
     Value,
@@ -48,7 +48,7 @@ class Messages(RankState):
         return Unknown(Level.RANK, condition_key(node, ()), f"`{node_text(node)}` is received")
 
     def _group_method(
-        self, group: Group, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
+        self, group: ProcessGroup, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
     ) -> Value:
         if name in {"rank", "size"} and not positional:
             return self.communication.query(
@@ -108,7 +108,7 @@ class Messages(RankState):
             if type(size) is not int or size <= 0:
                 raise Open(f"the size of the groups made in {site} is not known")
             if self.size % size:
-                raise Raised(f"{site}: {self.size} ranks cannot be divided by {size}")
+                raise CodeRaises(f"{site}: {self.size} ranks cannot be divided by {size}")
             lists: list[Value] = [list(range(start, start + size)) for start in range(0, self.size, size)]
         else:
             try:
@@ -119,7 +119,7 @@ class Messages(RankState):
         own = next((group for group in groups if self.rank in group.members), None)
         return own, groups
 
-    def _group(self, given: Mapping[str, Value], line: int) -> Group:
+    def _group(self, given: Mapping[str, Value], line: int) -> ProcessGroup:
         value = given.get("group")
         self._settle(value, line)
         return self.communication.group(value, line)
@@ -139,7 +139,7 @@ class Messages(RankState):
                 ]
 
     def _peer(
-        self, given: Mapping[str, Value], names: tuple[str, str], node: ast.Call, group: Group, *, alone: bool
+        self, given: Mapping[str, Value], names: tuple[str, str], node: ast.Call, group: ProcessGroup, *, alone: bool
     ) -> int:
         """The other side of an operation, from `dst` or `group_dst` and the like."""
         plain, relative = names
@@ -149,13 +149,13 @@ class Messages(RankState):
         if number is None:
             if plain == "src":
                 raise Open(f"line {line} receives from any rank")
-            raise Raised(f"line {line}: no peer")
+            raise CodeRaises(f"line {line}: no peer")
         self._settle(number, line)
         return self.communication.peer(
             _peer_text(node, plain, relative), number, group, line, relative=in_group, alone=alone
         )
 
-    def _operation(self, name: str, kind: Any, peer: int, group: Group, node: ast.Call) -> Operation:
+    def _operation(self, name: str, kind: Any, peer: int, group: ProcessGroup, node: ast.Call) -> Operation:
         return Operation(kind, group.key, self._line(node), peer, name)
 
     def _transfer(self, given: Mapping[str, Value], node: ast.Call) -> Value:
@@ -168,7 +168,7 @@ class Messages(RankState):
             raise Open(f"what the `P2POp` in line {line} does is not known")
         group = self._group(given, line)
         if self.rank not in group.members:
-            raise Raised(f"line {line}: rank {self.rank} is not in the group")
+            raise CodeRaises(f"line {line}: rank {self.rank} is not in the group")
         peer = self._peer(given, ("peer", "group_peer"), node, group, alone=False) if not group.elsewhere else self.rank
         if not group.elsewhere:
             self._note(node)
@@ -186,11 +186,11 @@ class Messages(RankState):
             why = listed.why if isinstance(listed, Unknown) else "it is not followed"
             raise Open(f"what is in the batch in line {line} is not known: {why}") from None
         if not transfers:
-            raise Raised(f"line {line}: a batch of nothing")
+            raise CodeRaises(f"line {line}: a batch of nothing")
         if not all(isinstance(transfer, Transfer) for transfer in transfers):
             raise Open(f"what is in the batch in line {line} is not known")
         if len({transfer.group for transfer in transfers}) > 1:
-            raise Raised(f"line {line}: a batch of several groups")
+            raise CodeRaises(f"line {line}: a batch of several groups")
         if transfers[0].group.elsewhere:
             return [self.communication.elsewhere(line)] * len(transfers)
         self._note(node)

@@ -18,16 +18,16 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
 )
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
+    CodeRaises,
     Ended,
     External,
     Frame,
     Function,
-    Group,
     Instance,
     Level,
     Method,
     Open,
-    Raised,
+    ProcessGroup,
     Unknown,
     Value,
 )
@@ -97,7 +97,7 @@ class Names(RankState):
             if binding.kind == "assign" and binding.value is not None:
                 return self._eval(binding.value, owner)
             return self._from_tuple(binding, owner, unknown)
-        except (Open, Raised, Ended):
+        except (Open, CodeRaises, Ended):
             return unknown
         finally:
             self._looking_up.discard(binding)
@@ -199,7 +199,7 @@ class Names(RankState):
                 choice=base.choice,
                 source=base,
             )
-        if isinstance(base, Group) and name == "WORLD":
+        if isinstance(base, ProcessGroup) and name == "WORLD":
             return self.communication.world
         return Method(name, base)
 

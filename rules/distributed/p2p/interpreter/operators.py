@@ -15,13 +15,13 @@ from typing import Any
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,
+    CodeRaises,
     External,
     Function,
-    Group,
     Handle,
     Instance,
     Method,
-    Raised,
+    ProcessGroup,
     Transfer,
     Unknown,
     Value,
@@ -54,7 +54,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_OBJECTS = (Handle, Group, Transfer, Instance, Function, Class, Method, Coalescing)
+_OBJECTS = (Handle, ProcessGroup, Transfer, Instance, Function, Class, Method, Coalescing)
 # Errors that Python's own operators and functions raise on unfit operands.
 _ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
@@ -113,13 +113,13 @@ def _is_plain(value: Value) -> bool:
 
 
 def attempt(compute: Callable[[], Value]) -> Value:
-    """The result of `compute`; what it raises is raised as `Raised`."""
+    """The result of `compute`; what it raises is raised as `CodeRaises`."""
     try:
         return compute()
     except (MemoryError, RecursionError):
         raise Unworkable from None
     except _ERRORS as error:
-        raise Raised(type(error).__name__) from None
+        raise CodeRaises(type(error).__name__) from None
 
 
 def unary(op: ast.unaryop, value: Value) -> Value:
@@ -219,7 +219,7 @@ def elements(value: Value) -> list[Value]:
             raise Unworkable
         return list(value)
     if value is None or isinstance(value, (int, float)):
-        raise Raised("TypeError")
+        raise CodeRaises("TypeError")
     raise Unworkable
 
 
@@ -227,7 +227,7 @@ def subscript(container: Value, index: Value) -> Value:
     """`container[index]`; for exceptions see `binary`."""
     if isinstance(container, (list, tuple, range, str, bytes, dict)) and unknown_in(index) is None:
         if isinstance(container, Once):
-            raise Raised("TypeError")
+            raise CodeRaises("TypeError")
         if isinstance(index, (External, *_OBJECTS)):
             raise Unworkable
         return attempt(lambda: container[index])
@@ -253,7 +253,7 @@ def _zip(*values: Value, strict: Value = False) -> Once:
 
 def _len(value: Value) -> int:
     if isinstance(value, Once):
-        raise Raised("TypeError")
+        raise CodeRaises("TypeError")
     if isinstance(value, (list, tuple, set, frozenset, dict, range, str, bytes)):
         return len(value)
     raise Unworkable
@@ -281,7 +281,7 @@ def _next(values: Value, *default: Value) -> Value:
         return values.pop(0)
     if default:
         return default[0]
-    raise Raised("StopIteration")
+    raise CodeRaises("StopIteration")
 
 
 def _total(values: Value, start: Value = 0) -> Value:

@@ -29,13 +29,13 @@ from torchlift.rules.distributed.p2p.interpreter.statements import Statements
 from torchlift.rules.distributed.p2p.interpreter.unknown_calls import UnknownCalls
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
+    CodeRaises,
     Ended,
     Frame,
     Function,
     Instance,
     Level,
     Open,
-    Raised,
     Unknown,
     Value,
     holds_handle,
@@ -237,7 +237,7 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         try:
             self._invoke(constructor, values, node)
             finished = True
-        except (Open, Raised, Ended, Unworkable):
+        except (Open, CodeRaises, Ended, Unworkable):
             del self._stack[depth:]
         finally:
             self.communication.silent = False

@@ -14,15 +14,15 @@ from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import Communication
 from torchlift.rules.distributed.p2p.interpreter.operators import truth
 from torchlift.rules.distributed.p2p.interpreter.values import (
-    Choice,
     Class,
+    CommonChoice,
     Doubt,
     Frame,
     Function,
-    Group,
     Handle,
     Level,
     Open,
+    ProcessGroup,
     Unknown,
     Value,
     holds_handle,
@@ -115,13 +115,13 @@ class RankState(ABC):
         raise Open(why)
 
     def _choose(self, condition: Unknown, line: int) -> None:
-        """Raise `Choice` if a condition is the same on every rank and nothing has been said about it yet."""
+        """Raise `CommonChoice` if a condition is the same on every rank and nothing has been said about it yet."""
         atom = self._open_atom(condition)
         if atom is not None:
-            raise Choice(atom, line)
+            raise CommonChoice(atom, line)
 
     def _settle(self, value: Value, line: int) -> None:
-        """Raise `Choice` if a choice that is still to be made decides what `value` is."""
+        """Raise `CommonChoice` if a choice that is still to be made decides what `value` is."""
         if isinstance(value, Unknown) and value.choice is not None:
             self._choose(value.choice, line)
 
@@ -235,7 +235,7 @@ class RankState(ABC):
     def _handle_method(self, handle: Handle, name: str, node: ast.Call) -> Value: ...
     @abstractmethod
     def _group_method(
-        self, group: Group, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
+        self, group: ProcessGroup, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call
     ) -> Value: ...
     @abstractmethod
     def _call_unknown_method(

@@ -15,7 +15,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.interpreter.code import Body, Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun
-from torchlift.rules.distributed.p2p.interpreter.values import Choice, Handle, Open, Raised, Unknown, parts
+from torchlift.rules.distributed.p2p.interpreter.values import CodeRaises, CommonChoice, Handle, Open, Unknown, parts
 from torchlift.rules.distributed.p2p.program import Exchange, Post
 from torchlift.view import ModuleView
 
@@ -129,7 +129,7 @@ def _readings(code: Code, project: Project, entry: Body, sizes: Sequence[int]) -
         choices = pending.pop()
         try:
             reading = _reading(code, project, entry, sizes, choices)
-        except Choice as choice:
+        except CommonChoice as choice:
             if len(choices) == _MOST_CHOICES:
                 return [_unknown(code, entry, f"it depends on more than {_MOST_CHOICES} conditions")]
             for answer in (False, True):
@@ -159,7 +159,7 @@ def _reading(
             attempts[size] = _attempt(code, project, entry, size, taken)
         except Open as reason:
             return _unknown(code, entry, str(reason), tuple(text for _, text in choices.values()))
-        except Raised as error:
+        except CodeRaises as error:
             failures.append(str(error))
     calls = {call: None for attempt in attempts.values() for call in attempt.calls}
     if not calls:

@@ -12,6 +12,7 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, Flow
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,
+    CodeRaises,
     Doubt,
     Ended,
     External,
@@ -20,7 +21,6 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Instance,
     Level,
     Open,
-    Raised,
     Unknown,
     Value,
     holds_handle,
@@ -44,12 +44,12 @@ class Statements(RankState):
         handler = self.statement_handlers.get(type(node), Statements._other_statement)
         try:
             return handler(self, node, frame)
-        except Raised as error:
+        except CodeRaises as error:
             if "line" in str(error):
                 raise
             if not self._doubts:
                 self._certain(node.lineno)
-            raise Raised(f"{error} in line {node.lineno}") from None
+            raise CodeRaises(f"{error} in line {node.lineno}") from None
 
     def _other_statement(self, node: ast.stmt, frame: Frame) -> Flow:
         """A kind of statement that is not followed: `match`, and what later versions of Python bring."""
@@ -155,11 +155,11 @@ class Statements(RankState):
         if starred is not None:
             behind = len(targets) - starred - 1
             if len(values) < len(targets) - 1:
-                raise Raised(f"line {target.lineno}: too few values to unpack")
+                raise CodeRaises(f"line {target.lineno}: too few values to unpack")
             middle = values[starred : len(values) - behind]
             values = [*values[:starred], middle, *values[len(values) - behind :]]
         if len(values) != len(targets):
-            raise Raised(f"line {target.lineno}: wrong number of values to unpack")
+            raise CodeRaises(f"line {target.lineno}: wrong number of values to unpack")
         for item, each in zip(targets, values, strict=True):
             self._store(item, each, frame)
 
@@ -198,11 +198,11 @@ class Statements(RankState):
         return Flow.RETURN
 
     def _raise(self, node: ast.Raise, frame: Frame) -> Flow:
-        raise Raised("an exception is raised")
+        raise CodeRaises("an exception is raised")
 
     def _assert(self, node: ast.Assert, frame: Frame) -> Flow:
         if self._truth(self._eval(node.test, frame)) is False:
-            raise Raised("the assertion does not hold")
+            raise CodeRaises("the assertion does not hold")
         return Flow.NEXT
 
     def _define(self, node: FunctionNode, frame: Frame) -> Flow:
@@ -250,7 +250,7 @@ class Statements(RankState):
             with self._doubting(doubt):
                 try:
                     flow = self._block(branch, frame)
-                except Raised:
+                except CodeRaises:
                     flow = Flow.RAISE
                 except Ended:
                     flow = Flow.END
@@ -258,7 +258,7 @@ class Statements(RankState):
         frame.values = before
         going = [(flow, values, result) for flow, values, result in ends if flow is not Flow.RAISE]
         if not going:
-            raise Raised(f"every branch of line {doubt.line} raises an exception")
+            raise CodeRaises(f"every branch of line {doubt.line} raises an exception")
         # A branch that raises is not what the code is written for, so the others are taken to be what happens.
         if all(flow is going[0][0] for flow, _, _ in going):
             flow, values, result = going[0]
@@ -315,7 +315,7 @@ class Statements(RankState):
         try:
             flow = self._block(node.body, frame)
             error = None
-        except Raised as caught:
+        except CodeRaises as caught:
             flow, error = Flow.NEXT, caught
         if error is not None and node.handlers:
             raise Open(f"an error in the `try` in line {node.lineno} is handled: {error}")

@@ -109,7 +109,7 @@ class External:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class ProcessGroup:
     """A process group.
 
     Attributes:
@@ -146,7 +146,7 @@ class Transfer:
 
     kind: Literal["send", "recv"]
     peer: int
-    group: Group
+    group: ProcessGroup
     line: int
     call: ast.Call | None
 
@@ -275,7 +275,7 @@ class Open(Exception):
     """What a rank does cannot be said; the argument is the reason."""
 
 
-class Choice(Exception):
+class CommonChoice(Exception):
     """What a rank does depends on a condition that is the same on every rank."""
 
     def __init__(self, condition: Unknown, line: int) -> None:
@@ -284,7 +284,7 @@ class Choice(Exception):
         self.line = line
 
 
-class Raised(Exception):
+class CodeRaises(Exception):
     """The code raises an exception; the argument says where."""
 
 

@@ -6,7 +6,7 @@ from torchlift.wheels import drivers, gpus
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.compatibility import renamed
 from torchlift.wheels.install_line import install_lines
-from torchlift.wheels.nvidia.case import ORIN, Case
+from torchlift.wheels.nvidia.case import ORIN, NvidiaCase
 from torchlift.wheels.nvidia.choice import limits, nvidia_choice
 from torchlift.wheels.nvidia.refusal import no_common_driver, without
 from torchlift.wheels.nvidia.split import split
@@ -14,7 +14,7 @@ from torchlift.wheels.nvidia.upgrade import after_upgrade, better_driver, upgrad
 from torchlift.wheels.tables import data_date, table
 
 
-def for_nvidia(case: Case) -> Answer:
+def for_nvidia(case: NvidiaCase) -> Answer:
     """The answer for GPUs whose compute capabilities are all known."""
     conflict = no_common_driver(case)
     if conflict is not None:
@@ -28,7 +28,7 @@ def for_nvidia(case: Case) -> Answer:
     return after_upgrade(case) or split(case) or without(case)
 
 
-def _wheel(case: Case) -> Answer:
+def _wheel(case: NvidiaCase) -> Answer:
     ranked = case.usable()
     best = ranked[0]
     choice = nvidia_choice(case, best)
@@ -47,7 +47,7 @@ def _wheel(case: Case) -> Answer:
     return Answer("wheel", summary, choice, alternatives, upgrade, then, reasons=tuple(reasons))
 
 
-def _jetson_index(case: Case) -> Answer | None:
+def _jetson_index(case: NvidiaCase) -> Answer | None:
     row = next(row for row in table("indexes")["rows"] if row["build"] == "jetson")
     if case.wish.build is not None:
         return None

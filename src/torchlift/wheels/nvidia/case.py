@@ -33,7 +33,7 @@ class NvidiaGpu:
 
 
 @dataclass(frozen=True)
-class Case:
+class NvidiaCase:
     """All that the choice depends on."""
 
     host: Host
@@ -43,15 +43,15 @@ class Case:
     companions: tuple[str, ...]
     jetson: bool = False
 
-    def with_gpus(self, gpus: tuple[NvidiaGpu, ...]) -> Case:
+    def with_gpus(self, gpus: tuple[NvidiaGpu, ...]) -> NvidiaCase:
         """The same case for some of the GPUs."""
         return replace(self, gpus=gpus)
 
-    def with_wish(self, wish: Wish) -> Case:
+    def with_wish(self, wish: Wish) -> NvidiaCase:
         """The same case for another requirement."""
         return replace(self, wish=wish)
 
-    def with_driver(self, version: str | None) -> Case:
+    def with_driver(self, version: str | None) -> NvidiaCase:
         """The same case with another driver, None for any."""
         return replace(self, driver=DriverView(version, None, self.driver.os))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from torchlift.wheels import drivers
 from torchlift.wheels.answer import Choice
 from torchlift.wheels.choice import choice_of
-from torchlift.wheels.nvidia.case import ORIN, Case, cuda_offers
+from torchlift.wheels.nvidia.case import ORIN, NvidiaCase, cuda_offers
 from torchlift.wheels.offers import Offer, known_versions, line_of
 
 _TRITON = (7, 0)
 
 
-def nvidia_choice(case: Case, offer: Offer) -> Choice:
+def nvidia_choice(case: NvidiaCase, offer: Offer) -> Choice:
     """The choice of an offer in a case."""
     cuda = offer.cuda or (0, 0)
     reasons = [f"has code for {case.names}"]
@@ -48,7 +48,7 @@ def nvidia_choice(case: Case, offer: Offer) -> Choice:
     return choice_of(offer, case.host, case.wish, case.companions, reasons, warnings)
 
 
-def _uv_would_err(case: Case) -> bool:
+def _uv_would_err(case: NvidiaCase) -> bool:
     """What uv would take by the driver alone lacks code for a GPU.
 
     Source: uv's backend.rs and astral-sh/uv#14742, read 2026-11-21.
@@ -65,7 +65,7 @@ def _uv_would_err(case: Case) -> bool:
     return taken is not None and not all(taken.runs_on(gpu.capability) for gpu in case.gpus)
 
 
-def limits(case: Case, best: Offer) -> list[str]:
+def limits(case: NvidiaCase, best: Offer) -> list[str]:
     """Why not a newer release: one sentence for each thing that keeps it away."""
     newest = line_of(known_versions()[-1])
     if best.line >= newest:

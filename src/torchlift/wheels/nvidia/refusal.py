@@ -7,7 +7,7 @@ from dataclasses import replace
 from torchlift.wheels import drivers
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.host import Host
-from torchlift.wheels.nvidia.case import Case
+from torchlift.wheels.nvidia.case import NvidiaCase
 from torchlift.wheels.nvidia.choice import nvidia_choice
 from torchlift.wheels.nvidia.upgrade import after_upgrade
 from torchlift.wheels.offers import known_versions, line_of, offers
@@ -16,7 +16,7 @@ from torchlift.wheels.wish import Wish
 _ANY = Wish.any()
 
 
-def no_common_driver(case: Case) -> Answer | None:
+def no_common_driver(case: NvidiaCase) -> Answer | None:
     """GPUs of which the newer ones need a driver branch that no longer knows the older ones."""
     ends = {gpu: last for gpu in case.gpus if (last := drivers.last_branch(gpu.capability))}
     starts = {gpu: first for gpu in case.gpus if (first := drivers.first_branch(gpu.capability))}
@@ -33,7 +33,7 @@ def no_common_driver(case: Case) -> Answer | None:
     )
 
 
-def without(case: Case) -> Answer:
+def without(case: NvidiaCase) -> Answer:
     """No wheel: why, and what else there is."""
     covered = [offer for offer in case.covered() if not offer.secondary]
     where = case.host.label
@@ -77,19 +77,19 @@ def without(case: Case) -> Answer:
     return Answer("none", summary, None, alternatives + later, reasons=tuple(reasons))
 
 
-def _with_any_python(case: Case) -> Choice | None:
+def _with_any_python(case: NvidiaCase) -> Choice | None:
     free = replace(case, host=Host(case.host.platform, None, case.host.system))
     return nvidia_choice(free, free.usable()[0]) if free.usable() else None
 
 
-def _exists(case: Case) -> bool:
+def _exists(case: NvidiaCase) -> bool:
     return any(
         offer.build == case.wish.build and any(case.wish.allows(release.version) for release in offer.releases)
         for offer in offers(case.host.platform)
     )
 
 
-def _no_such_build(case: Case) -> tuple[str, list[str]]:
+def _no_such_build(case: NvidiaCase) -> tuple[str, list[str]]:
     same = [offer for offer in offers(case.host.platform) if offer.build == case.wish.build]
     summary = f"{case.wish} does not exist for {case.host.label}"
     if same:
@@ -103,6 +103,6 @@ def _no_such_build(case: Case) -> tuple[str, list[str]]:
     return summary, reasons
 
 
-def _asked_line(case: Case) -> str:
+def _asked_line(case: NvidiaCase) -> str:
     allowed = [version for version in known_versions() if case.wish.allows(version)]
     return ".".join(allowed[-1].split(".")[:2]) if allowed else known_versions()[-1]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torchlift.wheels import drivers
 from torchlift.wheels.answer import Answer
-from torchlift.wheels.nvidia.case import Case, NvidiaGpu
+from torchlift.wheels.nvidia.case import NvidiaCase, NvidiaGpu
 from torchlift.wheels.nvidia.choice import nvidia_choice
 from torchlift.wheels.nvidia.upgrade import upgrade_to
 
 
-def split(case: Case) -> Answer | None:
+def split(case: NvidiaCase) -> Answer | None:
     """Several wheels for several kinds of GPU; None where that serves no GPU or there is one kind only."""
     if len({gpu.capability for gpu in case.gpus}) < 2:
         return None
@@ -39,10 +39,10 @@ def split(case: Case) -> Answer | None:
     return Answer("split", summary, parts=shown, reasons=tuple(reasons))
 
 
-def _parts(case: Case) -> tuple[list[Case], list[NvidiaGpu]]:
+def _parts(case: NvidiaCase) -> tuple[list[NvidiaCase], list[NvidiaGpu]]:
     """Groups of GPUs, each with a wheel, and the GPUs without one: the best wheel takes all that it can."""
     left = list(case.gpus)
-    parts: list[Case] = []
+    parts: list[NvidiaCase] = []
     without: list[NvidiaGpu] = []
     while left:
         alone = {gpu: case.with_gpus((gpu,)).usable() for gpu in left}
@@ -56,6 +56,6 @@ def _parts(case: Case) -> tuple[list[Case], list[NvidiaGpu]]:
     return parts, without
 
 
-def _driver_for(case: Case, parts: list[Case]) -> str | None:
+def _driver_for(case: NvidiaCase, parts: list[NvidiaCase]) -> str | None:
     needs = [upgrade_to(case.with_gpus(part.gpus), part.usable())[0] for part in parts]
     return max((needed for needed in needs if needed), key=drivers.parts, default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchlift.wheels import drivers
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.driver_view import lowest_driver
-from torchlift.wheels.nvidia.case import Case
+from torchlift.wheels.nvidia.case import NvidiaCase
 from torchlift.wheels.nvidia.choice import limits, nvidia_choice
 from torchlift.wheels.offers import Offer
 from torchlift.wheels.wish import Wish
@@ -13,7 +13,7 @@ from torchlift.wheels.wish import Wish
 _ANY = Wish.any()
 
 
-def better_driver(case: Case, best: Offer) -> tuple[str | None, Choice | None]:
+def better_driver(case: NvidiaCase, best: Offer) -> tuple[str | None, Choice | None]:
     """The lowest driver for a newer release than `best`, and what to install with it."""
     if not case.driver.known:
         return None, None
@@ -21,7 +21,7 @@ def better_driver(case: Case, best: Offer) -> tuple[str | None, Choice | None]:
     return upgrade_to(case, newer)
 
 
-def upgrade_to(case: Case, wanted: list[Offer]) -> tuple[str | None, Choice | None]:
+def upgrade_to(case: NvidiaCase, wanted: list[Offer]) -> tuple[str | None, Choice | None]:
     """The lowest driver for the newest release in `wanted`, and what to install with it."""
     capabilities = [gpu.capability for gpu in case.gpus]
     newest = [offer for offer in wanted if offer.line == wanted[0].line]
@@ -35,7 +35,7 @@ def upgrade_to(case: Case, wanted: list[Offer]) -> tuple[str | None, Choice | No
     return (upgrade, nvidia_choice(after, after.usable()[0])) if after.usable() else (None, None)
 
 
-def after_upgrade(case: Case) -> Answer | None:
+def after_upgrade(case: NvidiaCase) -> Answer | None:
     """What a newer driver would make possible; None when the driver is not what is missing."""
     ideal = case.with_driver(None)
     if not case.driver.known or not ideal.usable():
