@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import Enum
+from pathlib import Path
 
 from torchlift.finding import FileFailure, Finding, TextEdit
 from torchlift.lazy_dataclass import dataclass
@@ -64,6 +65,7 @@ class RunResult:
         failures: sorted by path.
         suppressed: number of findings silenced by comments.
         notes: sentences for the user about the whole run.
+        root: the project, which all paths are relative to.
     """
 
     mode: Mode
@@ -77,6 +79,7 @@ class RunResult:
     failures: tuple[FileFailure, ...] = ()
     suppressed: int = 0
     notes: tuple[str, ...] = field(default=())
+    root: Path = field(default=Path())
 
     @property
     def exit_code(self) -> int:

@@ -112,4 +112,5 @@ def _result(
         outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
         failures=tuple(sorted(failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
         suppressed=end.state.suppressed,
+        root=options.root,
     )

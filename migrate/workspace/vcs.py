@@ -28,6 +28,25 @@ class Reason(Enum):
     """git is not installed, or it refuses, say because the repository belongs to somebody else."""
 
 
+def refusals(root: Path, files: Sequence[str], *, allow_dirty: bool, allow_no_vcs: bool) -> dict[str, str]:
+    """The files that must not be written, with the reason and what allows it: the end of a sentence about the file.
+
+    Args:
+        root: what `files` are relative to.
+        files: paths with forward slashes.
+        allow_dirty: whether those with changes that git has not got may be.
+        allow_no_vcs: whether those may be that no git repository has.
+    """
+    refused = {}
+    for path, reason in unsafe_to_write(root, files).items():
+        dirty = reason in {Reason.DIRTY, Reason.FILTERED}
+        if allow_dirty if dirty else allow_no_vcs:
+            continue
+        flag = "--allow-dirty" if dirty else "--allow-no-vcs"
+        refused[path] = f"{reason.value} ({flag} writes it all the same)"
+    return refused
+
+
 def unsafe_to_write(root: Path, files: Sequence[str]) -> dict[str, Reason]:
     """The files that are not exactly as they were last committed, with the reason.
 

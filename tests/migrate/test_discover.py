@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from torchlift.migrate.workspace import git as git_module
-from torchlift.migrate.workspace.discover import Discovery, discover, find_root
+from torchlift.migrate.workspace.discover import Discovery, discover
+from torchlift.migrate.workspace.root import find_root
 
 Files = Mapping[str, str] | list[str]
 Make = Callable[[Files], Path]
@@ -564,7 +565,7 @@ def test_many_named_folders_are_listed_with_one_command(tmp_path: Path, monkeypa
     project = repository(tmp_path / "p", [f"{name}/m.py" for name in names] + ["other/m.py"], commit=False)
     calls = []
     real = git_module.git
-    monkeypatch.setattr("torchlift.migrate.workspace.discover.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
+    monkeypatch.setattr("torchlift.migrate.workspace.listing.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
     assert found(project, *names) == [f"{name}/m.py" for name in names]
     assert len(calls) == 2
 
@@ -592,7 +593,7 @@ def test_thousands_of_files_take_little_time(tmp_path: Path) -> None:
 def test_listing_a_repository_imports_no_pattern_library(tmp_path: Path) -> None:
     project = repository(tmp_path / "p", {"a.py": "", ".gitignore": "x\n"})
     code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.workspace.discover import discover, find_root\n"
+        "import sys; from pathlib import Path; from torchlift.migrate.workspace.discover import discover; from torchlift.migrate.workspace.root import find_root\n"
         f"p = Path({str(project)!r}); assert discover([p], find_root([p])).files == ('a.py',)\n"
         "assert not {'pathspec', 'libcst', 'packaging', 'click'} & set(sys.modules), sorted(sys.modules)"
     )

@@ -52,6 +52,14 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
     return "".join([*pieces, text[position:]])
 
 
+def _in_order(edits: list[TextEdit]) -> list[TextEdit]:
+    edits.sort(key=lambda edit: (edit.span.start, edit.span.end))
+    for left, right in pairwise(edits):
+        if left.span.end > right.span.start:
+            raise CannotEdit("Two changes overlap.")
+    return edits
+
+
 class _Builder:
     def __init__(self, view: ModuleView, rewrites: list[Rewrite]) -> None:
         self.view = view
@@ -119,11 +127,7 @@ class _Builder:
                 # The lines of a new expression do not move with the branch around them.
                 edits = [edit for edit in edits if edit not in moves or not rewrite.span.contains(edit.span)]
                 edits.append(TextEdit(rewrite.span, text))
-        edits.sort(key=lambda edit: (edit.span.start, edit.span.end))
-        for left, right in pairwise(edits):
-            if left.span.end > right.span.start:
-                raise CannotEdit("Two changes overlap.")
-        return edits
+        return _in_order(edits)
 
     def _denormalised(self, text: str) -> str:
         return text.replace("\n", self.source.newline)
