@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript.captures.artifacts import COLLECTOR
+from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.trace_plan import plan_trace
 from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES

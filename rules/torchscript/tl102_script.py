@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Context, Rule
-from torchlift.rules.torchscript.captures import artifacts
+from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
@@ -164,7 +164,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=DEPRECATED,
-    collectors=(*scripting_uses.COLLECTORS, CLASSES, artifacts.COLLECTOR),
+    collectors=(*scripting_uses.COLLECTORS, CLASSES, artifact_sites.COLLECTOR),
     sources=(
         *SOURCES,
         EXPORT_DOCS,

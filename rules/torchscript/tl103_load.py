@@ -19,7 +19,8 @@ from torchlift.finding import (
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.captures.artifacts import COLLECTOR, Artifact, read_artifact
+from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
+from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.values.dropped_calls import drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.example_inputs import visible_sizes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.captures.artifacts import COLLECTOR
+from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.values.made_by import maker_of
 from torchlift.view import Use

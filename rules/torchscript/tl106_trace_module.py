@@ -9,7 +9,7 @@ from torchlift.finding import Finding, Safety, Severity
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.captures import artifacts
+from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
@@ -204,7 +204,7 @@ RULE = Rule(
     triggers=("jit", "_jit_internal"),
     check=_check,
     deprecated=DEPRECATED,
-    collectors=(artifacts.COLLECTOR,),
+    collectors=(artifact_sites.COLLECTOR,),
     sources=(
         *SOURCES,
         EXPORT_DOCS,

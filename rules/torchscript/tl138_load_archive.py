@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
-from torchlift.rules.torchscript.captures.artifacts import COLLECTOR, Artifact, read_artifact
+from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
+from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 from torchlift.versions import TorchVersion
 from torchlift.view import Use

@@ -8,30 +8,16 @@ or `unknown` behind something that has been doubted already. What has no kind he
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.values.literals import is_false
-from torchlift.rules.analysis.values.number_ranges import Range, applied, combined, range_of
+from torchlift.rules.analysis.values.number_ranges import Range, combined, range_of
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.facts.scripted_operations import (
     ATTRIBUTES,
-    BOOLS,
-    FLOATING,
-    FUNCTIONS,
     MATH_CONSTANTS,
-    MATH_FUNCTIONS,
-    METHODS,
-    NUMBERS_ONLY,
-    PAIRS,
-    PAIRS_WITH_DIMENSION,
-    REDUCTIONS,
-    SEQUENCES,
-    SIZES,
-    SWITCHES,
 )
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -45,11 +31,7 @@ _TENSOR_NUMBER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, as
 _TENSOR_INT = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _NUMBER_TENSOR = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow)
 _ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_DEPTH = 4
-_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "true_divide"})
 _DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
-_QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
-_FACTORIES = frozenset({"zeros", "ones", "full", "arange", "eye", "linspace", "logspace", "tensor", "empty"})
 
 
 @dataclass
@@ -127,7 +109,8 @@ class ExpressionReader:
         if self.facts.branches is None:
             self.facts.branches = getattr(node, "lineno", self.node.lineno)
 
-    def _size(self, node: ast.AST) -> None:
+    def size(self, node: ast.AST) -> None:
+        """Note a size that leaves the tensors."""
         if self.facts.shapes is None:
             self.facts.shapes = getattr(node, "lineno", self.node.lineno)
 
@@ -136,9 +119,18 @@ class ExpressionReader:
         if self.loops:
             raise NotRead("the function changes tensors in place in a loop, where TorchScript was found to mix them up")
 
-    def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
-        """Facts about another function of the project, which this one calls."""
+    def call(self, node: ast.Call) -> str:
+        """Kind of what a call gives; see `scripted_calls`.
+
+        Raises:
+            NotRead: it was not read.
+        """
         raise NotImplementedError
+
+    def text(self, node: ast.AST) -> str:
+        """Source of a node for messages, shortened."""
+        text = ast.unparse(node)
+        return text if len(text) <= 40 else f"{text[:37]}..."
 
     # Expressions
 
@@ -146,7 +138,7 @@ class ExpressionReader:
         """Read a condition.
 
         Raises:
-            Doubt: it was not read.
+            NotRead: it was not read.
         """
         self.branch(node)
         if self.kind(node) not in {"bool", "tensor", "floating", "unknown"}:
@@ -156,7 +148,7 @@ class ExpressionReader:
         """Kind of an expression.
 
         Raises:
-            Doubt: it was not read.
+            NotRead: it was not read.
         """
         match node:
             case ast.Constant():
@@ -186,7 +178,7 @@ class ExpressionReader:
                     return "tensor"
                 raise NotRead("the function chooses between values of two types")
             case ast.Call():
-                return self._call(node)
+                return self.call(node)
             case ast.Subscript():
                 return self._subscript(node)
             case ast.Tuple() | ast.List():
@@ -200,8 +192,7 @@ class ExpressionReader:
         raise NotRead(f"the function reads `{node.id}` from around it, which scripting fixed when it compiled")
 
     def _attribute(self, node: ast.Attribute) -> str:
-        resolution = self.view.resolve(node)
-        name = resolution.name if resolution is not None and resolution.certain else ""
+        name = self.view.certain_name(node)
         if name in MATH_CONSTANTS:
             return "float"
         if _is_dtype(name):
@@ -271,11 +262,7 @@ class ExpressionReader:
 
     def range(self, node: ast.expr) -> Range | None:
         """Bounds of an int or a float, if they are known."""
-        return range_of(node, self.ranges, self._full_name)
-
-    def _full_name(self, node: ast.expr) -> str:
-        resolution = self.view.resolve(node)
-        return resolution.name if resolution is not None and resolution.certain else ""
+        return range_of(node, self.ranges, self.view.certain_name)
 
     def _number(self, node: ast.BinOp, left: str, right: str) -> None:
         """Arithmetic of numbers, which has a value in TorchScript where Python raises or goes on behind 64 bits."""
@@ -350,7 +337,7 @@ class ExpressionReader:
         """Read what stands between brackets behind a tensor.
 
         Raises:
-            Doubt: it was not read.
+            NotRead: it was not read.
         """
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         kinds = set()
@@ -363,163 +350,6 @@ class ExpressionReader:
                 kinds.add(self.kind(part))
         if not kinds <= TENSORS | {"int", "none", "unknown"} or (kinds & TENSORS and "none" in kinds):
             raise NotRead("the function indexes a tensor in a way that was not read")
-
-    # Calls
-
-    def _call(self, node: ast.Call) -> str:
-        resolution = self.view.resolve(node.func)
-        name = resolution.name if resolution is not None and resolution.certain else ""
-        if isinstance(node.func, ast.Name) and resolution is None and node.func.id not in self.kinds:
-            return self._builtin(node, node.func.id)
-        if name in MATH_FUNCTIONS:
-            if len(node.args) == 1 and not node.keywords and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
-                if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
-                    self._size(node)
-                argument = self.range(node.args[0])
-                if argument is None or applied(name, argument) is None:
-                    raise NotRead(
-                        f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
-                        "scripted function goes on"
-                    )
-                return MATH_FUNCTIONS[name]
-            raise NotRead(f"`{self.text(node)}` was not read")
-        if name.startswith("torch."):
-            last = name.rpartition(".")[2]
-            known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
-            if name in _QUESTIONS:
-                raise NotRead(f"the function asks `{last}()`, which has another answer in Python")
-            if last in _FACTORIES:
-                raise NotRead(f"`{name}` may be computed once in TorchScript, when the function is compiled")
-            if not known:
-                raise NotRead(f"`{name}` is not among the functions found to do the same in TorchScript")
-            if not node.args or self.kind(node.args[0]) not in TENSORS | {"tuple", "tensors", "str", "unknown"}:
-                raise NotRead(f"the first argument of `{name}` is no tensor")
-            if self.kind(node.args[0]) == "str" and name != "torch.einsum":
-                raise NotRead(f"the first argument of `{name}` is no tensor")
-            return self._operation(node, last, node.args[1:])
-        if resolution is not None:
-            return self._project_function(node)
-        if isinstance(node.func, ast.Attribute):
-            return self._method(node, node.func)
-        raise NotRead(f"`{self.text(node.func)}` was not read")
-
-    def _method(self, node: ast.Call, function: ast.Attribute) -> str:
-        if self.me is not None and isinstance(function.value, ast.Name) and function.value.id == self.me:
-            if self.own.get(function.attr) != "module" or node.keywords:
-                raise NotRead(f"`{self.text(function)}` was not read")
-            kinds = {self.kind(argument) for argument in node.args}
-            if not kinds <= TENSORS | {"unknown"}:
-                raise NotRead(f"`{self.text(function)}` is called with something that is no tensor")
-            return "tensor"
-        base, name = self.kind(function.value), function.attr
-        if base == "unknown":
-            return base
-        if base in TENSORS:
-            if name in SIZES:
-                if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
-                    raise NotRead(f"`{self.text(node)}` was not read")
-                return "shape" if name in {"size", "stride"} and not node.args else "int"
-            if name in BOOLS and not node.args and not node.keywords:
-                return "bool"
-            if name.endswith("_"):
-                self.in_place(node)
-                if node is not self.whole:
-                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
-            if name in METHODS or name in SEQUENCES | PAIRS:
-                return self._operation(node, name, node.args)
-        raise NotRead(f"the method `.{name}()` is not among those found to do the same in TorchScript")
-
-    def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
-        """The result of a known function or method, `values` being its arguments behind the tensor."""
-        kinds = [self.kind(value) for value in values]
-        if name in _ARITHMETIC and values and kinds[0] == "int" and self.is_constant(values[0]):
-            number = values[0]
-            if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
-                raise NotRead(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
-        dimension = False
-        for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg in {"out", "pin_memory", "generator", "layout", "memory_format"}:
-                raise NotRead(f"`{name}` gets arguments that were not read")
-            if keyword.arg == "inplace" and not is_false(keyword.value):
-                self.in_place(node)
-                if node is not self.whole:
-                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
-            kind = self.kind(keyword.value)
-            kinds += [kind] if keyword.arg in {"min", "max", "other", "exponent"} else []
-            dimension |= keyword.arg == "dim"
-            if kind == "bool" and keyword.arg not in SWITCHES:
-                raise NotRead(f"`{name}` gets `{keyword.arg}`, which was not read")
-        if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
-            raise NotRead(f"`{name}` between tensors has other gradients in TorchScript")
-        if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
-            raise NotRead(f"`{name}` gets a condition, which was not read")
-        if "str" in kinds and name != "einsum":
-            raise NotRead(f"`{name}` gets a text")
-        if name in SEQUENCES:
-            return "tensors"
-        if name in PAIRS_WITH_DIMENSION:
-            return "pair" if dimension or (kinds and kinds[0] == "int") else "tensor"
-        if name in PAIRS:
-            return "pair"
-        return "floating" if name in FLOATING else "tensor"
-
-    def _builtin(self, node: ast.Call, name: str) -> str:
-        kinds = [self.kind(argument) for argument in node.args]
-        if node.keywords or not kinds or self.view.scopes.stars:
-            raise NotRead(f"`{self.text(node)}` was not read")
-        if "unknown" in kinds:
-            return "unknown"
-        if name == "len" and kinds[0] in TENSORS | {"shape"}:
-            self._size(node)
-            return "int"
-        if name in {"int", "float", "bool"} and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
-            if kinds[0] in TENSORS:
-                self.branch(node)
-            if name == "int" and kinds[0] != "int" and ((bounds := self.range(node)) is None or not bounds.fits()):
-                raise NotRead(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
-            return name
-        if name == "abs" and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
-            return kinds[0]
-        if name in {"min", "max"} and len(kinds) == 2 and set(kinds) == {"int"}:
-            self._size(node)
-            return "int"
-        raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
-
-    def _project_function(self, node: ast.Call) -> str:
-        """The result of a function of the project, which scripting compiled together with its caller."""
-        function = node.func
-        binding, home = self.view.definition(function), self.view
-        if binding is None or not isinstance(binding.node, ast.FunctionDef):
-            resolution = self.view.resolve(function)
-            found = self.project.binding(resolution.name, self.view.path) if resolution is not None else None
-            if found is None:
-                raise NotRead(f"`{self.text(function)}` was not read")
-            home, binding = found
-        definition = binding.node
-        shown = self.text(function)
-        if not isinstance(definition, ast.FunctionDef) or f"{home.path}:{definition.lineno}" in self.path:
-            raise NotRead(f"`{shown}` was not read")
-        scripted = [home.resolve(decorator) for decorator in definition.decorator_list]
-        if any(found is None or found.name != "torch.jit.script" for found in scripted):
-            raise NotRead(f"`{shown}` is decorated")
-        if len(self.path) > _DEPTH or node.keywords or any(self.kind(a) not in TENSORS for a in node.args):
-            raise NotRead(f"`{shown}` was not read")
-        if (patched := _patched(self.project, definition.name)) is not None:
-            raise NotRead(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
-        facts = self.called_function(home, definition)
-        for doubt in facts.doubts:
-            if doubt not in self.facts.doubts:
-                self.facts.doubts.append(doubt)
-        if facts.branches is not None:
-            self.branch(node)
-        if facts.shapes is not None:
-            self._size(node)
-        return facts.result or "unknown"
-
-    def text(self, node: ast.AST) -> str:
-        """Source of a node for messages, shortened."""
-        text = ast.unparse(node)
-        return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
@@ -535,15 +365,7 @@ def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str |
 
 def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:
     """Whether an annotation surely means `torch.Tensor`."""
-    resolution = view.resolve(node)
-    return resolution is not None and resolution.certain and resolution.name == "torch.Tensor"
-
-
-def _patched(project: Project, name: str) -> str | None:
-    """The first file that may put something else in the place of a function: a patch by name, or an assignment."""
-    word = re.escape(name.encode())
-    pattern = re.compile(rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']|\." + word + rb"\s*=[^=]")
-    return next((path for path in project.files_holding(name) if pattern.search(project.data(path))), None)
+    return view.certain_name(node) == "torch.Tensor"
 
 
 def _is_dtype(name: str) -> bool:
@@ -564,10 +386,6 @@ def _draws(node: ast.expr) -> bool:
         or (isinstance(child, ast.Name) and child.id in _DRAWS)
         for child in walk(node)
     )
-
-
-def _names(node: ast.expr) -> bool:
-    return any(isinstance(child, ast.Name) and child.id != "math" for child in walk(node))
 
 
 def shown(kind: str) -> str:

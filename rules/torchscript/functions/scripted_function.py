@@ -9,12 +9,13 @@ import ast
 from collections.abc import Mapping
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
+from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     NUMBERS,
     TENSORS,
-    ExpressionReader,
     FunctionFacts,
     FunctionNode,
     NotRead,
@@ -115,7 +116,7 @@ def _unused(node: FunctionNode) -> list[str]:
     return [f"`{name}` of `{node.name}` is never used, and TorchScript does not compute it" for name in unused[:1]]
 
 
-class _Body(ExpressionReader):
+class _Body(CallReader):
     """Reads the statements of one function."""
 
     results: list[str]
@@ -265,9 +266,9 @@ class _Body(ExpressionReader):
         first, self.kinds = self.kinds, dict(before)
         ranges, self.ranges = self.ranges, bounds
         self.block(node.orelse)
-        if _leaves(node.body):
+        if leaves(node.body):
             return
-        if _leaves(node.orelse):
+        if leaves(node.orelse):
             self.kinds, self.ranges = first, ranges
             return
         self.ranges = {name: ranges[name].joined(self.ranges[name]) for name in ranges.keys() & self.ranges.keys()}
@@ -353,10 +354,6 @@ def _only_counts(statements: list[ast.stmt], name: str) -> bool:
                 case ast.Name(id=other, ctx=ast.Store()):
                     stores += other == name
     return stores == counts
-
-
-def _leaves(statements: list[ast.stmt]) -> bool:
-    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def _changes_in_place(node: ast.AST) -> bool:

@@ -11,9 +11,21 @@ from typing import TYPE_CHECKING
 
 from torchlift.finding import Safety
 from torchlift.rules.analysis.project.module_base import is_module_class
+from torchlift.rules.analysis.values.self_attributes import method_of, self_class, self_members
 from torchlift.rules.torchscript.facts.value_consumers import advice_for
-from torchlift.rules.torchscript.values.value_life import Obstacle, Save, ValueLife
-from torchlift.view import Binding, ModuleView, Scope, Use
+from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
+from torchlift.rules.torchscript.values.value_shapes import (
+    FREEZERS,
+    escape,
+    is_listed,
+    is_placeholder,
+    is_quoted,
+    missing,
+    read_in_functions_only,
+    save_of,
+    wrapped,
+)
+from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
 if TYPE_CHECKING:
@@ -24,20 +36,8 @@ _SAME_ON_MODULE = frozenset(
     {"parameters", "named_parameters", "buffers", "named_buffers", "load_state_dict", "requires_grad_", "zero_grad"}
 )
 _MOVES = frozenset({"to", "cpu", "cuda", "half", "float", "double", "bfloat16"})
-_FREEZERS = frozenset({"torch.jit.freeze", "torch.jit.optimize_for_inference", "torch.jit.run_frozen_optimizations"})
 _HARMLESS = frozenset({"print", "id", "callable", "bool"})
 _DEPTH = 6
-_SHOWN_OTHERWISE = {
-    "graph": "is asked for `.graph`: an `ExportedProgram` has a `.graph` too, of torch.fx and not of TorchScript",
-    "code": "is asked for `.code`: `.module().code` is Python made by torch.fx, not TorchScript",
-    "training": "is asked for `.training`, which is always True on an exported module, whatever mode was captured",
-    "save_to_buffer": "is written with `.save_to_buffer()`; `torch.export.save(program, buffer)` writes to an `io.BytesIO`",
-    "train": "is switched with `.train()`, which an exported module rejects with NotImplementedError",
-    "_save_for_lite_interpreter": (
-        "is written for the mobile interpreter; its successor is ExecuTorch: "
-        "`to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()`"
-    ),
-}
 
 
 class Follower:
@@ -52,14 +52,14 @@ class Follower:
         self.seen: set[object] = set()
         self.life = ValueLife(view, origin, origin, "escapes", view.statement(origin))
         life = self.life
-        while (outer := self._wrapped(view, life.outer)) is not None:
+        while (outer := wrapped(view, life.outer)) is not None:
             if not isinstance(outer.func, ast.Attribute) or outer.func.attr != "eval" or outer.args:
                 life.frozen.append(outer)
             life.outer = outer
         parent = view.parent(life.outer)
         if isinstance(parent, ast.Call) and parent.func is life.outer:
             life.form = "called"
-        elif self._save_of(view, life.outer) is not None:
+        elif save_of(view, life.outer) is not None:
             life.form = "saved"
         elif isinstance(parent, ast.Expr):
             life.form = "discarded"
@@ -67,7 +67,7 @@ class Follower:
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             if len(targets) == 1 and isinstance(targets[0], ast.Name):
                 life.form, life.name = "bound", targets[0]
-            elif len(targets) == 1 and isinstance(targets[0], ast.Attribute) and _self_class(view, targets[0]):
+            elif len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self_class(view, targets[0]):
                 life.form, life.attribute = "kept", targets[0]
         self._flow(view, life.outer, alone=True, depth=0)
 
@@ -89,7 +89,7 @@ class Follower:
         parent = view.parent(node)
         if view is life.view and any(ancestor is life.origin for ancestor in view.ancestors(node)):
             return  # `self.net = trace(self.net, x)`: what is traced, not the trace
-        save = self._save_of(view, node)
+        save = save_of(view, node)
         match parent:
             case _ if save is not None:
                 if not alone:
@@ -124,12 +124,12 @@ class Follower:
             case ast.UnaryOp(op=ast.Not()):
                 return
             case _:
-                self._obstacle(view, node, _escape(parent))
+                self._obstacle(view, node, escape(parent))
 
     def _store(self, view: ModuleView, target: ast.expr, *, alone: bool, depth: int) -> None:
         if isinstance(target, ast.Name):
             self._name(view, target, alone=alone, depth=depth)
-        elif isinstance(target, ast.Attribute) and (owner := _self_class(view, target)) is not None:
+        elif isinstance(target, ast.Attribute) and (owner := self_class(view, target)) is not None:
             self._kept(view, target, owner, alone=alone, depth=depth)
         else:
             self._obstacle(view, target, "is stored where its uses are not followed")
@@ -137,14 +137,13 @@ class Follower:
     # Variables
 
     def _name(self, view: ModuleView, target: ast.Name, *, alone: bool, depth: int) -> None:
-        scope = view.scope_at(target)
+        scope, binding = view.scope_at(target), view.bound_by(target)
         owner = scope.lookup(target.id)
-        binding = next((b for b in owner.bindings[target.id] if b.node is target), None) if owner is not None else None
         if owner is None or binding is None:
             self._obstacle(view, target, "is bound in a way that is not followed", Safety.MANUAL)
             return
         if owner.kind == "class" or (
-            scope.frame is not owner and scope is not owner and not _read_in_functions_only(view, owner, target.id)
+            scope.frame is not owner and scope is not owner and not read_in_functions_only(view, owner, target.id)
         ):
             self._obstacle(view, target, "is bound to a name of another scope")
         self._binding(view, binding, alone=alone, depth=depth)
@@ -164,7 +163,7 @@ class Follower:
         """Uses of a module-level name in other files."""
         if self.project is None:
             return
-        if _is_listed(view, binding.name) or view.is_package:
+        if is_listed(view, binding.name) or view.is_package:
             self._obstacle(view, binding.node, f"is offered to other code as `{binding.name}`")
         found = self.project.uses_elsewhere(view, binding.name) if depth < _DEPTH else None
         if found is None:
@@ -202,8 +201,8 @@ class Follower:
             )
         elif kind is None:
             self._obstacle(view, target, f"is kept on `{owner.name}`, whose base classes were not read")
-        members = list(_members(view, owner, target.attr))
-        stores = [node for node in members if isinstance(node.ctx, ast.Store) and not _placeholder(view, node)]
+        members = list(self_members(view, owner, target.attr))
+        stores = [node for node in members if isinstance(node.ctx, ast.Store) and not is_placeholder(view, node)]
         for node in members:
             if isinstance(node.ctx, ast.Load):
                 self._flow(view, node, alone=alone and len(stores) == 1, depth=depth)
@@ -216,7 +215,7 @@ class Follower:
         for stranger in strangers:
             if isinstance(stranger.ctx, ast.Load):
                 self._flow(view, stranger, alone=False, depth=depth)
-        if _is_quoted(view, target.attr):
+        if is_quoted(view, target.attr):
             self._obstacle(view, target, f"may be reached by the string '{target.attr}'")
         if "__dict__" in view.source.text or "vars(" in view.source.text:
             self._obstacle(view, target, "may be reached through `__dict__`")
@@ -258,7 +257,7 @@ class Follower:
             return
         if self.project is None:
             return
-        if ("." in view.module and not name.startswith("_")) or view.is_package or _is_listed(view, name):
+        if ("." in view.module and not name.startswith("_")) or view.is_package or is_listed(view, name):
             self._obstacle(view, statement, f"is returned by `{name}`, which users of the package may call")
         found = self.project.uses_elsewhere(view, name)
         if found is None:
@@ -289,7 +288,7 @@ class Follower:
     def _method_results(
         self, view: ModuleView, statement: ast.Return, owner: ast.ClassDef, name: str, *, alone: bool, depth: int
     ) -> None:
-        members = list(_members(view, owner, name))
+        members = list(self_members(view, owner, name))
         for member in members:
             self._result(view, member, name, alone=alone, depth=depth)
         inside = set(map(id, members))
@@ -308,7 +307,7 @@ class Follower:
         name = attribute.attr
         call = view.parent(attribute)
         if not (isinstance(call, ast.Call) and call.func is attribute):
-            self._obstacle(view, node, _missing(name), Safety.MANUAL)
+            self._obstacle(view, node, missing(name), Safety.MANUAL)
         elif name == "eval" and not call.args:
             self._eval(view, node, call, alone=alone, depth=depth)
         elif name == "forward":
@@ -326,7 +325,7 @@ class Follower:
             self._obstacle(view, node, f"is moved with `.{name}()`; devices and dtypes inside its graph stay")
             self._flow(view, call, alone=False, depth=depth)
         else:
-            self._obstacle(view, node, _missing(name), Safety.MANUAL)
+            self._obstacle(view, node, missing(name), Safety.MANUAL)
 
     def _eval(self, view: ModuleView, node: ast.expr, call: ast.Call, *, alone: bool, depth: int) -> None:
         """`.eval()` on the value: nothing to a trace, rejected by an exported module, so it has to go."""
@@ -361,8 +360,7 @@ class Follower:
         if not isinstance(call, ast.Call):
             self._obstacle(view, node, "is passed on to other code")
             return
-        resolution = view.resolve(call.func)
-        name = resolution.name if resolution is not None and resolution.certain else ""
+        resolution, name = view.resolve(call.func), view.certain_name(call.func)
         if not name and isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":
             name = "torch.utils.tensorboard.SummaryWriter.add_graph"
         plain = call.func.id if isinstance(call.func, ast.Name) and resolution is None else ""
@@ -372,7 +370,7 @@ class Follower:
             self._obstacle(
                 view, node, f"is asked about with `{plain}`, which answers differently after export", Safety.MANUAL
             )
-        elif name in _FREEZERS:
+        elif name in FREEZERS:
             self._frozen(view, node, call, alone=alone, depth=depth)
         elif (advice := advice_for(name)) is not None:
             self._obstacle(view, node, f"is passed to `{name}`: {advice}", Safety.MANUAL)
@@ -427,17 +425,13 @@ class Follower:
 
     def _definition(self, view: ModuleView, function: ast.expr) -> tuple[ModuleView, ast.FunctionDef, int] | None:
         """The function that a call runs, its file, and how many parameters the call does not fill."""
-        if isinstance(function, ast.Attribute) and (owner := _self_class(view, function)) is not None:
-            method = _method(owner, function.attr)
+        if isinstance(function, ast.Attribute) and (owner := self_class(view, function)) is not None:
+            method = method_of(owner, function.attr)
             return (view, method, 1) if method is not None and not owner.bases else None
         binding, home = view.definition(function), view
         if binding is None and self.project is not None:
-            resolution = view.resolve(function)
-            found = (
-                self.project.binding(resolution.name, view.path)
-                if resolution is not None and resolution.certain
-                else None
-            )
+            name = view.certain_name(function)
+            found = self.project.binding(name, view.path) if name else None
             if found is not None:
                 home, binding = found
         if binding is None:
@@ -447,126 +441,7 @@ class Follower:
         plain = isinstance(binding.node, ast.ClassDef) and not (
             binding.node.bases or binding.node.decorator_list or binding.node.keywords
         )
-        if plain and isinstance(binding.node, ast.ClassDef) and _method(binding.node, "__new__") is None:
-            init = _method(binding.node, "__init__")
+        if plain and isinstance(binding.node, ast.ClassDef) and method_of(binding.node, "__new__") is None:
+            init = method_of(binding.node, "__init__")
             return (home, init, 1) if init is not None else None
         return None
-
-    # Shapes of expressions
-
-    @staticmethod
-    def _wrapped(view: ModuleView, value: ast.expr) -> ast.Call | None:
-        """The call around `value` that gives the same value: `.eval()`, `torch.jit.freeze(...)`."""
-        parent = view.parent(value)
-        if isinstance(parent, ast.Attribute) and parent.attr == "eval":
-            call = view.parent(parent)
-            if isinstance(call, ast.Call) and call.func is parent and not call.args and not call.keywords:
-                return call
-        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is value:
-            resolution = view.resolve(parent.func)
-            if resolution is not None and resolution.certain and resolution.name in _FREEZERS:
-                return parent
-        return None
-
-    @staticmethod
-    def _save_of(view: ModuleView, value: ast.expr) -> Save | None:
-        parent = view.parent(value)
-        if isinstance(parent, ast.Attribute) and parent.attr == "save":
-            call = view.parent(parent)
-            if isinstance(call, ast.Call) and call.func is parent:
-                return _save(call, value, list(call.args), method=True)
-        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is value:
-            resolution = view.resolve(parent.func)
-            if resolution is not None and resolution.certain and resolution.name == "torch.jit.save":
-                return _save(parent, value, list(parent.args[1:]), method=False)
-        return None
-
-
-def _save(call: ast.Call, value: ast.expr, arguments: list[ast.expr], *, method: bool) -> Save | None:
-    """A save call taken apart; None if it has arguments that are not understood."""
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if any(isinstance(argument, ast.Starred) for argument in arguments) or None in given:
-        return None
-    names = ["f", "_extra_files"][: len(arguments)]
-    if len(arguments) > 2 or set(names) & set(given) or set(given) - {"f", "_extra_files"}:
-        return None
-    given |= dict(zip(names, arguments, strict=True))
-    path = given.get("f")
-    return Save(call, value, path, method, given.get("_extra_files")) if path is not None else None
-
-
-def _escape(parent: ast.AST | None) -> str:
-    match parent:
-        case ast.Yield() | ast.YieldFrom() | ast.Lambda():
-            return "is handed out, and its users are not looked at"
-        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict() | ast.Starred():
-            return "is put into a container, where its uses are not followed"
-        case _:
-            return "is used in an expression that is not followed"
-
-
-def _missing(attribute: str) -> str:
-    known = _SHOWN_OTHERWISE.get(attribute)
-    return known or f"is asked for `.{attribute}`, which an exported module does not have"
-
-
-def _is_listed(view: ModuleView, name: str) -> bool:
-    return any(
-        listed.value is None
-        or any(isinstance(node, ast.Constant) and node.value == name for node in walk(listed.value))
-        for listed in view.scopes.module.bindings.get("__all__", ())
-    )
-
-
-def _self_class(view: ModuleView, attribute: ast.Attribute) -> ast.ClassDef | None:
-    """The class whose instance `attribute` is read from, if its base is the first parameter of a method."""
-    if not isinstance(attribute.value, ast.Name):
-        return None
-    scope = view.scope_at(attribute)
-    owner = scope.lookup(attribute.value.id)
-    if owner is None or not isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return None
-    method = owner.node
-    parameters = [*method.args.posonlyargs, *method.args.args]
-    if not parameters or parameters[0].arg != attribute.value.id or len(owner.bindings[attribute.value.id]) != 1:
-        return None
-    parent = view.parent(method)
-    if not isinstance(parent, ast.ClassDef) or any(
-        isinstance(decorator, ast.Name) and decorator.id in {"staticmethod", "classmethod"}
-        for decorator in method.decorator_list
-    ):
-        return None
-    return parent
-
-
-def _read_in_functions_only(view: ModuleView, owner: Scope, name: str) -> bool:
-    """Whether a global is never read while the module itself runs, where it is not known which function ran before."""
-    return owner.kind == "module" and all(
-        view.function_of(chain.root) is not None
-        for chain in view.scopes.chains.get(name, ())
-        if isinstance(chain.root.ctx, ast.Load)
-    )
-
-
-def _members(view: ModuleView, owner: ast.ClassDef, name: str) -> list[ast.Attribute]:
-    """Every `self.name` in the methods of a class, in source order."""
-    return [node for node in view.attributes_named(name) if _self_class(view, node) is owner]
-
-
-def _is_quoted(view: ModuleView, name: str) -> bool:
-    """Whether a string of the file is `name`."""
-    if not any(f"{quote}{name}{quote}" in view.source.text for quote in "\"'"):
-        return False
-    return any(isinstance(node, ast.Constant) and node.value == name for node in walk(view.tree))
-
-
-def _placeholder(view: ModuleView, node: ast.Attribute) -> bool:
-    """Whether a store only reserves the attribute: `self.net = None`."""
-    parent = view.parent(node)
-    value = parent.value if isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
-    return isinstance(value, ast.Constant) and value.value is None
-
-
-def _method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    found = [item for item in owner.body if isinstance(item, ast.FunctionDef) and item.name == name]
-    return found[0] if len(found) == 1 else None
