@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
+from torchlift.rules.analysis.places.order import leaves
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
 from torchlift.view.walk import walk
 
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Parts of a release that a file has taken apart, where the engine's own reading of version tests does not see them.
 _PART_OF_RELEASE = re.compile(r"torch_?(?:major|minor)|(?:major|minor)_?torch", re.IGNORECASE)
 
@@ -58,6 +58,6 @@ def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
             return True
         if not isinstance(earlier, ast.If):
             continue
-        if isinstance(earlier.body[-1], _LEAVING) and tests_release(view, earlier.test):
+        if leaves(earlier.body) and tests_release(view, earlier.test):
             return True
     return False

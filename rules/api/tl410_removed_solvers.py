@@ -6,20 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchlift.finding import EditCall, Finding, ReplaceExpression, Rewrite, Template
-from torchlift.rules.api.old_call import (
-    CallAdvice,
-    OldName,
-    bind,
-    changed,
-    filled,
-    is_unread,
-    old_uses,
-    spelled,
-    taken_part,
-    triggers,
-    unpacked,
-    value_of,
-)
+from torchlift.rules.api import old_call
+from torchlift.rules.api.old_call import CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -80,27 +68,27 @@ def _solution(
     use: Use, call: ast.Call, view: ModuleView, old: OldName, new: str, suffix: str, review: str
 ) -> CallAdvice:
     """A call `old(B, A)` of which only the first part of the result, the solution, is used."""
-    given = bind(call, ("input", "A"))
-    name = spelled(view, use, new)
+    given = old_call.bind(call, ("input", "A"))
+    name = old_call.spelled(view, use, new)
     if given is None or name is None or set(given) != {"input", "A"}:
         return CallAdvice(old.advice)
-    template = filled(f"{name[0]}($a, $b){suffix}", view, a=given["A"].value, b=given["input"].value)
+    template = old_call.filled(f"{name[0]}($a, $b){suffix}", view, a=given["A"].value, b=given["input"].value)
     title = f"Use `{new}` with the matrix first"
-    taken = taken_part(view, call, ("solution", "rest"))
+    taken = old_call.taken_part(view, call, ("solution", "rest"))
     if taken is not None and taken[1] == "solution":
-        return changed(title, (ReplaceExpression(view.span(taken[0]), template), *name[1]), _SINCE, review)
-    targets = unpacked(view, call, 2)
-    if targets is not None and is_unread(view, targets[1][1]):
+        return old_call.changed(title, (ReplaceExpression(view.span(taken[0]), template), *name[1]), _SINCE, review)
+    targets = old_call.unpacked(view, call, 2)
+    if targets is not None and old_call.is_unread(view, targets[1][1]):
         rewrites: tuple[Rewrite, ...] = (
-            ReplaceExpression(view.span(targets[0]), filled("$x", view, x=targets[1][0]), bare=True),
+            ReplaceExpression(view.span(targets[0]), old_call.filled("$x", view, x=targets[1][0]), bare=True),
             ReplaceExpression(view.span(call), template, bare=True),
         )
-        return changed(title, (*rewrites, *name[1]), _SINCE, review)
+        return old_call.changed(title, (*rewrites, *name[1]), _SINCE, review)
     return CallAdvice(old.advice)
 
 
 def _symeig(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
-    given = bind(call, ("input", "eigenvectors", "upper"))
+    given = old_call.bind(call, ("input", "eigenvectors", "upper"))
     if given is None or "input" not in given:
         return CallAdvice(_SYMEIG.advice)
     vectors = given["eigenvectors"].constant if "eigenvectors" in given else False
@@ -112,28 +100,30 @@ def _symeig(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
         f"{_NOT_RUN.format('symeig', 2.0)} Eigenvectors are unique up to a factor only (the sign, for real ones), which may "
         "come out differently."
     )
-    taken = taken_part(view, call, ("eigenvalues", "eigenvectors"))
+    taken = old_call.taken_part(view, call, ("eigenvalues", "eigenvectors"))
     values_only = taken is not None and taken[1] == "eigenvalues"
-    targets = unpacked(view, call, 2)
-    if not vectors and not values_only and not (targets is not None and is_unread(view, targets[1][1])):
+    targets = old_call.unpacked(view, call, 2)
+    if not vectors and not values_only and not (targets is not None and old_call.is_unread(view, targets[1][1])):
         return CallAdvice(_SYMEIG.advice)
     if values_only and not vectors:
-        name = spelled(view, use, "torch.linalg.eigvalsh")
+        name = old_call.spelled(view, use, "torch.linalg.eigvalsh")
         if name is None or taken is None:
             return CallAdvice(_SYMEIG.advice)
-        template = filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
+        template = old_call.filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
         rewrite: Rewrite = ReplaceExpression(view.span(taken[0]), template)
-        return changed("Use `torch.linalg.eigvalsh`", (rewrite, *name[1]), _SINCE, review)
-    name = spelled(view, use, "torch.linalg.eigh")
+        return old_call.changed("Use `torch.linalg.eigvalsh`", (rewrite, *name[1]), _SINCE, review)
+    name = old_call.spelled(view, use, "torch.linalg.eigh")
     if name is None or "#" in view.text(call):
         return CallAdvice(_SYMEIG.advice)
-    template = filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
-    return changed("Use `torch.linalg.eigh`", (ReplaceExpression(view.span(call), template), *name[1]), _SINCE, review)
+    template = old_call.filled(f'{name[0]}($a, UPLO="{triangle}")', view, a=given["input"].value)
+    return old_call.changed(
+        "Use `torch.linalg.eigh`", (ReplaceExpression(view.span(call), template), *name[1]), _SINCE, review
+    )
 
 
 def _rank(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
-    given = bind(call, ("input", "tol", "symmetric"))
-    name = spelled(view, use, "torch.linalg.matrix_rank")
+    given = old_call.bind(call, ("input", "tol", "symmetric"))
+    name = old_call.spelled(view, use, "torch.linalg.matrix_rank")
     if given is None or name is None or "input" not in given or given["input"].key != 0:
         return CallAdvice(_RANK.advice)
     positional = [item for key, item in given.items() if key != "input" and isinstance(item.key, int)]
@@ -144,14 +134,14 @@ def _rank(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
         view.span(call.func),
         drop=tuple(item.key for item in positional),
         add=tuple(
-            (names[key], value_of(view, item))
+            (names[key], old_call.value_of(view, item))
             for key, item in given.items()
             if isinstance(item.key, int) and key != "input"
         ),
         rename=(("symmetric", "hermitian"),) if "symmetric" in given and given["symmetric"].key == "symmetric" else (),
     )
     review = _NOT_RUN.format("matrix_rank", 1.13)
-    return changed("Use `torch.linalg.matrix_rank`", (edit, *name[1]), _SINCE, review)
+    return old_call.changed("Use `torch.linalg.matrix_rank`", (edit, *name[1]), _SINCE, review)
 
 
 _Writer = Callable[[Use, ast.Call, ModuleView], CallAdvice]
@@ -165,7 +155,7 @@ _NAMES: dict[str, tuple[OldName, _Writer]] = {
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     old, writer = _NAMES[use.target]
-    yield from old_uses("TL410", use, context, old, lambda call: writer(use, call, context.view))
+    yield from old_call.old_uses("TL410", use, context, old, lambda call: writer(use, call, context.view))
 
 
 # The old functions as they were, by hand: what the new code has to agree with.
@@ -195,7 +185,12 @@ RULE = Rule(
         "function gives too: `.solution`, `[0]` or an unpacked result whose second part nobody reads."
     ),
     targets=tuple(_NAMES),
-    triggers=(*triggers("lstsq"), *triggers("symeig"), *triggers("matrix_rank"), *triggers("solve", rare=False)),
+    triggers=(
+        *old_call.triggers("lstsq"),
+        *old_call.triggers("symeig"),
+        *old_call.triggers("matrix_rank"),
+        *old_call.triggers("solve", rare=False),
+    ),
     check=_check,
     deprecated=TorchVersion(1, 8),
     removed=TorchVersion(2, 0),

@@ -6,19 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, InsertStatements, ReplaceExpression, Rewrite, Severity, Template
-from torchlift.rules.api.old_call import (
-    CallAdvice,
-    OldName,
-    bind,
-    changed,
-    filled,
-    is_unread,
-    old_uses,
-    spelled,
-    taken_part,
-    triggers,
-    unpacked,
-)
+from torchlift.rules.api import old_call
+from torchlift.rules.api.old_call import CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -37,21 +26,21 @@ _TITLE = "Use `torch.linalg.svd`"
 
 
 def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
-    given = bind(call, ("input", "some", "compute_uv"))
-    name = spelled(view, use, "torch.linalg.svd")
+    given = old_call.bind(call, ("input", "some", "compute_uv"))
+    name = old_call.spelled(view, use, "torch.linalg.svd")
     if given is None or name is None or "input" not in given:
         return CallAdvice(_OLD.advice)
     some = given["some"].constant if "some" in given else True
     vectors = given["compute_uv"].constant if "compute_uv" in given else True
     if not isinstance(some, bool) or not isinstance(vectors, bool):
         return CallAdvice(_OLD.advice)
-    taken = taken_part(view, call, ("U", "S", "V"))
+    taken = old_call.taken_part(view, call, ("U", "S", "V"))
     if not vectors:
-        values = spelled(view, use, "torch.linalg.svdvals")
+        values = old_call.spelled(view, use, "torch.linalg.svdvals")
         if taken is None or taken[1] != "S" or values is None:
             return CallAdvice(_OLD.advice)
-        template = filled(f"{values[0]}($a)", view, a=given["input"].value)
-        return changed(
+        template = old_call.filled(f"{values[0]}($a)", view, a=given["input"].value)
+        return old_call.changed(
             "Use `torch.linalg.svdvals`", (ReplaceExpression(view.span(taken[0]), template), *values[1]), _SINCE
         )
     edit = EditCall(
@@ -64,24 +53,24 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     )
     if taken is not None and taken[1] == "V":
         # The field and the index change with it, so the whole expression is one edit.
-        inner = filled(f"{name[0]}($a, full_matrices={not some}).Vh.mH", view, a=given["input"].value)
-        return changed(_TITLE, (ReplaceExpression(view.span(taken[0]), inner), *name[1]), _SINCE)
+        inner = old_call.filled(f"{name[0]}($a, full_matrices={not some}).Vh.mH", view, a=given["input"].value)
+        return old_call.changed(_TITLE, (ReplaceExpression(view.span(taken[0]), inner), *name[1]), _SINCE)
     if taken is not None:
-        return changed(_TITLE, (edit, *name[1]), _SINCE)
-    targets = unpacked(view, call, 3)
+        return old_call.changed(_TITLE, (edit, *name[1]), _SINCE)
+    targets = old_call.unpacked(view, call, 3)
     if targets is None:
         return CallAdvice(_OLD.advice)
     last = targets[1][2]
-    if is_unread(view, last):
-        return changed(_TITLE, (edit, *name[1]), _SINCE)
+    if old_call.is_unread(view, last):
+        return old_call.changed(_TITLE, (edit, *name[1]), _SINCE)
     if not isinstance(last, ast.Name):
         return CallAdvice(_OLD.advice)
     behind: Rewrite = InsertStatements(view.span(view.statement(call)), (f"{last.id} = {last.id}.mH",))
-    return changed(_TITLE, (edit, behind, *name[1]), _SINCE)
+    return old_call.changed(_TITLE, (edit, behind, *name[1]), _SINCE)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    yield from old_uses("TL413", use, context, _OLD, lambda call: _answer(use, call, context.view))
+    yield from old_call.old_uses("TL413", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 _MATRIX = "A = torch.complex(torch.arange(15.0).reshape(5, 3).cos(), torch.arange(15.0).reshape(5, 3).sin())\n"
@@ -99,7 +88,7 @@ RULE = Rule(
         "`torch.linalg.svd(A, full_matrices=not some)` with `V = Vh.mH`, bit for bit. Not offered where the result is kept whole."
     ),
     targets=("torch.svd",),
-    triggers=triggers("svd"),
+    triggers=old_call.triggers("svd"),
     check=_check,
     severity=Severity.INFO,
     deprecated=TorchVersion(1, 9),

@@ -6,19 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, ReplaceExpression
-from torchlift.rules.api.old_call import (
-    CallAdvice,
-    OldName,
-    bind,
-    changed,
-    filled,
-    is_unread,
-    old_uses,
-    spelled,
-    taken_part,
-    triggers,
-    unpacked,
-)
+from torchlift.rules.api import old_call
+from torchlift.rules.api.old_call import CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -33,8 +22,8 @@ _OLD = OldName(
 
 
 def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
-    given = bind(call, ("input", "A", "upper", "transpose", "unitriangular"))
-    name = spelled(view, use, "torch.linalg.solve_triangular")
+    given = old_call.bind(call, ("input", "A", "upper", "transpose", "unitriangular"))
+    name = old_call.spelled(view, use, "torch.linalg.solve_triangular")
     if given is None or name is None or "A" not in given or "input" not in given or "#" in view.text(call):
         return CallAdvice(_OLD.advice)
     flags = [
@@ -47,20 +36,22 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     matrix = "$a.mT" if transpose else "$a"
     more = ", unitriangular=True" if unit else ""
     text = f"{name[0]}({matrix}, $b, upper={upper != transpose}{more})"
-    template = filled(text, view, a=given["A"].value, b=given["input"].value)
+    template = old_call.filled(text, view, a=given["A"].value, b=given["input"].value)
     title = "Use `torch.linalg.solve_triangular`, the matrix first"
-    taken = taken_part(view, call, ("solution", "cloned_coefficient"))
+    taken = old_call.taken_part(view, call, ("solution", "cloned_coefficient"))
     if taken is not None and taken[1] == "solution":
-        return changed(title, (ReplaceExpression(view.span(taken[0]), template), *name[1]), TorchVersion(1, 11))
-    targets = unpacked(view, call, 2)
-    if targets is None or not is_unread(view, targets[1][1]):
+        return old_call.changed(
+            title, (ReplaceExpression(view.span(taken[0]), template), *name[1]), TorchVersion(1, 11)
+        )
+    targets = old_call.unpacked(view, call, 2)
+    if targets is None or not old_call.is_unread(view, targets[1][1]):
         return CallAdvice(_OLD.advice)
-    first = ReplaceExpression(view.span(targets[0]), filled("$x", view, x=targets[1][0]), bare=True)
-    return changed(title, (first, ReplaceExpression(view.span(call), template), *name[1]), TorchVersion(1, 11))
+    first = ReplaceExpression(view.span(targets[0]), old_call.filled("$x", view, x=targets[1][0]), bare=True)
+    return old_call.changed(title, (first, ReplaceExpression(view.span(call), template), *name[1]), TorchVersion(1, 11))
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    yield from old_uses("TL416", use, context, _OLD, lambda call: _answer(use, call, context.view))
+    yield from old_call.old_uses("TL416", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 _MATRIX = "A = torch.tensor([[2.0, 1.0], [0.5, 3.0]])\nB = torch.arange(4.0).reshape(2, 2)\n"
@@ -76,7 +67,7 @@ RULE = Rule(
     fix="Safe where only the solution is used and the flags are written out as True or False.",
     targets=("torch.triangular_solve",),
     check=_check,
-    triggers=triggers("triangular_solve"),
+    triggers=old_call.triggers("triangular_solve"),
     deprecated=TorchVersion(1, 11),
     aliases=("TOR101", "TOR103"),
     sources=("all eight combinations of the flags compared on torch 2.13.0: equal bits and strides",),

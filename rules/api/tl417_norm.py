@@ -61,8 +61,7 @@ def _is_infinity(view: ModuleView, node: ast.expr) -> bool:
         text = node.args[0] if len(node.args) == 1 else None
         known = isinstance(node.func, ast.Name) and node.func.id == "float" and isinstance(text, ast.Constant)
         return known and isinstance(text, ast.Constant) and str(text.value).lstrip("+-") in {"inf", "Inf", "infinity"}
-    resolution = view.resolve(node)
-    return resolution is not None and resolution.name in {"math.inf", "numpy.inf", "torch.inf"}
+    return view.possible_name(node) in {"math.inf", "numpy.inf", "torch.inf"}
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

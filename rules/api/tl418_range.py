@@ -6,18 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_call import (
-    Argument,
-    CallAdvice,
-    OldName,
-    bind,
-    changed,
-    filled,
-    old_uses,
-    spelled,
-    triggers,
-    whole,
-)
+from torchlift.rules.api import old_call
+from torchlift.rules.api.old_call import Argument, CallAdvice, OldName
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -37,8 +27,8 @@ _EXACT = 2**24
 
 
 def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
-    given = bind(call, (*_PARAMETERS, *_OPTIONS))
-    name = spelled(view, use, "torch.arange")
+    given = old_call.bind(call, (*_PARAMETERS, *_OPTIONS))
+    name = old_call.spelled(view, use, "torch.arange")
     if given is None or name is None or "end" not in given or len(call.args) > len(_PARAMETERS):
         return CallAdvice(_OLD.advice)
     start = _whole(given["start"]) if "start" in given else 0
@@ -55,7 +45,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     add: tuple[tuple[str, Template], ...] = ()
     imports = name[1]
     if "dtype" not in given and "out" not in given:
-        default = spelled(view, use, "torch.get_default_dtype")
+        default = old_call.spelled(view, use, "torch.get_default_dtype")
         if default is None:
             return CallAdvice(_OLD.advice)
         add = (("dtype", Template(f"{default[0]}()")),)
@@ -71,7 +61,9 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
         review += (
             " TorchScript knows no `torch.get_default_dtype`: write the dtype itself in functions that it compiles."
         )
-    return changed("Use `torch.arange` with an end of its own", (edit, *imports), TorchVersion(1, 4), review.strip())
+    return old_call.changed(
+        "Use `torch.arange` with an end of its own", (edit, *imports), TorchVersion(1, 4), review.strip()
+    )
 
 
 def _whole(argument: Argument) -> int | None:
@@ -88,12 +80,12 @@ def _behind(view: ModuleView, end: ast.expr, step: int) -> Template:
             further += number if isinstance(end.op, ast.Add) else -number
             end = end.left
     if not further:
-        return whole(view, end)
-    return filled(f"$end {'+' if further > 0 else '-'} {abs(further)}", view, end=end)
+        return old_call.whole(view, end)
+    return old_call.filled(f"$end {'+' if further > 0 else '-'} {abs(further)}", view, end=end)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    yield from old_uses("TL418", use, context, _OLD, lambda call: _answer(use, call, context.view))
+    yield from old_call.old_uses("TL418", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 RULE = Rule(
@@ -110,7 +102,7 @@ RULE = Rule(
     ),
     targets=("torch.range",),
     check=_check,
-    triggers=triggers("range", rare=False),
+    triggers=old_call.triggers("range", rare=False),
     deprecated=TorchVersion(1, 4),
     aliases=("TOR101", "TOR103"),
     sources=(

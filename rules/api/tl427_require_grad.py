@@ -73,8 +73,7 @@ def _surely_tensor(view: ModuleView, node: ast.expr) -> bool:
 
 def _binds_tensor(view: ModuleView, binding: Binding) -> bool:
     if binding.kind == "assign" and isinstance(binding.value, ast.Call):
-        resolution = view.resolve(binding.value.func)
-        return resolution is not None and resolution.name in _FACTORIES
+        return view.possible_name(binding.value.func) in _FACTORIES
     loop = view.parent(binding.node)
     place = 0
     if isinstance(loop, ast.Tuple) and len(loop.elts) == 2:

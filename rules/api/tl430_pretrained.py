@@ -76,8 +76,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     parent = view.parent(use.node)
     if use.kind == "reference" and isinstance(parent, ast.Call) and any(item.arg in _OLD for item in parent.keywords):
-        resolution = view.resolve(parent.func)
-        if resolution is not None and resolution.name == "functools.partial":
+        if view.possible_name(parent.func) == "functools.partial":
             yield _finding(view, parent, _message(builder.name, _OLD[0]), _advice(builder))
         return
     call = use.call

@@ -14,8 +14,7 @@ from torchlift.view import ModuleView, Use
 def _called(view: ModuleView, node: ast.expr, name: str) -> ast.Call | None:
     if not isinstance(node, ast.Call):
         return None
-    resolution = view.resolve(node.func)
-    return node if resolution is not None and resolution.certain and resolution.name == name else None
+    return node if view.certain_name(node.func) == name else None
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

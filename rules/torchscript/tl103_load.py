@@ -210,10 +210,9 @@ def _matches(view: ModuleView, call: ast.Call, written: set[tuple[int | None, ..
 
 
 def _is_cpu(view: ModuleView, node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        resolution = view.resolve(node.func)
-        if resolution is not None and resolution.name == "torch.device":
-            return _is_cpu(view, node.args[0])
+    alone = isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if isinstance(node, ast.Call) and alone and view.possible_name(node.func) == "torch.device":
+        return _is_cpu(view, node.args[0])
     return isinstance(node, ast.Constant) and node.value == "cpu"
 
 

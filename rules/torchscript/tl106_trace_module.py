@@ -12,6 +12,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.captures.trace_plan import TRACER_ONLY
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
 from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
@@ -19,11 +20,6 @@ from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Use
 
 _MESSAGE = f"`torch.jit.trace_module`: {SINCE}. `torch.export.export` captures `forward`, one program at a time."
-# Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
-_TRACER_ONLY = frozenset(
-    {"optimize", "check_trace", "check_inputs", "check_tolerance", "strict", "_force_outplace", "_module_class",
-     "_compilation_unit", "_store_inputs"}
-)  # fmt: skip
 _AUTO = "torch.export.Dim.AUTO"
 
 
@@ -72,7 +68,7 @@ def _inputs(call: ast.Call) -> list[tuple[str, ast.expr]] | None:
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
     if not call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
-    if set(keywords) - _TRACER_ONLY - ({"inputs"} if len(call.args) == 1 else set()):
+    if set(keywords) - TRACER_ONLY - ({"inputs"} if len(call.args) == 1 else set()):
         return None
     display = call.args[1] if len(call.args) > 1 else keywords.get("inputs")
     if not isinstance(display, ast.Dict) or not display.keys:

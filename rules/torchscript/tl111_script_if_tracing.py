@@ -5,47 +5,39 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Fix, Safety, Severity
-from torchlift.rules.analysis.places.use_places import UsePlace
+from torchlift.finding import Finding, Fix, Safety
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.dynamic_control import dynamic_parts
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
-_MESSAGE = "`@torch.jit.script_if_tracing` scripts the function while it is traced, and does nothing otherwise."
-_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
+_HINT = Hint(
+    "TL111",
+    "`@torch.jit.script_if_tracing` scripts the function while it is traced, and does nothing otherwise.",
+    "Not used as a decorator here: outside a trace a function that returns its argument does the same.",
+    places=DECORATED,
+)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not used as a decorator here: outside a trace a function that returns its argument does the same."
-    stray = stray_finding(use, context, "TL111", _MESSAGE, otherwise, Severity.WARNING, _PLAIN)
-    if stray is not None:
-        yield from stray
-        return
-    view = context.view
-    span = view.span(use.node)
+    return _HINT.findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
     doubt = _doubt(use, context)
     answer = removal(context, tracing=True)
-    rewrite = without_decorator(use, view)
+    rewrite = without_decorator(use, context.view)
     if answer.safety is Safety.MANUAL or rewrite is None:
         advice = answer.reason or "Use the function itself."
-        if doubt is not None:
-            advice += f" Then mind that {doubt}."
-        yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    safety, review = answer.safety, answer.reason
-    if doubt is not None:
-        safety = Safety.UNSAFE
-        review = f"Needs review: {doubt}."
-        if answer.reason is not None:
-            review += f" Also, {answer.reason.removeprefix('Needs review: ')}"
-    fix = Fix("Remove the decorator", safety, (rewrite,))
-    yield Finding("TL111", view.path, span, _MESSAGE, Severity.WARNING, review, fix)
+        return advice if doubt is None else f"{advice} Then mind that {doubt}.", None
+    if doubt is None:
+        return answer.reason, Fix("Remove the decorator", answer.safety, (rewrite,))
+    return f"Needs review: {doubt}.{answer.also}", Fix("Remove the decorator", Safety.UNSAFE, (rewrite,))
 
 
 def _doubt(use: Use, context: Context) -> str | None:

@@ -6,17 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
-from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 # What a body does to the world, or asks of values, by the last part of the called name.
 _EFFECTS = frozenset(
     """print item tolist numpy cpu save write open warn warning info debug error log append extend update setattr
@@ -28,24 +26,19 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     name = use.target.rpartition(".")[2]
     message = f"`@torch.jit.{name}` only speaks to the TorchScript compiler."
     otherwise = "Not used as a decorator here: outside TorchScript the function itself does the same."
-    stray = stray_finding(use, context, "TL112", message, otherwise, Severity.INFO, _PLAIN)
-    if stray is not None:
-        yield from stray
-        return
+    return Hint("TL112", message, otherwise, Severity.INFO, DECORATED).findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
     view = context.view
-    span = view.span(use.node)
     decorator = decorator_of(use, view)
     definition = view.parent(decorator) if decorator is not None else None
     answer = removal(context)
     rewrite = _rewrite(use, view)
-    note = _note(view, name, definition, answer.place)
+    note = _note(view, use.target.rpartition(".")[2], definition, answer.place)
     if answer.safety is Safety.MANUAL or rewrite is None:
-        advice = answer.reason or "Use the function itself."
-        yield Finding("TL112", view.path, span, message, Severity.INFO, f"{advice} {note}".rstrip())
-        return
-    fix = Fix("Remove the decorator", answer.safety, (rewrite,))
-    review = f"{answer.reason or ''} {note}".strip() or None
-    yield Finding("TL112", view.path, span, message, Severity.INFO, review, fix)
+        return f"{answer.reason or 'Use the function itself.'} {note}".rstrip(), None
+    return f"{answer.reason or ''} {note}".strip() or None, Fix("Remove the decorator", answer.safety, (rewrite,))
 
 
 def _rewrite(use: Use, view: ModuleView) -> Rewrite | None:

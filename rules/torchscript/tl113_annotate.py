@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Safety, Severity
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
-_MESSAGE = (
+_HINT = Hint(
+    "TL113",
     "`torch.jit.annotate` only tells the TorchScript compiler a type, and goes with it; everywhere else it returns its "
-    "second argument."
+    "second argument.",
+    "Not called here: a function that returns its second argument does the same.",
+    Severity.INFO,
 )
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not called here: a function that returns its second argument does the same."
-    stray = stray_finding(use, context, "TL113", _MESSAGE, otherwise)
-    if stray is not None or use.call is None:
-        yield from stray or ()
-        return
-    view, call = context.view, use.call
-    span = view.span(use.node)
-    kind, value = _arguments(call)
+    return _HINT.findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
+    assert use.call is not None
+    given = named_arguments(use.call, ("the_type", "the_value")) or {}
+    kind, value = given.get("the_type"), given.get("the_value")
     if kind is None or value is None or not is_plain_type(kind):
-        advice = "Write the value alone, or `name: Type = value`; the type here is computed, so it was left alone."
-        yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, advice)
-        return
+        return "Write the value alone, or `name: Type = value`; the type here is computed, so it was left alone.", None
     answer = removal(context)
     if answer.safety is Safety.MANUAL:
-        yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, answer.reason)
-        return
-    written = without_hint(view, call, kind, value)
-    fix = Fix(written.title, answer.safety, written.rewrites)
-    yield Finding("TL113", view.path, span, _MESSAGE, Severity.INFO, answer.reason, fix)
-
-
-def _arguments(call: ast.Call) -> tuple[ast.expr | None, ast.expr | None]:
-    """Type and value of a call, None where they cannot be told."""
-    found: dict[str, ast.expr] = {}
-    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 2:
-        return None, None
-    found |= dict(zip(("the_type", "the_value"), call.args, strict=False))
-    found |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-    return found.get("the_type"), found.get("the_value")
+        return answer.reason, None
+    written = without_hint(context.view, use.call, kind, value)
+    return answer.reason, Fix(written.title, answer.safety, written.rewrites)
 
 
 _LIST = """\

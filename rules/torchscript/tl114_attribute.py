@@ -4,89 +4,83 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Template
 from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
-from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
 from torchlift.view import ModuleView, Use
 
-_MESSAGE = (
+_HINT = Hint(
+    "TL114",
     "`torch.jit.Attribute` is unwrapped by the TorchScript compiler only: anywhere else the attribute is the pair of "
-    "value and type, and its `len()` is 2."
+    "value and type, and its `len()` is 2.",
+    "Not called here: drop it together with the code that scripts.",
+)
+_AS_TYPE = replace(
+    _HINT,
+    message="`torch.jit.Attribute` is no type: as an annotation it means nothing to type checkers, and it goes with TorchScript.",
 )
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not called here: drop it together with the code that scripts."
-    stray = stray_finding(use, context, "TL114", _MESSAGE, otherwise, Severity.WARNING)
-    if stray is not None or use.call is None:
-        yield from stray or ()
-        return
+    if use.call is not None and _is_annotation(context.view, use.call):
+        return _AS_TYPE.findings(use, context, _as_type)
+    return _HINT.findings(use, context, _as_value)
+
+
+def _as_value(use: Use, context: Context) -> Judgement:
     view, call = context.view, use.call
-    span = view.span(use.node)
+    assert call is not None
     answer = removal(context)
-    value, kind = _arguments(call)
-    if _is_annotation(view, call):
-        yield from _annotation(context, use, call, answer)
-        return
+    given = named_arguments(call, ("value", "type")) or {}
+    value, kind = given.get("value"), given.get("type")
     if value is None or kind is None or not is_plain_type(kind):
-        advice = "Write the value alone and its type as an annotation; the arguments here were not understood."
-        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
+        return "Write the value alone and its type as an annotation; the arguments here were not understood.", None
     written = f"{_shown(view, call)}{view.text(kind)} = {view.text(value)}"
     if "\n" in written:
         written = "name: Type = value"
     if answer.place is not None:
-        advice = (
+        return (
             f"It has to stay as long as {answer.place} compiles TorchScript. Write `{written}` in the same change that "
             "ends the scripting, not later: without it this goes wrong in silence."
-        )
-        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    name = _attribute_of(view, call)
+        ), None
+    name = self_attribute(_target(view, call))
     pair = _read_as_pair(view, name) if name is not None else None
     if name is None or pair is not None:
         seen = f"line {pair} reads it as the pair" if pair is not None else "it is not stored as an attribute of `self`"
-        advice = f"Write `{written}` where the value is meant; not rewritten because {seen}."
-        yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
+        return f"Write `{written}` where the value is meant; not rewritten because {seen}.", None
     plain = is_plain_value(value) or (isinstance(value, ast.Dict) and not value.keys)
     safe = answer.safety is Safety.SAFE and plain and _is_never_read(context, name)
     review = None
     if not safe:
         review = f"Needs review: code that reads `self.{name}` has to expect the value, as scripted code did, and not the pair."
-        if answer.reason is not None:
-            review += f" Also, {answer.reason.removeprefix('Needs review: ')}"
+        review += answer.also
     rewrites = without_hint(view, call, kind, value)
-    fix = Fix(rewrites.title, Safety.SAFE if safe else Safety.UNSAFE, rewrites.rewrites)
-    yield Finding("TL114", view.path, span, _MESSAGE, Severity.WARNING, review, fix)
+    return review, Fix(rewrites.title, Safety.SAFE if safe else Safety.UNSAFE, rewrites.rewrites)
 
 
-def _annotation(context: Context, use: Use, call: ast.Call, answer: Removal) -> Iterator[Finding]:
+def _as_type(use: Use, context: Context) -> Judgement:
     """`self.x: torch.jit.Attribute(T) = v`: the type belongs there without the call."""
-    view = context.view
-    message = "`torch.jit.Attribute` is no type: as an annotation it means nothing to type checkers, and it goes with TorchScript."
+    view, call, answer = context.view, use.call, removal(context)
+    assert call is not None
     kind = call.args[-1] if call.args and not call.keywords and len(call.args) <= 2 else None
-    scope = view.scope_at(call)
-    fix = None
-    if kind is not None and answer.safety is not Safety.MANUAL and scope.kind == "function" and is_plain_type(kind):
+    in_function = view.scope_at(call).kind == "function"
+    if kind is not None and answer.safety is not Safety.MANUAL and in_function and is_plain_type(kind):
         # An annotation inside a function is never evaluated.
         template = Template("$kind", (("kind", view.span(kind)),))
         rewrite = ReplaceExpression(view.span(call), template, bare=True)
-        fix = Fix("Annotate with the type itself", answer.safety, (rewrite,))
+        return answer.reason, Fix("Annotate with the type itself", answer.safety, (rewrite,))
     shown = " ".join(view.text(kind).split()) if kind is not None else None
-    target = _annotated(view, call)
-    written = f"`{target}{shown}`" if shown is not None else "the type itself as the annotation"
-    advice = answer.reason
-    if fix is None:
-        advice = f"Write {written}." if answer.place is None else f"{answer.reason} Then write {written}."
-    yield Finding("TL114", view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
+    written = f"`{_annotated(view, call)}{shown}`" if shown is not None else "the type itself as the annotation"
+    return f"Write {written}." if answer.place is None else f"{answer.reason} Then write {written}.", None
 
 
 def _annotated(view: ModuleView, call: ast.Call) -> str:
@@ -111,16 +105,6 @@ def _is_annotation(view: ModuleView, call: ast.Call) -> bool:
     return False
 
 
-def _arguments(call: ast.Call) -> tuple[ast.expr | None, ast.expr | None]:
-    """Value and type of a call, None where they cannot be told."""
-    found: dict[str, ast.expr] = {}
-    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 2:
-        return None, None
-    found |= dict(zip(("value", "type"), call.args, strict=False))
-    found |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-    return found.get("value"), found.get("type")
-
-
 def _target(view: ModuleView, call: ast.Call) -> ast.expr | None:
     match view.parent(call):
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
@@ -132,12 +116,6 @@ def _target(view: ModuleView, call: ast.Call) -> ast.expr | None:
 def _shown(view: ModuleView, call: ast.Call) -> str:
     target = _target(view, call)
     return f"{view.text(target)}: " if target is not None else "name: "
-
-
-def _attribute_of(view: ModuleView, call: ast.Call) -> str | None:
-    """Name of the attribute of `self` that a method stores the call in."""
-    target = _target(view, call)
-    return self_attribute(target) if target is not None else None
 
 
 def _read_as_pair(view: ModuleView, name: str) -> int | None:

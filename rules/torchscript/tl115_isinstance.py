@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Severity, Template
+from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.never_compiled import never_compiled
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
@@ -13,11 +13,15 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.container_tests import CannotTest, ContainerTest, container_test
 from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
-_MESSAGE = "`torch.jit.isinstance` goes with TorchScript; `torch.compile(fullgraph=True)` and strict export stop at it already."
+_HINT = Hint(
+    "TL115",
+    "`torch.jit.isinstance` goes with TorchScript; `torch.compile(fullgraph=True)` and strict export stop at it already.",
+    "Not called here: pass the built-in `isinstance`, or a function that tests the elements too.",
+)
 _ASSUMPTION = (
     "Needs review: the new test asks every element, as eager mode did, without its warning about an empty container; "
     "scripted code compared declared types, so there an empty container matched only its own."
@@ -25,35 +29,28 @@ _ASSUMPTION = (
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not called here: pass the built-in `isinstance`, or a function that tests the elements too."
-    stray = stray_finding(use, context, "TL115", _MESSAGE, otherwise, Severity.WARNING)
-    if stray is not None or use.call is None:
-        yield from stray or ()
-        return
+    return _HINT.findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
     view, call = context.view, use.call
-    span = view.span(use.node)
+    assert call is not None
     answer = Removal(Safety.SAFE) if never_compiled(view, call) else removal(context)
     try:
         test = container_test(view, call)
     except CannotTest as reason:
-        advice = (
+        return (
             "Write a test of the container and of every element, `isinstance(x, list) and all(isinstance(item, T) for "
             f"item in x)`, by hand: {reason}."
-        )
-        yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
+        ), None
     if answer.safety is Safety.MANUAL:
         later = "" if test.simple else ", which TorchScript cannot compile"
-        advice = f"{answer.reason} Then write `{test.shown(view)}`{later}."
-        yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    safety, review = answer.safety, answer.reason
-    if not test.exact:
-        safety = Safety.UNSAFE
-        review = _ASSUMPTION + (f" Also, {review.removeprefix('Needs review: ')}" if review is not None else "")
+        return f"{answer.reason} Then write `{test.shown(view)}`{later}.", None
     title = "Use the built-in `isinstance`" if test.simple else "Test the container and its elements"
     rewrite = _rewrite(view, call, test)
-    yield Finding("TL115", view.path, span, _MESSAGE, Severity.WARNING, review, Fix(title, safety, (rewrite,)))
+    if test.exact:
+        return answer.reason, Fix(title, answer.safety, (rewrite,))
+    return _ASSUMPTION + answer.also, Fix(title, Safety.UNSAFE, (rewrite,))
 
 
 def _rewrite(view: ModuleView, call: ast.Call, test: ContainerTest) -> EditCall | ReplaceExpression:

@@ -13,7 +13,6 @@ from torchlift.finding import (
     ReplaceExpression,
     Rewrite,
     Safety,
-    Severity,
     Template,
 )
 from torchlift.rules.analysis.places.whole_statements import assigns_itself, stands_alone
@@ -21,35 +20,32 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
 from torchlift.view import ModuleView, Use
 
-_MESSAGE = "`torch.jit._unwrap_optional` is private to TorchScript and goes with it: in Python it only raises on None."
+_HINT = Hint(
+    "TL116",
+    "`torch.jit._unwrap_optional` is private to TorchScript and goes with it: in Python it only raises on None.",
+    "Not called here: pass a function that raises on None and returns its argument.",
+)
 _ERROR = 'raise AssertionError("Unwrapping null optional")'
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not called here: pass a function that raises on None and returns its argument."
-    stray = stray_finding(use, context, "TL116", _MESSAGE, otherwise, Severity.WARNING)
-    if stray is not None or use.call is None:
-        yield from stray or ()
-        return
-    view, call = context.view, use.call
-    span = view.span(use.node)
+    return _HINT.findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
     answer = removal(context)
-    if answer.safety is Safety.MANUAL:
-        yield Finding("TL116", view.path, span, _MESSAGE, Severity.WARNING, answer.reason)
-        return
-    rewrites = _rewrites(view, call)
+    if answer.safety is Safety.MANUAL or use.call is None:
+        return answer.reason, None
+    rewrites = _rewrites(context.view, use.call)
     if rewrites is None:
-        advice = (
+        return (
             "Put `assert value is not None` in front and use the value itself. Rewritten only where a variable is unwrapped as "
             "the whole value of a statement: elsewhere the check would move in front of what is evaluated before it."
-        )
-        yield Finding("TL116", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    fix = Fix("Check for None in front", answer.safety, rewrites)
-    yield Finding("TL116", view.path, span, _MESSAGE, Severity.WARNING, answer.reason, fix)
+        ), None
+    return answer.reason, Fix("Check for None in front", answer.safety, rewrites)
 
 
 def _rewrites(view: ModuleView, call: ast.Call) -> tuple[Rewrite, ...] | None:

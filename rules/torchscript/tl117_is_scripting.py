@@ -14,7 +14,7 @@ from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_expor
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -25,7 +25,7 @@ _ASKED = frozenset({"torch.jit.is_scripting"})
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
     otherwise = "Not called here: a function that returns False does the same everywhere but in TorchScript."
-    stray = stray_finding(use, context, "TL117", _MESSAGE, otherwise, Severity.WARNING)
+    stray = Hint("TL117", _MESSAGE, otherwise).stray(use, context)
     if stray is not None or use.call is None:
         yield from stray or ()
         return

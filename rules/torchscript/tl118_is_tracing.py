@@ -16,7 +16,7 @@ from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_expor
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -37,7 +37,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     message = _message(use)
     severity = Severity.INFO if onnx else Severity.WARNING
     otherwise = "Not called here: under export it has to be combined with `torch.compiler.is_exporting()` (torch>=2.7)."
-    stray = stray_finding(use, context, "TL118", message, otherwise, severity)
+    stray = Hint("TL118", message, otherwise, severity).stray(use, context)
     if stray is not None or use.call is None:
         yield from stray or ()
         return

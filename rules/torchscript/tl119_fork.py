@@ -24,7 +24,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import PURE_FUNCTIONS
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.future_groups import FORKS, FUTURE, WAITS, FutureGroup, Futures
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -41,7 +41,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     message = _FORK if use.target in FORKS else _WAIT
     otherwise = "Not called here: in Python `fork(f, *args)` is `f(*args)` and `wait(x)` is `x`."
-    stray = stray_finding(use, context, "TL119", message, otherwise, Severity.WARNING)
+    stray = Hint("TL119", message, otherwise).stray(use, context)
     if stray is not None or use.call is None:
         yield from stray or ()
         return
@@ -147,7 +147,7 @@ def _of_future(use: Use, context: Context) -> Iterator[Finding]:
             return
     if use.kind in {"string", "store", "delete"}:
         renamed = "Name `torch.futures.Future` here."
-        yield from stray_finding(use, context, "TL119", _FUTURE, renamed, plain=frozenset()) or ()
+        yield from Hint("TL119", _FUTURE, renamed, Severity.INFO, frozenset()).stray(use, context) or ()
         return
     if isinstance(node, ast.Name) and use.resolution is not None and use.resolution.binding is not None:
         return  # the import it comes through is reported

@@ -5,46 +5,38 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DropDecorator, Finding, Fix, Rewrite, Safety, Severity
-from torchlift.rules.analysis.places.use_places import UsePlace
+from torchlift.finding import DropDecorator, Finding, Fix, Rewrite, Safety
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import handed_back
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
-_MESSAGE = (
+_HINT = Hint(
+    "TL120",
     "`torch.jit.interface` compiles a type for TorchScript when the file is imported: `DeprecationWarning` since torch 2.11, "
-    "`FutureWarning` since 2.14."
+    "`FutureWarning` since 2.14.",
+    "Not used as a decorator here: a function that returns its argument does the same outside TorchScript.",
+    places=DECORATED,
 )
 _MARK = "__torch_script_interface__"
-_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
-    otherwise = "Not used as a decorator here: a function that returns its argument does the same outside TorchScript."
-    stray = stray_finding(use, context, "TL120", _MESSAGE, otherwise, Severity.WARNING, _PLAIN)
-    if stray is not None:
-        yield from stray
-        return
-    view = context.view
-    span = view.span(use.node)
+    return _HINT.findings(use, context, _judged)
+
+
+def _judged(use: Use, context: Context) -> Judgement:
     answer = removal(context)
-    rewrite, name = _rewrite(view, use)
-    protocol = (
-        f"For type checkers write `class {name}(typing.Protocol):`"
-        if name
-        else "For type checkers use `typing.Protocol`"
-    ) + "; Python itself never looks at the type."
+    rewrite, name = _rewrite(context.view, use)
+    protocol = f"write `class {name}(typing.Protocol):`" if name else "use `typing.Protocol`"
+    advice = f"For type checkers {protocol}; Python itself never looks at the type."
     if answer.safety is Safety.MANUAL or rewrite is None:
-        advice = f"{answer.reason} {protocol}" if answer.reason is not None else protocol
-        yield Finding("TL120", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    fix = Fix("Remove the interface declaration", answer.safety, (rewrite,))
-    yield Finding("TL120", view.path, span, _MESSAGE, Severity.WARNING, answer.reason, fix)
+        return f"{answer.reason} {advice}" if answer.reason is not None else advice, None
+    return answer.reason, Fix("Remove the interface declaration", answer.safety, (rewrite,))
 
 
 def _rewrite(view: ModuleView, use: Use) -> tuple[Rewrite | None, str | None]:

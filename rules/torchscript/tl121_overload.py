@@ -6,18 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
-from torchlift.rules.analysis.places.use_places import UsePlace
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import stray_finding
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint
 from torchlift.view import ModuleView, Use
 
 _OVERLOADS = frozenset({"torch.jit._overload", "torch.jit._overload_method"})
 _DISPATCH = "torch.jit.boolean_dispatch"
 _BLOCK = "torch.jit._IgnoreContextManager"
-_PLAIN: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:
@@ -33,7 +31,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     else:
         message = f"`torch.jit.{name}` declares a signature for the TorchScript compiler, and goes with it."
         otherwise = "Not used as a decorator here: `typing.overload` declares signatures for type checkers."
-    stray = stray_finding(use, context, "TL121", message, otherwise, Severity.WARNING, _PLAIN)
+    stray = Hint("TL121", message, otherwise, places=DECORATED).stray(use, context)
     if stray is not None:
         yield from stray
         return

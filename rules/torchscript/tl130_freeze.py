@@ -46,8 +46,7 @@ def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
 
 
 def _name(view: ModuleView, call: ast.Call) -> str:
-    resolution = view.resolve(call.func)
-    return resolution.name if resolution is not None and resolution.certain else ""
+    return view.certain_name(call.func)
 
 
 def _check(use: Use, context: Context) -> Iterator[Finding]:

@@ -174,8 +174,7 @@ def _tried(use: Use, view: ModuleView) -> ast.Try | None:
 def _is_setting(statement: ast.stmt, view: ModuleView) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
-    resolution = view.resolve(statement.value.func)
-    return resolution is not None and resolution.name in _SETTERS | _WHOLE_COMPILER
+    return view.possible_name(statement.value.func) in _SETTERS | _WHOLE_COMPILER
 
 
 def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:

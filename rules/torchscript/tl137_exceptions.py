@@ -115,8 +115,7 @@ def _filter_statement(node: ast.expr, view: ModuleView) -> ast.Expr | None:
     call = view.parent(parent) if isinstance(parent, ast.keyword) and parent.arg == "category" else parent
     if not isinstance(call, ast.Call):
         return None
-    resolution = view.resolve(call.func)
-    if resolution is None or not resolution.certain or resolution.name not in _FILTERING:
+    if view.certain_name(call.func) not in _FILTERING:
         return None
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not all(value is node or is_plain_value(value) for value in values):

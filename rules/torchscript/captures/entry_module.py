@@ -12,10 +12,11 @@ import re
 from torchlift.finding import Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport
-from torchlift.rules.torchscript.modules.captured_module import read_captured_module
+from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.module_class import read_function
-from torchlift.rules.torchscript.modules.module_facts import CapturedModule, CaptureDoubt
+from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -59,7 +60,7 @@ def read_entry(view: ModuleView, node: ast.expr, at: ast.Call, project: Project,
     Raises:
         CannotExport: there is no form that is right.
     """
-    function = _function(view, node, project)
+    function = definition_of(view, node, project, ast.FunctionDef)
     if isinstance(node, ast.Lambda):
         return _lambda(view, node, at, project)
     if function is not None:
@@ -74,8 +75,7 @@ def read_entry(view: ModuleView, node: ast.expr, at: ast.Call, project: Project,
 def _check_module(view: ModuleView, node: ast.expr, project: Project) -> None:
     """Refuse what is surely no module: `torch.export.export` raises ValueError on it."""
     wrap = "`torch.export` takes a module, so call it from the `forward` of one that holds every module it uses"
-    resolution = view.resolve(node.func if isinstance(node, ast.Call) else node)
-    name = resolution.name if resolution is not None and resolution.certain else ""
+    name = view.certain_name(node.func if isinstance(node, ast.Call) else node)
     if isinstance(node, ast.Call):
         if name == "functools.partial":
             raise CannotExport(f"it traces a `functools.partial`; {wrap}")
@@ -86,17 +86,6 @@ def _check_module(view: ModuleView, node: ast.expr, project: Project) -> None:
         defined = re.compile(rb"\bdef\s+" + re.escape(node.attr.encode()) + rb"\s*\(")
         if any(defined.search(project.data(path)) for path in project.files_holding(f"def {node.attr}")):
             raise CannotExport(f"it traces the method `{node.attr}`; {wrap}")
-
-
-def _function(view: ModuleView, node: ast.expr, project: Project) -> tuple[ModuleView, ast.FunctionDef] | None:
-    binding, home = view.definition(node), view
-    if binding is None or binding.imported is not None:
-        resolution = view.resolve(node)
-        found = project.binding(resolution.name, view.path) if resolution is not None and resolution.certain else None
-        if found is None:
-            return None
-        home, binding = found
-    return (home, binding.node) if isinstance(binding.node, ast.FunctionDef) else None
 
 
 def _wrapped_function(

@@ -21,9 +21,10 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 # Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
-_TRACER_ONLY = frozenset(
-    {"check_trace", "check_inputs", "check_tolerance", "optimize", "strict", "_force_outplace", "_store_inputs"}
-)
+TRACER_ONLY = frozenset(
+    {"check_trace", "check_inputs", "check_tolerance", "optimize", "strict", "_force_outplace", "_store_inputs",
+     "_module_class", "_compilation_unit"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,14 @@ def _arguments(call: ast.Call) -> _Arguments:
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
         raise CannotExport("its arguments are unpacked from a variable")
     keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
-    unknown = set(keywords) - _TRACER_ONLY - {"func", "example_inputs", "example_kwarg_inputs"}
+    unknown = set(keywords) - TRACER_ONLY - {"func", "example_inputs", "example_kwarg_inputs"}
     if unknown:
         raise CannotExport(f"it passes `{min(unknown)}`, which has no counterpart")
     module, module_key = (call.args[0], 0) if call.args else (keywords.get("func"), "func")
     if module is None:
         raise CannotExport("it is given no module")
-    dropped: list[int | str] = [*range(2, len(call.args)), *(name for name in keywords if name in _TRACER_ONLY)]
-    values = (*call.args[2:], *(value for name, value in keywords.items() if name in _TRACER_ONLY))
+    dropped: list[int | str] = [*range(2, len(call.args)), *(name for name in keywords if name in TRACER_ONLY)]
+    values = (*call.args[2:], *(value for name, value in keywords.items() if name in TRACER_ONLY))
     order = list(keywords)
     inputs_first = "func" in order and order.index("func") > min(
         order.index(name) for name in order if name in {"func", "example_inputs", "example_kwarg_inputs"}
@@ -178,8 +179,7 @@ def _weigh_surroundings(capture: Capture) -> None:
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for decorator in ancestor.decorator_list:
                 function = decorator.func if isinstance(decorator, ast.Call) else decorator
-                resolution = view.resolve(function)
-                name = resolution.name if resolution is not None else ""
+                name = view.possible_name(function)
                 if name.startswith("torch.") and name != "torch.no_grad":
                     capture.assumptions.append(
                         f"the capture runs under `@{name}`, whose effect on export was not checked"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchlift.rules.analysis.places.order import has_surely_run
 from torchlift.rules.torchscript.values.example_inputs import ExampleInputs, read_example_inputs
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
@@ -78,10 +79,8 @@ def _candidates(view: ModuleView, call: ast.Call, calls: list[ast.Call]) -> Iter
         if node in calls or ast.dump(node.func) == module:
             if node.args and not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args):
                 yield ast.Tuple(list(node.args), ast.Load())
-        elif len(node.args) > 1 and ast.dump(node.args[0]) == module:
-            resolution = view.resolve(node.func)
-            if resolution is not None and resolution.name in _CAPTURES:
-                yield node.args[1]
+        elif len(node.args) > 1 and ast.dump(node.args[0]) == module and view.possible_name(node.func) in _CAPTURES:
+            yield node.args[1]
 
 
 def _known_at(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
@@ -101,15 +100,8 @@ def _known_at(view: ModuleView, node: ast.expr, call: ast.Call) -> bool:
         if all(binding.imported is not None for binding in bindings) or (owner.kind == "module" and owner is not scope):
             continue
         binding = view.definition(child)
-        if binding is None or (binding.kind != "param" and not _before(view, binding.statement, call)):
+        if binding is None or (
+            binding.kind != "param" and (binding.statement is None or not has_surely_run(view, binding.statement, call))
+        ):
             return False
     return True
-
-
-def _before(view: ModuleView, statement: ast.stmt | None, call: ast.Call) -> bool:
-    """Whether a statement has surely run when `call` runs: it stands earlier in a block around it."""
-    if statement is None:
-        return False
-    block = view.block(statement)
-    inside = {id(call), *(id(ancestor) for ancestor in view.ancestors(call))}
-    return any(id(other) in inside for other in block[block.index(statement) + 1 :])

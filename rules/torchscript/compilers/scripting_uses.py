@@ -184,11 +184,10 @@ def _named_members(view: ModuleView) -> Iterator[_Member]:
             if (chain.attributes[-1] != "jit") if chain.attributes else (root not in names):
                 continue
             call = view.parent(chain.top)
-            if isinstance(call, ast.Call) and len(call.args) >= 2 and call.args[0] is chain.top:
-                resolution = view.resolve(chain.top)
-                if resolution is not None and resolution.name == "torch.jit":
-                    name = call.args[1].value if isinstance(call.args[1], ast.Constant) else None
-                    yield call, name if isinstance(name, str) else None
+            about = isinstance(call, ast.Call) and len(call.args) >= 2 and call.args[0] is chain.top
+            if isinstance(call, ast.Call) and about and view.possible_name(chain.top) == "torch.jit":
+                name = call.args[1].value if isinstance(call.args[1], ast.Constant) else None
+                yield call, name if isinstance(name, str) else None
 
 
 def _matters(seen: Sighting) -> bool:

@@ -65,8 +65,7 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr) -> None:
             uses.doubts.append(f"{place} calls it {doubt}")
         return
     if isinstance(parent, ast.Call):
-        resolution = view.resolve(parent.func)
-        name = resolution.name if resolution is not None and resolution.certain else ""
+        name = view.certain_name(parent.func)
         if name == "torch.jit.script" and len(parent.args) == 1:
             return
         if isinstance(parent.func, ast.Name) and parent.func.id in {"isinstance", "issubclass"}:

@@ -86,8 +86,7 @@ def is_script_base(view: ModuleView, node: ast.ClassDef) -> bool:
 
 
 def _named(view: ModuleView, node: ast.expr) -> str:
-    resolution = view.resolve(node)
-    return resolution.name if resolution is not None and resolution.certain else ""
+    return view.certain_name(node)
 
 
 def _read_shape(view: ModuleView, node: ast.ClassDef, facts: ScriptClass) -> None:

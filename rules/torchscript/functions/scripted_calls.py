@@ -26,9 +26,9 @@ from torchlift.rules.torchscript.facts.scripted_operations import (
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     NUMBERS,
     TENSORS,
-    NotRead,
     ExpressionReader,
     FunctionFacts,
+    NotRead,
 )
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk

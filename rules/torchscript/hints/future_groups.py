@@ -90,29 +90,23 @@ class Futures:
         """The variable that gets the future, and whether it is a list of futures."""
         match self.view.parent(call):
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
-                return self._binding(target), False
+                return self.view.bound_by(target), False
             case ast.ListComp(elt=element) as comprehension if element is call:
                 match self.view.parent(comprehension):
                     case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
-                        return self._binding(target), True
+                        return self.view.bound_by(target), True
             case ast.Call(func=ast.Attribute(attr="append", value=ast.Name() as name), args=[argument]) if (
                 argument is call
             ):
                 return self.view.definition(name), True
         return None, False
 
-    def _binding(self, target: ast.Name) -> Binding | None:
-        owner = self.view.scope_at(target).lookup(target.id)
-        bindings = owner.bindings[target.id] if owner is not None else []
-        return next((binding for binding in bindings if binding.node is target), None)
-
     def _wait_around(self, node: ast.expr) -> ast.Call | None:
         """The call around `node` that waits for it."""
         parent = self.view.parent(node)
-        if isinstance(parent, ast.Call) and parent.func is not node and parent.args == [node] and not parent.keywords:
-            resolution = self.view.resolve(parent.func)
-            if resolution is not None and resolution.certain and resolution.name in WAITS:
-                return parent
+        alone = isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
+        if isinstance(parent, ast.Call) and alone and self.view.certain_name(parent.func) in WAITS:
+            return parent
         if isinstance(parent, ast.Attribute) and parent.attr == "wait":
             call = self.view.parent(parent)
             if isinstance(call, ast.Call) and call.func is parent and not call.args and not call.keywords:
@@ -141,14 +135,12 @@ class Futures:
         if not isinstance(statement, ast.AnnAssign):
             return
         for node in walk(statement.annotation):
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                resolution = self.view.resolve(node)
-                if resolution is not None and resolution.name == FUTURE:
-                    parent = self.view.parent(node)
-                    if isinstance(parent, ast.Subscript) and parent.value is node:
-                        group.annotations.append((parent, parent.slice))
-                    else:
-                        group.obstacle = f"`{holder.name}` is annotated as a future of nothing in particular"
+            if isinstance(node, (ast.Name, ast.Attribute)) and self.view.possible_name(node) == FUTURE:
+                parent = self.view.parent(node)
+                if isinstance(parent, ast.Subscript) and parent.value is node:
+                    group.annotations.append((parent, parent.slice))
+                else:
+                    group.obstacle = f"`{holder.name}` is annotated as a future of nothing in particular"
 
     def _future_read(self, group: FutureGroup, read: ast.expr) -> str | None:
         wait = self._wait_around(read)
@@ -165,10 +157,8 @@ class Futures:
                 call = view.parent(parent)
                 if isinstance(call, ast.Call) and call.func is parent and len(call.args) == 1:
                     argument = call.args[0]
-                    if isinstance(argument, ast.Call):
-                        resolution = view.resolve(argument.func)
-                        if resolution is not None and resolution.certain and resolution.name in FORKS:
-                            return None
+                    if isinstance(argument, ast.Call) and view.certain_name(argument.func) in FORKS:
+                        return None
                 return "puts something else into the list"
             case ast.Call(func=ast.Name(id="len")):
                 return None
@@ -177,7 +167,7 @@ class Futures:
             case ast.For(target=ast.Name() as target) | ast.comprehension(target=ast.Name() as target) if (
                 parent.iter is read
             ):
-                binding = self._binding(target)
+                binding = self.view.bound_by(target)
                 if binding is None or len(binding.scope.bindings[target.id]) != 1:
                     return "binds the future to a name that is used for other values"
                 for inner, _ in view.reads_of(binding):

@@ -23,6 +23,11 @@ class Removal:
     reason: str | None = None
     place: str | None = None
 
+    @property
+    def also(self) -> str:
+        """The reason as one more sentence of a review; empty if there is none."""
+        return f" Also, {self.reason.removeprefix('Needs review: ')}" if self.reason is not None else ""
+
 
 def removal(context: Context, *, tracing: bool = False) -> Removal:
     """Whether hints in the file in view may go.

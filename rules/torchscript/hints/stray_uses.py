@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from torchlift.finding import Finding, Severity
+from torchlift.finding import Finding, Fix, Severity
+from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.use_places import UsePlace, is_offered, is_read, place_of
 from torchlift.rules.rule import Context
 from torchlift.view import Use
@@ -17,37 +18,54 @@ _ADVICE = {
 }
 
 
-def stray_finding(
-    use: Use,
-    context: Context,
-    code: str,
-    message: str,
-    otherwise: str,
-    severity: Severity = Severity.INFO,
-    plain: frozenset[UsePlace] = frozenset({"call"}),
-) -> Iterator[Finding] | None:
-    """Findings for a use outside the places that a rule handles itself; None for those.
+CALLED: frozenset[UsePlace] = frozenset({"call"})
+DECORATED: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
-    Args:
-        use: the use.
-        context: its file.
+Judgement = tuple[str | None, Fix | None]
+"""Help text and fix for a use."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What a rule says of every use of one hint.
+
+    Attributes:
         code: the rule.
         message: what is wrong.
         otherwise: advice for a use as a value.
         severity: how much it matters.
-        plain: places that the rule handles itself.
+        places: places that the rule judges itself.
     """
-    view = context.view
-    if isinstance(use.node, ast.alias):
-        advice = _of_import(use, context)
-    else:
-        place = place_of(use, context)
-        if place in plain:
-            return None
-        advice = None if place is None else _ADVICE.get(place, otherwise)
-    if advice is None:
-        return iter(())
-    return iter((Finding(code, view.path, view.span(use.node), message, severity, advice),))
+
+    code: str
+    message: str
+    otherwise: str
+    severity: Severity = Severity.WARNING
+    places: frozenset[UsePlace] = CALLED
+
+    def findings(self, use: Use, context: Context, judge: Callable[[Use, Context], Judgement]) -> Iterator[Finding]:
+        """The finding for a use, with the help text and fix of `judge` where the use stands in one of `places`."""
+        stray = self.stray(use, context)
+        if stray is not None:
+            yield from stray
+        else:
+            yield self.finding(use, context, *judge(use, context))
+
+    def stray(self, use: Use, context: Context) -> Iterable[Finding] | None:
+        """Findings for a use outside `places`, of which there may be none; None for a use inside."""
+        if isinstance(use.node, ast.alias):
+            help = _of_import(use, context)
+        else:
+            place = place_of(use, context)
+            if place in self.places:
+                return None if use.call is not None or place == "decorator" else ()
+            help = None if place is None else _ADVICE.get(place, self.otherwise)
+        return (self.finding(use, context, help),) if help is not None else ()
+
+    def finding(self, use: Use, context: Context, help: str | None, fix: Fix | None = None) -> Finding:
+        """The finding for a use."""
+        view = context.view
+        return Finding(self.code, view.path, view.span(use.node), self.message, self.severity, help, fix)
 
 
 def _of_import(use: Use, context: Context) -> str | None:

@@ -7,12 +7,39 @@ Only constructs that are known to agree are accepted. Everything else becomes a 
 from __future__ import annotations
 
 import ast
+from dataclasses import field
 
+from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.places.order import runs_later
+from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.rules.torchscript.facts.trusted_operations import HARMLESS_METHODS, SELF_RETURNING
 from torchlift.rules.torchscript.modules.module_class import facts_of_call
-from torchlift.rules.torchscript.modules.module_facts import CapturedModule, CaptureDoubt
+from torchlift.rules.torchscript.modules.module_facts import CaptureDoubt
 from torchlift.view import Binding, ModuleView
+
+
+@dataclass
+class CapturedModule:
+    """The module instance that is traced.
+
+    Attributes:
+        expression: a description for messages.
+        evaluated: whether `.eval()` surely ran on it before the capture, and `.train()` not since.
+        moved: whether it (or its parameters) may be on another device than the CPU.
+        stateful: whether it has layers whose behaviour depends on train and eval mode.
+        parameters: number of positional parameters of `forward`, without `self`; None if unknown.
+        required: how many of them have no default; None if unknown.
+        doubts: everything that speaks against a safe rewrite.
+    """
+
+    expression: str
+    evaluated: bool = False
+    moved: bool = False
+    stateful: bool = True
+    parameters: int | None = None
+    required: int | None = None
+    doubts: list[CaptureDoubt] = field(default_factory=list)
 
 
 def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project: Project) -> CapturedModule:
@@ -33,13 +60,11 @@ def read_captured_module(view: ModuleView, node: ast.expr, at: ast.expr, project
 
 def _creation(view: ModuleView, node: ast.expr, module: CapturedModule, depth: int) -> ast.Call | None:
     """The call that makes the module, through variables and methods that return the module itself."""
-    if depth > 12:
+    if depth > MOST_STEPS:
         return None
     if isinstance(node, ast.Name):
-        binding = view.definition(node)
-        if binding is None or binding.kind != "assign" or binding.value is None:
-            return None
-        return _creation(view, binding.value, module, depth + 1)
+        value = assigned_value(view, node)
+        return _creation(view, value, module, depth + 1) if value is not None else None
     if not isinstance(node, ast.Call):
         return None
     function = node.func
@@ -96,7 +121,7 @@ def _switched_elsewhere(view: ModuleView, read: ast.Name, capture: ast.stmt) -> 
 def _variables(view: ModuleView, node: ast.expr) -> list[Binding]:
     """The bindings that the module passes through, from the capture back to its creation."""
     found: list[Binding] = []
-    while len(found) < 12:
+    while len(found) < MOST_STEPS:
         while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SELF_RETURNING:
             node = node.func.value
         binding = view.definition(node)
@@ -112,7 +137,7 @@ def _read_use(
 ) -> None:
     parent = view.parent(read)
     statement = view.statement(read)
-    if statement is capture or _surely_later(view, read, statement, capture):
+    if statement is capture or runs_later(view, read, capture):
         return
     call = view.parent(parent) if isinstance(parent, ast.Attribute) else None
     if isinstance(parent, ast.Call) and parent.func is read:
@@ -137,15 +162,3 @@ def _read_use(
         what = f"it is handed on at line {read.lineno}"
         module.evaluated = False
     module.doubts.append(CaptureDoubt(f"`{read.id}` may be changed before the capture: {what}"))
-
-
-def _surely_later(view: ModuleView, read: ast.Name, statement: ast.stmt, capture: ast.stmt) -> bool:
-    """Whether a read can only run after the capture: later in the same function, and not in a loop around both."""
-    if (statement.lineno, statement.col_offset) <= (capture.lineno, capture.col_offset):
-        return False
-    if view.function_of(read) is not view.function_of(capture):
-        return False
-    if any(isinstance(ancestor, (ast.Lambda, ast.ClassDef)) for ancestor in view.ancestors(read)):
-        return False
-    around = {id(a) for a in view.ancestors(capture) if isinstance(a, (ast.For, ast.AsyncFor, ast.While))}
-    return not any(id(ancestor) in around for ancestor in view.ancestors(read))

@@ -282,8 +282,7 @@ class ClassReader:
                 self.fixed.add(name)
             return
         if isinstance(value, ast.Call):
-            resolution = self.view.resolve(value.func)
-            known_name = resolution.name if resolution is not None and resolution.certain else ""
+            known_name = self.view.certain_name(value.func)
             if known_name == "torch.nn.Parameter" or (known_name.startswith("torch.") and known_name.count(".") == 1):
                 self.plain.add(name)
                 return
@@ -341,9 +340,8 @@ class ClassReader:
                 self.facts.parameters = len(positional)
                 self.facts.required = len(positional) - len(arguments.defaults)
             for argument in positional:
-                if argument.annotation is not None:
-                    resolution = self.view.resolve(argument.annotation)
-                    if resolution is None or resolution.name != "torch.Tensor":
-                        self.doubt(argument, f"`{argument.arg}` of `{method.name}` is not annotated as a tensor")
+                annotation = argument.annotation
+                if annotation is not None and self.view.possible_name(annotation) != "torch.Tensor":
+                    self.doubt(argument, f"`{argument.arg}` of `{method.name}` is not annotated as a tensor")
         reader = ForwardBody(self, {argument.arg for argument in positional})
         reader.block(method.body)

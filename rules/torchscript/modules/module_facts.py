@@ -1,4 +1,4 @@
-"""What can be known of a module before it is captured."""
+"""What reading a class tells of its modules."""
 
 from __future__ import annotations
 
@@ -22,34 +22,11 @@ class CaptureDoubt:
 
 
 @dataclass
-class CapturedModule:
-    """The module instance that is traced.
-
-    Attributes:
-        expression: a description for messages.
-        evaluated: whether `.eval()` surely ran on it before the capture, and `.train()` not since.
-        moved: whether it (or its parameters) may be on another device than the CPU.
-        stateful: whether it has layers whose behaviour depends on train and eval mode.
-        parameters: number of positional parameters of `forward`, without `self`; None if unknown.
-        required: how many of them have no default; None if unknown.
-        doubts: everything that speaks against a safe rewrite.
-    """
-
-    expression: str
-    evaluated: bool = False
-    moved: bool = False
-    stateful: bool = True
-    parameters: int | None = None
-    required: int | None = None
-    doubts: list[CaptureDoubt] = field(default_factory=list)
-
-
-@dataclass
 class ClassFacts:
     """What is known of a module made by a call.
 
     Attributes:
-        stateful, parameters, required, doubts: as in `CapturedModule`.
+        stateful, parameters, required, doubts: as in `captured_module.CapturedModule`.
         fresh: whether its result is always a new tensor.
         changes_input: whether it changes the tensor it is called with in place.
     """

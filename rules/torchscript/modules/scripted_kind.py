@@ -71,8 +71,7 @@ def _of_call(view: ModuleView, node: ast.Call, project: Project, depth: int) -> 
     function = node.func
     if isinstance(function, ast.Attribute) and function.attr in SELF_RETURNING:
         return "module"
-    resolution = view.resolve(function)
-    name = resolution.name if resolution is not None else ""
+    name = view.possible_name(function)
     if isinstance(function, ast.Name) and function.id == "getattr":
         return "unknown"
     if name == "functools.partial":

@@ -193,8 +193,7 @@ def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
     if sizes_of(view, node) is not None:
         return True
     if isinstance(node, ast.Call):
-        resolution = view.resolve(node.func)
-        name = resolution.name if resolution is not None and resolution.certain else ""
+        name = view.certain_name(node.func)
         if name in _MAKERS or (name.startswith("torch.") and name.endswith("_like")):
             return True
         return (
@@ -207,8 +206,7 @@ def _is_tensor(view: ModuleView, node: ast.expr) -> bool:
         return False
     if binding.kind == "param" and isinstance(binding.node, ast.arg):
         annotation = binding.node.annotation
-        resolution = view.resolve(annotation) if annotation is not None else None
-        return resolution is not None and resolution.certain and resolution.name == "torch.Tensor"
+        return annotation is not None and view.certain_name(annotation) == "torch.Tensor"
     if binding.kind == "assign" and isinstance(binding.value, ast.Call) and isinstance(node, ast.Name):
         return _is_tensor(view, binding.value) and kept_shape(view, node)
     return False
