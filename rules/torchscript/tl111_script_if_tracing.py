@@ -12,7 +12,7 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.dynamic_control import dynamic_parts
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -28,7 +28,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     doubt = _doubt(use, context)
     answer = removal(context, tracing=True)
     rewrite = without_decorator(use, context.view)

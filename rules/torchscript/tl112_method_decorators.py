@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
@@ -29,7 +29,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return Hint("TL112", message, otherwise, Severity.INFO, DECORATED).findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     view = context.view
     decorator = decorator_of(use, view)
     definition = view.parent(decorator) if decorator is not None else None

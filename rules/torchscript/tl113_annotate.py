@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -28,7 +28,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     assert use.call is not None
     given = named_arguments(use.call, ("the_type", "the_value")) or {}
     kind, value = given.get("the_type"), given.get("the_value")

@@ -15,7 +15,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
 
 _HINT = Hint(
@@ -36,7 +36,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _as_value)
 
 
-def _as_value(use: Use, context: Context) -> Judgement:
+def _as_value(use: Use, context: Context) -> HelpAndFix:
     view, call = context.view, use.call
     assert call is not None
     answer = removal(context)
@@ -67,7 +67,7 @@ def _as_value(use: Use, context: Context) -> Judgement:
     return review, Fix(rewrites.title, Safety.SAFE if safe else Safety.UNSAFE, rewrites.rewrites)
 
 
-def _as_type(use: Use, context: Context) -> Judgement:
+def _as_type(use: Use, context: Context) -> HelpAndFix:
     """`self.x: torch.jit.Attribute(T) = v`: the type belongs there without the call."""
     view, call, answer = context.view, use.call, removal(context)
     assert call is not None

@@ -13,7 +13,7 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.container_tests import CannotTest, ContainerTest, container_test
 from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
-from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -32,7 +32,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     view, call = context.view, use.call
     assert call is not None
     answer = Removal(Safety.SAFE) if never_compiled(view, call) else removal(context)

@@ -20,7 +20,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
 
 _HINT = Hint(
@@ -35,7 +35,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     answer = removal(context)
     if answer.safety is Safety.MANUAL or use.call is None:
         return answer.reason, None

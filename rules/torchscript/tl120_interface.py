@@ -11,7 +11,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import handed_back
 from torchlift.rules.torchscript.hints.hint_removal import removal
-from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint, Judgement
+from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -29,7 +29,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
-def _judged(use: Use, context: Context) -> Judgement:
+def _judged(use: Use, context: Context) -> HelpAndFix:
     answer = removal(context)
     rewrite, name = _rewrite(context.view, use)
     protocol = f"write `class {name}(typing.Protocol):`" if name else "use `typing.Protocol`"

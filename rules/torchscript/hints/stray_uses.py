@@ -21,7 +21,7 @@ _ADVICE = {
 CALLED: frozenset[UsePlace] = frozenset({"call"})
 DECORATED: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
-Judgement = tuple[str | None, Fix | None]
+HelpAndFix = tuple[str | None, Fix | None]
 """Help text and fix for a use."""
 
 
@@ -43,7 +43,7 @@ class Hint:
     severity: Severity = Severity.WARNING
     places: frozenset[UsePlace] = CALLED
 
-    def findings(self, use: Use, context: Context, judge: Callable[[Use, Context], Judgement]) -> Iterator[Finding]:
+    def findings(self, use: Use, context: Context, judge: Callable[[Use, Context], HelpAndFix]) -> Iterator[Finding]:
         """The finding for a use, with the help text and fix of `judge` where the use stands in one of `places`."""
         stray = self.stray(use, context)
         if stray is not None:
