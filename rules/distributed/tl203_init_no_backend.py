@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
-from torchlift.rules.distributed.devices.device_binding import COLLECTORS, device_advice, unbound_init
+from torchlift.rules.distributed.devices.device_binding import COLLECTORS as OF_DEVICES
+from torchlift.rules.distributed.devices.device_binding import device_advice, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.groups.group_identity import is_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -122,7 +123,7 @@ RULE = Rule(
     ),
     targets=("torch.distributed.init_process_group",),
     check=_check,
-    collectors=(*COLLECTORS, _COMPARISONS),
+    collectors=(*OF_DEVICES, _COMPARISONS),
     sources=(
         "`get_backend()` measured on torch 2.13.0 and 2.15.0, 2026-11-21",
         "torch/distributed/distributed_c10d.py of the 2.15.0 wheel (lines 820-849), read 2026-11-21",
