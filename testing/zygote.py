@@ -7,6 +7,7 @@ one JSON line, `{"statuses": [...]}`, once all jobs have ended; see `wait_for_al
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pickle
@@ -102,7 +103,7 @@ def once() -> None:
 
 
 def _prepare(*, warm: bool = True) -> dict[str, Any]:
-    """Imports torch and makes it ready to be forked: one thread, no CUDA, the slow imports of torch.export done."""
+    """Imports torch and makes it ready to be forked: one thread, no CUDA, one capture of each kind done."""
     # Asking NVML instead of CUDA whether there is a GPU keeps CUDA usable in forked processes.
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     os.environ.pop("PYTORCH_JIT", None)
@@ -119,8 +120,33 @@ def _prepare(*, warm: bool = True) -> dict[str, Any]:
     if warm:
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
-            torch.export.export(torch.nn.Linear(2, 2), (torch.ones(2, 2),))
+            _capture_once()
     return {"torch": torch.__version__}
+
+
+def _capture_once() -> None:
+    """Captures a layer in every way, so that what torch imports and sets up for it is there in every fork.
+
+    The layer has a class of its own: TorchScript gives another name to the second class of a name.
+    """
+    import torch
+
+    class CapturedOnce(torch.nn.Linear):
+        pass
+
+    layer, example = CapturedOnce(2, 2), (torch.ones(2, 2),)
+    torch.jit.script(layer)(*example)
+    traced = torch.jit.trace(layer, example)  # type: ignore[no-untyped-call]
+    exported = torch.export.export(layer, example, dynamic_shapes=({0: torch.export.Dim.AUTO},))
+    exported.module()(*example)
+    for save, load, captured in (
+        (torch.jit.save, torch.jit.load, traced),
+        (torch.export.save, torch.export.load, exported),
+    ):
+        stream = io.BytesIO()
+        save(captured, stream)
+        stream.seek(0)
+        load(stream)
 
 
 def _say(channel: Any, answer: dict[str, Any]) -> None:

@@ -1,18 +1,44 @@
+"""Fixtures of all tests, and the option `--exhaustive`.
+
+What takes too long for every run is marked `exhaustive` and left out unless the option is given: whole compilations, every
+data type and world size, property tests at full size (`exhaustive.tried`). It runs in the exhaustive run all the same.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import exhaustive
 import fake_drivers as drivers
 import pytest
 from torch_programs import TorchPrograms
 
 from torchlift.testing import FreshProcesses
+from torchlift.testing.processes import fresh_processes
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--exhaustive", action="store_true", help="run what is too long for every run, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
+    exhaustive.choose(config.getoption("exhaustive"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if exhaustive.is_exhaustive():
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
 
 
 @pytest.fixture(scope="session")
 def processes() -> Iterator[FreshProcesses]:
-    with FreshProcesses() as started:
+    """Those that the product shares, so that torch is imported for them once a worker."""
+    with fresh_processes() as started:
         yield started
 
 

@@ -18,26 +18,23 @@ Then follows the program, and sections: `run` (statements that assign `result`, 
 
 from __future__ import annotations
 
-import pickle
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
+from proofs import RememberingProcesses, compared
 
 from torchlift.finding import Finding
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
-from torchlift.testing import FreshProcesses, Program, ProgramComparison, Verdict, compare_programs
+from torchlift.testing import FreshProcesses, Program, ProgramComparison, Verdict
 from torchlift.testing.nodes import Scalar
-from torchlift.testing.processes import Ending
 from torchlift.versions import TorchVersion
 
 FOLDER = Path(__file__).parents[3] / "fixtures/traps"
@@ -149,28 +146,15 @@ TRAPS = [trap for trap in ALL if not trap.said("open")]
 OPEN = [trap for trap in ALL if trap.said("open")]
 
 
-class RememberingProcesses(FreshProcesses):
-    """Runs each program once: most old ones are compared with several new ones."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._endings: dict[bytes, Ending] = {}
-
-    def run(self, target: str, task: Any, *, folder: str | None = None, timeout: float = 600.0) -> Ending:
-        key = pickle.dumps((target, task))
-        if key not in self._endings:
-            self._endings[key] = super().run(target, task, folder=folder, timeout=timeout)
-        return self._endings[key]
-
-
 @pytest.fixture(scope="module")
-def processes() -> Iterator[FreshProcesses]:
-    with RememberingProcesses() as started:
-        yield started
+def remembering(processes: FreshProcesses) -> RememberingProcesses:
+    return RememberingProcesses(processes)
 
 
-def name(trap: Trap) -> str:
-    return trap.name
+def each(traps: list[Trap]) -> pytest.MarkDecorator:
+    """A test of each trap, all tests of one on the same worker, which then migrates and runs its programs once."""
+    params = [pytest.param(trap, id=trap.name, marks=pytest.mark.xdist_group(trap.name)) for trap in traps]
+    return pytest.mark.parametrize("trap", params)
 
 
 @cache
@@ -199,10 +183,10 @@ def rewritten(trap: Trap, result: RunResult) -> Program:
     return Program(new.get("example.py", trap.code), files)
 
 
-def compare(trap: Trap, new: Program, run: str, processes: FreshProcesses) -> ProgramComparison:
+def compare(trap: Trap, new: Program, run: str, remembering: RememberingProcesses) -> ProgramComparison:
     old = Program(trap.code, trap.files)
     assert (new.code, dict(new.files)) != (old.code, dict(old.files)), "nothing was rewritten"
-    found = compare_programs(old, new, run, processes=processes)
+    found = compared(old, new, run, processes=remembering)
     assert found.verdict is not Verdict.FAILED, str(found)
     assert found.old != Scalar("NoneType", None), "`run` must assign `result`"
     return found
@@ -218,7 +202,7 @@ def naively_rewritten(trap: Trap) -> Program:
     return Program(text, trap.files)
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=name)
+@each(TRAPS)
 def test_a_trap_is_reported_as_its_header_says(trap: Trap) -> None:
     check_findings(trap)
 
@@ -235,25 +219,25 @@ def check_findings(trap: Trap) -> None:
     assert not left, f"findings that the header does not announce: {[f.code for f in left]} of\n{shown}"
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=name)
-def test_safe_fixes_do_not_fall_into_a_trap(trap: Trap, processes: FreshProcesses) -> None:
-    check_safe_fixes(trap, processes)
+@each(TRAPS)
+def test_safe_fixes_do_not_fall_into_a_trap(trap: Trap, remembering: RememberingProcesses) -> None:
+    check_safe_fixes(trap, remembering)
 
 
-def check_safe_fixes(trap: Trap, processes: FreshProcesses) -> None:
+def check_safe_fixes(trap: Trap, remembering: RememberingProcesses) -> None:
     new = rewritten(trap, migrate(trap))
     if not any(expected.safety == "safe" for expected in trap.expected):
         assert (new.code, new.files) == (trap.code, trap.files)
         return
-    found = compare(trap, new, trap.run, processes)
+    found = compare(trap, new, trap.run, remembering)
     wanted = Verdict.TORCHSCRIPT_WRONG if trap.said("old is wrong") else Verdict.SAME
     assert found.verdict is wanted, f"{found}\n{new.code}"
 
 
-@pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap.run and "review" in trap.outcome], ids=name)
-def test_a_reviewed_fix_differs_only_as_its_message_says(trap: Trap, processes: FreshProcesses) -> None:
+@each([trap for trap in TRAPS if trap.run and "review" in trap.outcome])
+def test_a_reviewed_fix_differs_only_as_its_message_says(trap: Trap, remembering: RememberingProcesses) -> None:
     new = rewritten(trap, migrate(trap, unsafe=True))
-    found = compare(trap, new, trap.run, processes)
+    found = compare(trap, new, trap.run, remembering)
     if trap.said("differs"):
         wrong = Verdict.TORCHSCRIPT_WRONG if trap.said("old is wrong") else found.verdict
         assert found.verdict not in {Verdict.SAME} and found.verdict is wrong, f"{found}\n{new.code}"
@@ -261,34 +245,34 @@ def test_a_reviewed_fix_differs_only_as_its_message_says(trap: Trap, processes: 
     else:
         assert found.verdict is Verdict.SAME, f"{found}\n{new.code}"
     if trap.holds:
-        found = compare(trap, new, trap.holds, processes)
+        found = compare(trap, new, trap.holds, remembering)
         assert found.verdict is Verdict.SAME, f"{found}\n{new.code}"
 
 
-@pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap.outcome == "control"], ids=name)
-def test_a_control_does_the_same_after_its_fix(trap: Trap, processes: FreshProcesses) -> None:
+@each([trap for trap in TRAPS if trap.outcome == "control"])
+def test_a_control_does_the_same_after_its_fix(trap: Trap, remembering: RememberingProcesses) -> None:
     new = rewritten(trap, migrate(trap, unsafe=True))
-    found = compare(trap, new, trap.run, processes)
+    found = compare(trap, new, trap.run, remembering)
     assert found.verdict is Verdict.SAME, f"{found}\n{new.code}"
 
 
-@pytest.mark.parametrize("trap", [trap for trap in TRAPS if trap.naive], ids=name)
-def test_the_mechanical_rewrite_differs(trap: Trap, processes: FreshProcesses) -> None:
+@each([trap for trap in TRAPS if trap.naive])
+def test_the_mechanical_rewrite_differs(trap: Trap, remembering: RememberingProcesses) -> None:
     new = naively_rewritten(trap)
-    found = compare(trap, new, trap.run, processes)
+    found = compare(trap, new, trap.run, remembering)
     assert found.verdict is not Verdict.SAME, f"{found}\n{new.code}"
     assert trap.said("naive differs") in str(found), f"{found}\n{new.code}"
 
 
-@pytest.mark.parametrize("trap", OPEN, ids=name)
-def test_an_open_trap_is_still_open(trap: Trap, processes: FreshProcesses) -> None:
+@each(OPEN)
+def test_an_open_trap_is_still_open(trap: Trap, remembering: RememberingProcesses) -> None:
     with pytest.raises(AssertionError):
         check_findings(trap)
-        check_safe_fixes(trap, processes)
+        check_safe_fixes(trap, remembering)
         raise pytest.fail.Exception(f"{trap.name} works: take its line `open` out")
 
 
-@pytest.mark.parametrize("trap", ALL, ids=name)
+@each(ALL)
 def test_a_fixture_says_what_it_shows(trap: Trap) -> None:
     assert trap.id in IDS and trap.name.startswith(f"t{trap.id[1:]:>02}_")
     assert trap.outcome in OUTCOMES
