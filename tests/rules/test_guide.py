@@ -57,6 +57,7 @@ def test_the_hang_in_the_readme_is_what_the_guides_ring_gives(tmp_path: Path, mo
     assert shown in report.stdout
 
 
+@pytest.mark.exhaustive  # it compiles C++
 @pytest.mark.skipif(shutil.which("g++") is None or sys.platform != "linux", reason="AOTInductor needs a C++ compiler")
 def test_the_compiled_package_of_the_guide_runs(tmp_path: Path, processes: FreshProcesses) -> None:
     assert len(COMPILED) == 1

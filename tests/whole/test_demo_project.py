@@ -58,7 +58,9 @@ def test_the_safe_fixes_leave_no_torchscript_call(projects: tuple[Path, Path]) -
     assert "torch.export.load" in code and "Dim.AUTO" in code
 
 
-@pytest.mark.parametrize("index", [0, 1], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "index", [pytest.param(0, id="before", marks=pytest.mark.exhaustive), pytest.param(1, id="after")]
+)
 def test_its_own_tests_pass(projects: tuple[Path, Path], index: int) -> None:
     run(projects[index], sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from example_project import analyse_files
 from installed_torch import FIND, INSTALLED
+from proofs import compared
 from torch_programs import TorchPrograms
 
 from torchlift.migrate.result import Mode
@@ -15,7 +16,7 @@ from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.distributed.facts.distributed_names import DISTRIBUTED_NAMES
 from torchlift.rules.renaming import MovedName
 from torchlift.rules.rule import Settings
-from torchlift.testing import FreshProcesses, Program, Verdict, compare_programs
+from torchlift.testing import FreshProcesses, Program, Verdict
 from torchlift.versions import TorchVersion
 
 FUNCTIONS = [row for row in DISTRIBUTED_NAMES if row.example]
@@ -60,9 +61,9 @@ def test_old_and_new_do_the_same_on_every_rank(row: MovedName, tmp_path: Path, p
     before, *after = names_of(row)
     for number, new in enumerate(after):
         old = Program(_PROGRAM.format(name=before))
-        found = compare_programs(
+        found = compared(
             old, Program(_PROGRAM.format(name=new)), run, ranks=(2, 3, 4), folder=tmp_path / str(number),
-            timeout=60, processes=processes,
+            processes=processes,
         )  # fmt: skip
         assert found.verdict is Verdict.SAME, str(found)
 
