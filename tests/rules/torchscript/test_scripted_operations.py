@@ -34,10 +34,10 @@ _STATEMENTS = [
     "x.mul_(2)",
 ]
 
-# Without --exhaustive one of each kind: full and half precision, whole numbers, and truth.
-_DTYPES = ["float32", "bfloat16", "int64", "bool"]
+# Without --exhaustive one of each kind: full and half precision, whole numbers with and without sign, truth.
+_DTYPES = ["float32", "bfloat16", "int64", "uint8", "bool"]
 if is_exhaustive():
-    _DTYPES += ["float64", "float16", "uint8"]
+    _DTYPES += ["float64", "float16"]
 
 _COMPARE = """
 import json, warnings, torch, ops
