@@ -15,21 +15,21 @@ _REPLACED_BY_A_PLAN = ("torch", "packages")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosed:
     """A result and the check it is from; `consequences` are findings whose cause this one is."""
 
     check: Check
     result: Result
-    consequences: tuple[Finding, ...] = ()
+    consequences: tuple[Diagnosed, ...] = ()
 
-    def all(self) -> Iterator[Finding]:
+    def all(self) -> Iterator[Diagnosed]:
         """This finding and everything below it."""
         yield self
         for finding in self.consequences:
             yield from finding.all()
 
 
-def diagnose(facts: Facts, checks: Sequence[Check]) -> tuple[Finding, ...]:
+def diagnose(facts: Facts, checks: Sequence[Check]) -> tuple[Diagnosed, ...]:
     """Run the checks in the order given. Never raises.
 
     A result that names as its cause a check with a problem, or else a warning, is found below that; everything else,
@@ -37,7 +37,7 @@ def diagnose(facts: Facts, checks: Sequence[Check]) -> tuple[Finding, ...]:
     """
     if facts.hypothetical:
         return ()
-    found = [Finding(check, result) for check in checks for result in _results(check, facts)]
+    found = [Diagnosed(check, result) for check in checks for result in _results(check, facts)]
     return _by_cause(found)
 
 
@@ -70,7 +70,7 @@ def _defect(check: Check, error: Exception) -> Result:
     )
 
 
-def _by_cause(found: Sequence[Finding]) -> tuple[Finding, ...]:
+def _by_cause(found: Sequence[Diagnosed]) -> tuple[Diagnosed, ...]:
     parents: dict[int, int] = {}
     for index, finding in enumerate(found):
         parent = _cause(found, index, finding)
@@ -82,7 +82,7 @@ def _by_cause(found: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(_tree(found, children, index) for index in range(len(found)) if index not in parents)
 
 
-def _cause(found: Sequence[Finding], index: int, finding: Finding) -> int | None:
+def _cause(found: Sequence[Diagnosed], index: int, finding: Diagnosed) -> int | None:
     if finding.result.cause is None or finding.result.status not in ("problem", "warning", "note", "skipped"):
         return None
     for status in ("problem", "warning"):
@@ -101,6 +101,6 @@ def _is_above(parents: Mapping[int, int], index: int, start: int) -> bool:
     return False
 
 
-def _tree(found: Sequence[Finding], children: Mapping[int, Sequence[int]], index: int) -> Finding:
+def _tree(found: Sequence[Diagnosed], children: Mapping[int, Sequence[int]], index: int) -> Diagnosed:
     below = tuple(_tree(found, children, child) for child in children.get(index, ()))
     return replace(found[index], consequences=below)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.doctor.check import Result
-from torchlift.doctor.diagnose import Finding
+from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.repo import ProjectReport
 from torchlift.doctor.smoke.parent.report import SmokeReport
@@ -31,7 +31,7 @@ class Examination:
     """
 
     facts: Facts
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Diagnosed, ...] = ()
     answer: Answer | None = None
     wanted: str | None = None
     project: ProjectReport | None = None

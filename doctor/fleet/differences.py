@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Difference:
+class Deviation:
     """An aspect that is not the same everywhere.
 
     Attributes:
@@ -35,7 +35,7 @@ class Difference:
         return tuple(name for _, names in self.others for name in names)
 
 
-def differences(machines: Sequence[tuple[str, Facts]], aspects: Sequence[Aspect] = ASPECTS) -> tuple[Difference, ...]:
+def differences(machines: Sequence[tuple[str, Facts]], aspects: Sequence[Aspect] = ASPECTS) -> tuple[Deviation, ...]:
     """How machines differ, aspect by aspect.
 
     A majority is more than half of all machines: two machines that differ accuse each other. A machine whose facts lack
@@ -60,7 +60,7 @@ def _comparable(machines: Sequence[tuple[str, Facts]], aspect: Aspect) -> list[l
     return list(groups.values())
 
 
-def _difference(machines: Sequence[tuple[str, Facts]], aspect: Aspect) -> Difference | None:
+def _difference(machines: Sequence[tuple[str, Facts]], aspect: Aspect) -> Deviation | None:
     values = [(name, aspect.read(facts)) for name, facts in machines]
     if all(value is None for _, value in values):
         return None
@@ -71,7 +71,7 @@ def _difference(machines: Sequence[tuple[str, Facts]], aspect: Aspect) -> Differ
     top, count = min(counted.items(), key=lambda pair: (-pair[1], pair[0]))
     majority = top if 2 * count > len(named) and top != UNKNOWN else None
     rest = sorted((-count, value) for value, count in counted.items() if value != majority)
-    return Difference(
+    return Deviation(
         aspect,
         majority,
         tuple(name for name, value in named if value == majority),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.fleet.differences import Difference, differences
+from torchlift.doctor.fleet.differences import Deviation, differences
 from torchlift.doctor.fleet.exchange import Collective
 from torchlift.doctor.fleet.record import Record
 from torchlift.lazy_dataclass import dataclass
@@ -17,7 +17,7 @@ _BAD = frozenset({"fail", "timeout", "crash", "stuck", "lost"})
 
 
 @dataclass(frozen=True)
-class Machine:
+class Member:
     """One machine: its ranks (none when its facts came as a file), its examination, what its ranks tried."""
 
     name: str
@@ -51,8 +51,8 @@ class Fleet:
         strict: differences that may break jobs count as problems.
     """
 
-    machines: tuple[Machine, ...]
-    differences: tuple[Difference, ...]
+    machines: tuple[Member, ...]
+    differences: tuple[Deviation, ...]
     missing: Mapping[int, str] = field(default_factory=dict)
     collectives: tuple[Collective, ...] = ()
     skipped_collectives: str | None = None
@@ -60,7 +60,7 @@ class Fleet:
     strict: bool = False
 
     @property
-    def serious_differences(self) -> list[Difference]:
+    def serious_differences(self) -> list[Deviation]:
         """Those that break or slow jobs."""
         return [difference for difference in self.differences if difference.aspect.weight == "warning"]
 
@@ -97,7 +97,7 @@ def fleet_of(
         if facts is not None:
             compared.append((node, facts))
         machines.append(
-            Machine(
+            Member(
                 node,
                 tuple(sorted(record.rank for record in found if record.rank is not None)),
                 None if facts is None else examine(facts),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from torchlift.doctor.fleet.differences import Difference
-from torchlift.doctor.fleet.fleet import Fleet, Machine
+from torchlift.doctor.fleet.differences import Deviation
+from torchlift.doctor.fleet.fleet import Fleet, Member
 from torchlift.doctor.report.redact import redacted as redacted_examination
 
 
@@ -28,7 +28,7 @@ def redacted(fleet: Fleet) -> Fleet:
     )
 
 
-def _machine(machine: Machine, name: str) -> Machine:
+def _machine(machine: Member, name: str) -> Member:
     kept = (
         "id",
         "device",
@@ -43,7 +43,7 @@ def _machine(machine: Machine, name: str) -> Machine:
         "cause",
         "signal",
     )
-    return Machine(
+    return Member(
         name,
         machine.ranks,
         None if machine.examination is None else redacted_examination(machine.examination),
@@ -52,7 +52,7 @@ def _machine(machine: Machine, name: str) -> Machine:
     )
 
 
-def _difference(difference: Difference, names: dict[str, str]) -> Difference:
+def _difference(difference: Deviation, names: dict[str, str]) -> Deviation:
     def renamed(machines: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(names.get(machine, machine) for machine in machines)
 
@@ -61,7 +61,7 @@ def _difference(difference: Difference, names: dict[str, str]) -> Difference:
     return replace(difference, majority=majority, machines=renamed(difference.machines), others=others)
 
 
-def _value(difference: Difference, value: str) -> str:
+def _value(difference: Deviation, value: str) -> str:
     # Variables hold addresses and interfaces; all else is versions and counts.
     if difference.aspect.id != "variables":
         return value

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from torchlift import __version__
 from torchlift.doctor.check import GROUPS, Result
-from torchlift.doctor.diagnose import Finding
+from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.examination import Examination, Health
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.verdict import verdict
@@ -92,7 +92,7 @@ def report(examination: Examination) -> DoctorReport:
     )
 
 
-def _results(findings: tuple[Finding, ...], cause: str | None = None) -> Iterator[ListedResult]:
+def _results(findings: tuple[Diagnosed, ...], cause: str | None = None) -> Iterator[ListedResult]:
     for finding in findings:
         # The cause as a check names it may not be there; `below` says under which result this one was put.
         yield ListedResult(finding.check.id, finding.check.group, finding.result, cause)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from torchlift.doctor.check import GROUPS, Evidence, Result
 from torchlift.doctor.derived.naming import cuda_text
 from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
-from torchlift.doctor.diagnose import Finding
+from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
 from torchlift.doctor.report.data_age import data_age
-from torchlift.doctor.report.style import Style
 from torchlift.doctor.report.verdict import verdict
 from torchlift.terminal.columns import one_line
+from torchlift.terminal.style import Style
 from torchlift.wheels.answer import Answer, Choice
 
 _WORST_FIRST = ("problem", "failed", "warning", "ok", "note", "skipped")
@@ -98,7 +98,7 @@ def _sections(examination: Examination, style: Style, verbose: bool) -> list[lis
     return sections
 
 
-def _section(title: str, findings: Sequence[Finding], style: Style, verbose: bool) -> Iterator[str]:
+def _section(title: str, findings: Sequence[Diagnosed], style: Style, verbose: bool) -> Iterator[str]:
     inner = [item for finding in findings for item in finding.all()]
     worst = min((item.result.status for item in inner), key=_WORST_FIRST.index)
     # Notes never make a section other than well.
@@ -122,7 +122,7 @@ def _section(title: str, findings: Sequence[Finding], style: Style, verbose: boo
         yield style.faint(f"    {words.count(notes - _MOST_NOTES, 'more note')} (-v shows all)")
 
 
-def _finding(finding: Finding, style: Style, verbose: bool, indent: str, *, follows: bool = False) -> Iterator[str]:
+def _finding(finding: Diagnosed, style: Style, verbose: bool, indent: str, *, follows: bool = False) -> Iterator[str]:
     # What follows from a problem goes away with it: its own remedy would only mislead.
     result = replace(finding.result, remedy=None) if follows and not verbose else finding.result
     yield from _result(result, style, verbose, indent, finding.check.id)

@@ -53,12 +53,27 @@ class Measurement:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+def unbound(bench: Bench) -> Measurement:
+    """The `run` of a declaration that was not loaded.
+
+    Raises:
+        LookupError: always.
+    """
+    raise LookupError("This is a smoke's declaration only: `loading` binds its `run` to it.")
+
+
+def always(bench: Bench) -> str | None:
+    """The gate of a smoke that every device and every torch can run."""
+    return None
+
+
 @dataclass(frozen=True)
 class Smoke:
     """One program to prove one ability of a device.
 
-    A smoke is a file in `smokes/` that binds `SMOKE`. Neither the file nor `gate` nor `run` imports torch at import
-    time: both get it as `bench.torch`.
+    A smoke is a file in `smokes/` that says first what it is about, in its `SMOKE`, then how, in its function `run` and,
+    unless what `gates` has will do, its `gate`; `loading` binds them. Nothing in it imports torch at import time: both
+    get it as `bench.torch`.
     """
 
     id: str
@@ -66,8 +81,9 @@ class Smoke:
     tier: str
     title: str
     """What works when it passes."""
-    run: Callable[[Bench], Measurement]
-    gate: Callable[[Bench], str | None] = lambda bench: None
+    run: Callable[[Bench], Measurement] = unbound
+    """The function of the same name that stands below the declaration."""
+    gate: Callable[[Bench], str | None] = always
     """The reason why this device or this torch cannot run it, or None. A gate never touches a GPU."""
     needs: str = "nothing"
     """The gate in words."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .bench import Bench
 from .devices import find_devices
-from .finding import load_smoke
+from .loading import load_smoke
 from .smoke import Skip
 
 NAMES = {"cuda": "NVIDIA GPUs", "rocm": "AMD GPUs", "xpu": "Intel GPUs", "mps": "Apple GPUs", "cpu": "the CPU"}

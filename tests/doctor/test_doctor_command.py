@@ -16,6 +16,7 @@ from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.registry import all_checks
+from torchlift.doctor.command.wanted import WantedError, torch_requirement
 from torchlift.doctor.diagnose import diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
@@ -23,10 +24,9 @@ from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.facts.hypothetical import DescriptionError, described
 from torchlift.doctor.report import json_report, text
 from torchlift.doctor.report.catalogue import catalogue
-from torchlift.doctor.report.style import Style
 from torchlift.doctor.schemas import report_schema
-from torchlift.doctor.wanted import WantedError, torch_requirement
 from torchlift.json_records.schema import schema_text
+from torchlift.terminal.style import Style
 
 ROOT = Path(__file__).parents[2]
 FACTS = FIXTURES / "machines"

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchlift.doctor.checks.registry import all_checks
-from torchlift.doctor.diagnose import Finding, diagnose
+from torchlift.doctor.diagnose import Diagnosed, diagnose
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import DriverLibrary, Facts, Library, Package, ProbeFailure
 from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.repo import ProjectReport
 from torchlift.doctor.report import json_report, text
 from torchlift.doctor.report.redact import redact_facts, redacted
-from torchlift.doctor.report.style import Style
+from torchlift.terminal.style import Style
 
 names = st.from_regex(r"[a-z]{3,8}[0-9]{2}[a-z]{2}", fullmatch=True)
 uuids = st.tuples(*(st.text("abcdef", min_size=n, max_size=n) for n in (8, 4, 4, 4, 12))).map("-".join)
@@ -120,7 +120,7 @@ def test_the_same_thing_gets_the_same_placeholder() -> None:
     assert after.environment["VIRTUAL_ENV"] == after.python.prefix
 
 
-def statuses(findings: tuple[Finding, ...]) -> list[tuple[str, str]]:
+def statuses(findings: tuple[Diagnosed, ...]) -> list[tuple[str, str]]:
     return [(item.check.id, item.result.status) for finding in findings for item in finding.all()]
 
 

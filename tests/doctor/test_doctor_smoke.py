@@ -20,12 +20,12 @@ import torchlift.doctor.smoke as package
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
-from torchlift.doctor.smoke.finding import own_smokes
+from torchlift.doctor.smoke.loading import own_smokes
 from torchlift.doctor.smoke.parent.catalogue import catalogue
 from torchlift.doctor.smoke.parent.floor import cards, find_card, judge
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
-from torchlift.doctor.smoke.parent.torch_process import Interpreter, TorchUnavailable
+from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.smoke import KINDS, TIERS
 
@@ -159,7 +159,7 @@ def test_an_interpreter_without_torch_is_said_to_have_none(tmp_path: Path) -> No
     # A torch that is not there: the one that is found first cannot be found itself.
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
     with (
-        Interpreter(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
+        TorchProcess(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
         pytest.raises(TorchUnavailable, match="torch is not installed for") as caught,
     ):
         interpreter.start()
@@ -178,7 +178,7 @@ def test_a_torch_that_cannot_be_imported_fails_the_run_with_cause_and_remedy(tmp
 def test_an_interpreter_that_dies_while_it_imports_torch_is_reported(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("import os\nos._exit(7)\n")
     with (
-        Interpreter(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
+        TorchProcess(sys.executable, environment={**os.environ, "PYTHONPATH": str(tmp_path)}) as interpreter,
         pytest.raises(TorchUnavailable, match="exit status 7"),
     ):
         interpreter.start()
@@ -189,7 +189,7 @@ def test_a_file_named_torch_in_the_current_folder_is_not_taken_for_torch(
 ) -> None:
     (tmp_path / "torch.py").write_text("raise RuntimeError('not this one')\n")
     monkeypatch.chdir(tmp_path)
-    with Interpreter(sys.executable) as interpreter:
+    with TorchProcess(sys.executable) as interpreter:
         interpreter.start()
         assert interpreter.torch is not None
 

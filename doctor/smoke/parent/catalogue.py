@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from torchlift.doctor.smoke.finding import own_smokes
+from torchlift.doctor.smoke.loading import own_smokes
 from torchlift.doctor.smoke.signatures import COMMON
 from torchlift.doctor.smoke.smoke import CALIBRATED, KINDS, TIERS, Signature, Smoke
 

@@ -13,8 +13,8 @@ from torchlift.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from torchlift.doctor.facts import Facts, Gpu
-    from torchlift.doctor.report.style import Style
     from torchlift.doctor.smoke.parent.report import SmokeReport
+    from torchlift.terminal.style import Style
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from torchlift.doctor.report.style import Style
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import TIERS, Smoke
 from torchlift.json_records import FLATTENED
 from torchlift.lazy_dataclass import dataclass
+from torchlift.terminal.style import Style
 
 if TYPE_CHECKING:
     from torchlift.doctor.smoke.parent.runner import Target

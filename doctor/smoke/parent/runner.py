@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
-from torchlift.doctor.smoke.finding import own_smokes, smokes_below
+from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.floor import judge
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
-from torchlift.doctor.smoke.parent.torch_process import Interpreter, TorchUnavailable
+from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import TIERS, Signature, Smoke
 from torchlift.lazy_dataclass import dataclass
@@ -132,13 +132,13 @@ class Run:
                 # No pool of compiling processes: they leave the session and outlive the smoke.
                 "TORCHINDUCTOR_COMPILE_THREADS": "1",
             }
-            with Interpreter(self.plan.python, fork=self.plan.fork, environment=environment) as interpreter:
-                interpreter.start()
-                self.torch, self.import_seconds = interpreter.torch, interpreter.import_seconds
-                self.targets = self._find_targets(interpreter)
-                yield from self._all(interpreter)
+            with TorchProcess(self.plan.python, fork=self.plan.fork, environment=environment) as process:
+                process.start()
+                self.torch, self.import_seconds = process.torch, process.import_seconds
+                self.targets = self._find_targets(process)
+                yield from self._all(process)
 
-    def _all(self, interpreter: Interpreter) -> Iterator[SmokeResult]:
+    def _all(self, process: TorchProcess) -> Iterator[SmokeResult]:
         done_once: set[str] = set()
         for target in self.targets:
             gone: SmokeResult | None = None
@@ -154,12 +154,12 @@ class Run:
                     )
                     continue
                 self.on_start(chosen.smoke, target)
-                result, lost = self._one(interpreter, chosen, target)
+                result, lost = self._one(process, chosen, target)
                 yield result
                 if lost:
                     gone = result
 
-    def _one(self, interpreter: Interpreter, chosen: Chosen, target: Target) -> tuple[SmokeResult, bool]:
+    def _one(self, process: TorchProcess, chosen: Chosen, target: Target) -> tuple[SmokeResult, bool]:
         """The result, and whether the device is lost."""
         smoke = chosen.smoke
         request: dict[str, Any] = {
@@ -173,7 +173,7 @@ class Run:
         timeout = self.plan.timeout or smoke.timeout
         with self._watching(smoke, target) as gpu:
             try:
-                answer = interpreter.ask(request, timeout)
+                answer = process.ask(request, timeout)
             except TorchUnavailable as error:  # it worked before: whatever ran last has broken the machine or the files
                 answer = {"outcome": "fail", "reason": str(error)}
         result, signature = _read_answer(smoke, target, answer, timeout)
@@ -183,16 +183,16 @@ class Run:
             return result, False
         if result.outcome == "stuck" or (signature is not None and signature.lost):
             return result, True
-        lost = not (_harmless(answer) or self._ready(interpreter, target))
+        lost = not (_harmless(answer) or self._ready(process, target))
         if result.outcome == "lost" and not lost:
             result.outcome = "fail"  # it did not answer before the smoke, and does again
         return result, lost
 
-    def _ready(self, interpreter: Interpreter, target: Target) -> bool:
+    def _ready(self, process: TorchProcess, target: Target) -> bool:
         """Whether the device still answers."""
         request = {"do": "ready", "device": target.device, "environment": target.environment}
         try:
-            return bool(interpreter.ask(request, READY_TIMEOUT).get("outcome") == "pass")
+            return bool(process.ask(request, READY_TIMEOUT).get("outcome") == "pass")
         except TorchUnavailable:
             return False
 
@@ -219,9 +219,9 @@ class Run:
             done.set()
             thread.join(READY_TIMEOUT)
 
-    def _find_targets(self, interpreter: Interpreter) -> list[Target]:
+    def _find_targets(self, process: TorchProcess) -> list[Target]:
         asked = list(self.plan.devices)
-        found = interpreter.ask({"do": "devices"}, READY_TIMEOUT)
+        found = process.ask({"do": "devices"}, READY_TIMEOUT)
         problem = found.get("problem") or found.get("reason")
         if found.get("outcome") in ("timeout", "stuck"):
             problem = f"the driver did not answer within {READY_TIMEOUT:g} s"
@@ -243,12 +243,12 @@ class Run:
                 self.note = f"no GPU: {problem}" if problem else "torch finds no GPU; running on the CPU"
                 asked = ["cpu"]
         asked = _own_part(asked, *self.plan.share)
-        return [self._target(interpreter, name, devices, slices) for name in dict.fromkeys(asked)]
+        return [self._target(process, name, devices, slices) for name in dict.fromkeys(asked)]
 
-    def _target(self, interpreter: Interpreter, name: str, devices: dict[str, Any], slices: dict[str, Gpu]) -> Target:
+    def _target(self, process: TorchProcess, name: str, devices: dict[str, Any], slices: dict[str, Gpu]) -> Target:
         if name.startswith(("GPU-", "MIG-")):
             visible = {"CUDA_VISIBLE_DEVICES": name}
-            found = interpreter.ask({"do": "devices", "environment": visible}, READY_TIMEOUT)
+            found = process.ask({"do": "devices", "environment": visible}, READY_TIMEOUT)
             shown = [device for device in found.get("devices", []) if device["kind"] != "cpu"]
             device = shown[0] if shown else _unknown("cuda:0")
             gpu = slices.get(name) or next((gpu for gpu in self.plan.gpus if gpu.uuid == name), None)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torchlift.doctor.smoke.finding import ALIAS
+from torchlift.doctor.smoke.loading import ALIAS
 from torchlift.doctor.smoke.zygote import TAIL, signal_name
 
 IMPORT_TIMEOUT = 180.0
@@ -46,7 +46,7 @@ class TorchUnavailable(RuntimeError):
         self.missing = missing
 
 
-class Interpreter:
+class TorchProcess:
     """Starts the process when it is first needed, and another one when it has died.
 
     Args:
@@ -161,7 +161,7 @@ class Interpreter:
         self._errors.close()
         return gone
 
-    def __enter__(self) -> Interpreter:
+    def __enter__(self) -> TorchProcess:
         return self
 
     def __exit__(self, *_: object) -> None:

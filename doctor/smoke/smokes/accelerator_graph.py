@@ -6,8 +6,19 @@ from ..bench import Bench
 from ..gates import torch_from
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="accelerator-graph",
+    tier="default",
+    title="A graph is captured and replayed through torch.accelerator.Graph",
+    gate=torch_from(2, 12, "accelerator.Graph"),
+    needs="torch 2.12",
+    reference="the same without a graph on the same device, bit for bit",
+    limits=tuple((f"replay {number}", 0.0) for number in (1, 2, 3)),
+    kinds=("cuda", "rocm", "xpu"),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     torch.accelerator.set_device_index(bench.index)
     inputs = [bench.put(bench.random(64, 64, seed=seed)) for seed in range(3)]
@@ -34,16 +45,3 @@ def _run(bench: Bench) -> Measurement:
         work()
         bench.exact(f"replay {number + 1}", got, out.cpu())
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="accelerator-graph",
-    tier="default",
-    title="A graph is captured and replayed through torch.accelerator.Graph",
-    run=_run,
-    gate=torch_from(2, 12, "accelerator.Graph"),
-    needs="torch 2.12",
-    reference="the same without a graph on the same device, bit for bit",
-    limits=tuple((f"replay {number}", 0.0) for number in (1, 2, 3)),
-    kinds=("cuda", "rocm", "xpu"),
-)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from ..bench import Bench
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="alloc",
+    tier="quick",
+    title="Device memory can be had, written and read",
+    reference="the count itself, exactly",
+    limits=(("sum of ones", 0.0),),
+    first_touch=True,
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     if bench.type == "cuda" and bench.index:
         torch.cuda.set_device(bench.index)
@@ -14,14 +23,3 @@ def _run(bench: Bench) -> Measurement:
     ones = torch.zeros(count, device=bench.name).fill_(1.0)
     bench.exact("sum of ones", ones.sum().reshape(1), torch.full((1,), float(count)))
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="alloc",
-    tier="quick",
-    title="Device memory can be had, written and read",
-    run=_run,
-    reference="the count itself, exactly",
-    limits=(("sum of ones", 0.0),),
-    first_touch=True,
-)

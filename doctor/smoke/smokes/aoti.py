@@ -13,8 +13,19 @@ from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-5
 
+SMOKE = Smoke(
+    id="aoti",
+    tier="full",
+    title="A program is exported, compiled ahead of time (AOTInductor), loaded and run",
+    gate=all_of(torch_from(2, 6), can_compile),
+    needs="torch 2.6; what compile needs",
+    limits=(("packaged program", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=TIMEOUT,
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
 
     class Program(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -31,16 +42,3 @@ def _run(bench: Bench) -> Measurement:
         got = got[0] if isinstance(got, (list, tuple)) else got
         bench.compare("packaged program", got, (x.double() * 2 + 1).tanh().softmax(-1), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="aoti",
-    tier="full",
-    title="A program is exported, compiled ahead of time (AOTInductor), loaded and run",
-    run=_run,
-    gate=all_of(torch_from(2, 6), can_compile),
-    needs="torch 2.6; what compile needs",
-    limits=(("packaged program", _LIMIT),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    timeout=TIMEOUT,
-)

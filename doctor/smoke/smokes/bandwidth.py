@@ -6,10 +6,20 @@ from ..bench import Bench
 from ..smoke import Measurement, Smoke
 from ..timing import median_seconds
 
+SMOKE = Smoke(
+    id="bandwidth",
+    tier="full",
+    title="Memory bandwidth, against the datasheet of the card",
+    reference="the card's datasheet, where torchlift has it: below 50 % is said, below 20 % fails",
+    kinds=("cuda", "rocm", "xpu", "mps", "cpu"),
+    loads=True,
+    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
+)
+
 _LARGEST, _CPU = 1 << 30, 64 << 20
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     size = _CPU if bench.kind == "cpu" else min(_LARGEST, int(bench.facts.get("memory") or _LARGEST) // 8)
     source = torch.ones(size // 4, device=bench.name)
@@ -17,15 +27,3 @@ def _run(bench: Bench) -> Measurement:
     seconds = median_seconds(bench, lambda: target.copy_(source), repeat=3 if bench.kind == "cpu" else 20)
     # Every byte is read once and written once.
     return Measurement(None, None, {"rate": 2 * source.numel() * 4 / seconds, "bytes": size, "seconds": seconds})
-
-
-SMOKE = Smoke(
-    id="bandwidth",
-    tier="full",
-    title="Memory bandwidth, against the datasheet of the card",
-    run=_run,
-    reference="the card's datasheet, where torchlift has it: below 50 % is said, below 20 % fails",
-    kinds=("cuda", "rocm", "xpu", "mps", "cpu"),
-    loads=True,
-    calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
-)

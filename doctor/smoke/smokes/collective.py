@@ -10,8 +10,20 @@ from ..distributed import HANG, has_backend
 from ..ranks import join_group
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="collective",
+    tier="default",
+    title="A process group of one rank connects and reduces (NCCL on NVIDIA GPUs, gloo on the CPU)",
+    gate=has_backend,
+    needs="the backend in this torch (nccl: Linux)",
+    reference="the input, exactly",
+    limits=(("all_reduce", 0.0), ("all_gather", 0.0)),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(HANG,),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     with tempfile.TemporaryDirectory(prefix="torchlift-group-") as folder:
         meeting = Path(folder, "meeting").as_uri()
         dist, device = join_group(bench, 0, 1, meeting, 30.0, index=bench.index)
@@ -26,17 +38,3 @@ def _run(bench: Bench) -> Measurement:
         bench.exact("all_gather", gathered[0], x)
         dist.destroy_process_group()
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="collective",
-    tier="default",
-    title="A process group of one rank connects and reduces (NCCL on NVIDIA GPUs, gloo on the CPU)",
-    run=_run,
-    gate=has_backend,
-    needs="the backend in this torch (nccl: Linux)",
-    reference="the input, exactly",
-    limits=(("all_reduce", 0.0), ("all_gather", 0.0)),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    signatures=(HANG,),
-)

@@ -8,10 +8,24 @@ from ..gates import all_of, devices_from, forks
 from ..ranks import join_group, run_ranks
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="collective-multi",
+    tier="default",
+    title="all_reduce over all devices of the machine (two ranks on the CPU)",
+    gate=all_of(has_backend, devices_from(2), forks),
+    needs="two devices; the backend in this torch; Linux",
+    reference="the sum of small integers, exactly",
+    limits=(("all_reduce, every rank", 0.0),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(HANG,),
+    timeout=90.0,
+    once=True,
+)
+
 _SECONDS = 60.0
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     world = 2 if bench.kind == "cpu" else int(bench.facts["count"])
 
@@ -28,19 +42,3 @@ def _run(bench: Bench) -> Measurement:
     for rank, error in enumerate(run_ranks(work, world, _SECONDS)):
         bench.measured(f"all_reduce, rank {rank}", error, 0.0)
     return bench.measurement(ranks=world)
-
-
-SMOKE = Smoke(
-    id="collective-multi",
-    tier="default",
-    title="all_reduce over all devices of the machine (two ranks on the CPU)",
-    run=_run,
-    gate=all_of(has_backend, devices_from(2), forks),
-    needs="two devices; the backend in this torch; Linux",
-    reference="the sum of small integers, exactly",
-    limits=(("all_reduce, every rank", 0.0),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    signatures=(HANG,),
-    timeout=90.0,
-    once=True,
-)

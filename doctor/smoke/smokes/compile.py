@@ -10,10 +10,22 @@ from ..gates import all_of, torch_from
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-5
+
+SMOKE = Smoke(
+    id="compile",
+    tier="default",
+    title="torch.compile of a block that a model repeats (regional compilation)",
+    gate=all_of(torch_from(2, 2), can_compile),
+    needs="torch 2.2; compute capability 7.0; a version of Python that this torch compiles for; on the CPU a C++ compiler",
+    limits=(("compiled blocks", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=TIMEOUT,
+)
+
 _LAYERS = 3
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     nn, F = torch.nn, bench.module("torch.nn.functional")
 
@@ -35,16 +47,3 @@ def _run(bench: Bench) -> Measurement:
         bench.compare("compiled blocks", model(bench.put(x)), want, _LIMIT)
     graphs = bench.module("torch._dynamo.utils").counters["stats"]["unique_graphs"]
     return bench.measurement(blocks=_LAYERS, graphs=graphs)
-
-
-SMOKE = Smoke(
-    id="compile",
-    tier="default",
-    title="torch.compile of a block that a model repeats (regional compilation)",
-    run=_run,
-    gate=all_of(torch_from(2, 2), can_compile),
-    needs="torch 2.2; compute capability 7.0; a version of Python that this torch compiles for; on the CPU a C++ compiler",
-    limits=(("compiled blocks", _LIMIT),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    timeout=TIMEOUT,
-)

@@ -18,12 +18,24 @@ _DRIVER = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="cond",
+    tier="full",
+    title="torch.cond takes the right branch, inside a CUDA graph on NVIDIA GPUs",
+    needs="torch 2.6, on GPUs 2.12; what compile needs",
+    reference="the branch taken by Python on the CPU, bit for bit",
+    limits=tuple((case, 0.0) for case in _CASES),
+    kinds=("cuda", "cpu"),
+    signatures=(_DRIVER,),
+    timeout=TIMEOUT,
+)
+
 
 def _gpu_release(bench: Bench) -> str | None:
     return None if bench.kind == "cpu" else torch_from(2, 12)(bench)
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
 
     def branch(x: Any) -> Any:
@@ -46,16 +58,4 @@ def _run(bench: Bench) -> Measurement:
     return bench.measurement(graph="captured")
 
 
-SMOKE = Smoke(
-    id="cond",
-    tier="full",
-    title="torch.cond takes the right branch, inside a CUDA graph on NVIDIA GPUs",
-    run=_run,
-    gate=all_of(torch_from(2, 6, "cond"), _gpu_release, can_compile),
-    needs="torch 2.6, on GPUs 2.12; what compile needs",
-    reference="the branch taken by Python on the CPU, bit for bit",
-    limits=tuple((case, 0.0) for case in _CASES),
-    kinds=("cuda", "cpu"),
-    signatures=(_DRIVER,),
-    timeout=TIMEOUT,
-)
+gate = all_of(torch_from(2, 6, "cond"), _gpu_release, can_compile)

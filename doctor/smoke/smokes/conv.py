@@ -10,8 +10,16 @@ from ..smoke import Measurement, Smoke
 _FP32, _FP16 = 3e-3, 3e-3
 _PARTS = ("output", "gradient of the input", "gradient of the weight")
 
+SMOKE = Smoke(
+    id="conv",
+    tier="quick",
+    title="Convolutions forward and backward (cuDNN on NVIDIA GPUs)",
+    needs="fp16: on the CPU torch 2.5",
+    limits=tuple((f"{name}, {part}", limit) for name, limit in (("fp32", _FP32), ("fp16", _FP16)) for part in _PARTS),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     convolve = bench.module("torch.nn.functional").conv2d
     # fp32 may use TF32 inside cuDNN, which is allowed by default.
@@ -33,13 +41,3 @@ def _run(bench: Bench) -> Measurement:
             bench.compare(f"{name}, {part}", mine, reference, limit)
     version = torch.backends.cudnn.version() if bench.kind == "cuda" else None
     return bench.measurement(cudnn=version)
-
-
-SMOKE = Smoke(
-    id="conv",
-    tier="quick",
-    title="Convolutions forward and backward (cuDNN on NVIDIA GPUs)",
-    run=_run,
-    needs="fp16: on the CPU torch 2.5",
-    limits=tuple((f"{name}, {part}", limit) for name, limit in (("fp32", _FP32), ("fp16", _FP16)) for part in _PARTS),
-)

@@ -7,8 +7,17 @@ from typing import Any
 from ..bench import Bench
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="cuda-graph",
+    tier="default",
+    title="A CUDA graph is captured and replayed on changed inputs",
+    reference="the same without a graph on the same device, bit for bit",
+    limits=tuple((f"replay {number}", 0.0) for number in (1, 2, 3)),
+    kinds=("cuda", "rocm"),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     inputs = [bench.put(bench.random(64, 64, seed=seed)) for seed in range(3)]
     static = inputs[0].clone()
@@ -30,14 +39,3 @@ def _run(bench: Bench) -> Measurement:
         bench.synchronize()
         bench.exact(f"replay {number + 1}", out, work().cpu())
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="cuda-graph",
-    tier="default",
-    title="A CUDA graph is captured and replayed on changed inputs",
-    run=_run,
-    reference="the same without a graph on the same device, bit for bit",
-    limits=tuple((f"replay {number}", 0.0) for number in (1, 2, 3)),
-    kinds=("cuda", "rocm"),
-)

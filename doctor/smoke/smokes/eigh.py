@@ -8,10 +8,21 @@ from ..bench import Bench
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-5
+
+SMOKE = Smoke(
+    id="eigh",
+    tier="default",
+    title="Batched eigenvalue decompositions (torch.linalg.eigh), timed against a loop",
+    reference="the definition: A Q = Q L with orthogonal Q, in fp64; eigenvalues by fp64 on the CPU",
+    limits=(("residual A Q - Q L", _LIMIT), ("orthogonality of Q", _LIMIT), ("eigenvalues", _LIMIT)),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=120.0,
+)
+
 _BATCH, _SIZE = 64, 128
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     x = bench.random(_BATCH, _SIZE, _SIZE)
     x = (x + x.mT) / 2
@@ -36,15 +47,3 @@ def _run(bench: Bench) -> Measurement:
     bench.synchronize()
     loop = time.perf_counter() - started
     return bench.measurement(batched_seconds=together, loop_seconds=loop, faster_than_loop=round(loop / together, 2))
-
-
-SMOKE = Smoke(
-    id="eigh",
-    tier="default",
-    title="Batched eigenvalue decompositions (torch.linalg.eigh), timed against a loop",
-    run=_run,
-    reference="the definition: A Q = Q L with orthogonal Q, in fp64; eigenvalues by fp64 on the CPU",
-    limits=(("residual A Q - Q L", _LIMIT), ("orthogonality of Q", _LIMIT), ("eigenvalues", _LIMIT)),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    timeout=120.0,
-)

@@ -10,8 +10,18 @@ from ..bench import Bench
 from ..gates import torch_from
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="export-mx",
+    tier="full",
+    title="torch.export saves and loads a program with MX scales (float8_e8m0fnu)",
+    gate=torch_from(2, 12, "float8_e8m0fnu"),
+    needs="torch 2.12",
+    limits=(("scales", 0.0), ("result", 1e-6)),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     bits = torch.arange(120, 136, dtype=torch.uint8)
 
@@ -36,15 +46,3 @@ def _run(bench: Bench) -> Measurement:
     got = loaded.module()(bench.put(x))
     bench.compare("result", got, x.double() * torch.exp2(bits.double() - 127), 1e-6)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="export-mx",
-    tier="full",
-    title="torch.export saves and loads a program with MX scales (float8_e8m0fnu)",
-    run=_run,
-    gate=torch_from(2, 12, "float8_e8m0fnu"),
-    needs="torch 2.12",
-    limits=(("scales", 0.0), ("result", 1e-6)),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-)

@@ -15,8 +15,16 @@ _JIT = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="fft",
+    tier="default",
+    title="Fourier transforms in one and two dimensions, also of prime sizes",
+    limits=tuple(item for name in _SHAPES for item in ((name, _LIMIT), (f"{name} and back", _LIMIT))),
+    signatures=(_JIT,),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     fft = bench.module("torch.fft")
     for name, shape in _SHAPES.items():
         forward, back = (fft.rfft2, fft.irfft2) if "rfft2" in name else (fft.rfft, fft.irfft)
@@ -26,13 +34,3 @@ def _run(bench: Bench) -> Measurement:
         size = shape[-2:] if "rfft2" in name else shape[-1]
         bench.compare(f"{name} and back", back(spectrum, size), x.double(), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="fft",
-    tier="default",
-    title="Fourier transforms in one and two dimensions, also of prime sizes",
-    run=_run,
-    limits=tuple(item for name in _SHAPES for item in ((name, _LIMIT), (f"{name} and back", _LIMIT))),
-    signatures=(_JIT,),
-)

@@ -11,8 +11,19 @@ from ..smoke import Measurement, Smoke
 
 _HALF, _FP32 = 2e-2, 1e-5
 
+SMOKE = Smoke(
+    id="flex-attention",
+    tier="full",
+    title="FlexAttention, compiled, with a score function and a block mask",
+    gate=all_of(torch_from(2, 5), torch_from_on_cpu(2, 6), capability_from(8, 0), can_compile),
+    needs="torch 2.5 (on the CPU 2.6); compute capability 8.0; what compile needs",
+    limits=(("fp16", _HALF), ("fp32", _FP32)),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=TIMEOUT,
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     flex = bench.module("torch.nn.attention.flex_attention")
     dtype, limit, name = (torch.float32, _FP32, "fp32") if bench.kind == "cpu" else (torch.float16, _HALF, "fp16")
@@ -33,16 +44,3 @@ def _run(bench: Bench) -> Measurement:
     weights = scores.masked_fill(distance < 0, float("-inf")).softmax(-1)
     bench.compare(name, got, weights @ v.double(), limit)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="flex-attention",
-    tier="full",
-    title="FlexAttention, compiled, with a score function and a block mask",
-    run=_run,
-    gate=all_of(torch_from(2, 5), torch_from_on_cpu(2, 6), capability_from(8, 0), can_compile),
-    needs="torch 2.5 (on the CPU 2.6); compute capability 8.0; what compile needs",
-    limits=(("fp16", _HALF), ("fp32", _FP32)),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    timeout=TIMEOUT,
-)

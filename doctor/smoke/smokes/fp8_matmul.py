@@ -8,8 +8,24 @@ from ..smoke import Measurement, Smoke
 
 _LIMIT = 2e-2
 
+SMOKE = Smoke(
+    id="fp8-matmul",
+    tier="default",
+    title="Matrix products in fp8 (torch._scaled_mm, scales for the whole tensor)",
+    gate=all_of(
+        torch_from(2, 2, "_scaled_mm", "float8_e4m3fn"),
+        torch_from_on_cpu(2, 13),
+        capability_from(8, 9),
+        rocm_architecture(("gfx940", "gfx941", "gfx942", "gfx950", "gfx1200", "gfx1201")),
+    ),
+    needs="torch 2.2 (on the CPU 2.13); compute capability 8.9; on AMD gfx94x, gfx950, gfx120x",
+    reference="fp64 product of the same fp8 values, dequantised",
+    limits=(("float8_e4m3fn to bf16", _LIMIT), ("float8_e4m3fnuz to bf16", _LIMIT)),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     name = "float8_e4m3fn"
     if bench.kind == "rocm" and str(bench.facts.get("architecture")).startswith("gfx94"):
@@ -28,21 +44,3 @@ def _run(bench: Bench) -> Measurement:
     want = (a.double() * scale_a) @ (b.double() * scale_b).t()
     bench.compare(f"{name} to bf16", got, want, _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="fp8-matmul",
-    tier="default",
-    title="Matrix products in fp8 (torch._scaled_mm, scales for the whole tensor)",
-    run=_run,
-    gate=all_of(
-        torch_from(2, 2, "_scaled_mm", "float8_e4m3fn"),
-        torch_from_on_cpu(2, 13),
-        capability_from(8, 9),
-        rocm_architecture(("gfx940", "gfx941", "gfx942", "gfx950", "gfx1200", "gfx1201")),
-    ),
-    needs="torch 2.2 (on the CPU 2.13); compute capability 8.9; on AMD gfx94x, gfx950, gfx120x",
-    reference="fp64 product of the same fp8 values, dequantised",
-    limits=(("float8_e4m3fn to bf16", _LIMIT), ("float8_e4m3fnuz to bf16", _LIMIT)),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-)

@@ -18,8 +18,20 @@ _TURING = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="linalg",
+    tier="default",
+    title="SVD, QR, LU, Cholesky, solve and general eigenvalues (cuSOLVER and MAGMA on NVIDIA GPUs)",
+    needs="general eigenvalues: NVIDIA, AMD or CPU",
+    reference="the definition: the product of the factors is the matrix, the eigenvalues add up to the trace, in fp64",
+    limits=tuple((part, _LIMIT) for part in _PARTS),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(_TURING,),
+    timeout=120.0,
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     linalg = torch.linalg
     size = 96
@@ -52,17 +64,3 @@ def _run(bench: Bench) -> Measurement:
         trace = a.diagonal(dim1=-2, dim2=-1).sum(-1)
         bench.measured(_PARTS[5], (sums - trace).abs().max().item() / scale, _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="linalg",
-    tier="default",
-    title="SVD, QR, LU, Cholesky, solve and general eigenvalues (cuSOLVER and MAGMA on NVIDIA GPUs)",
-    run=_run,
-    needs="general eigenvalues: NVIDIA, AMD or CPU",
-    reference="the definition: the product of the factors is the matrix, the eigenvalues add up to the trace, in fp64",
-    limits=tuple((part, _LIMIT) for part in _PARTS),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    signatures=(_TURING,),
-    timeout=120.0,
-)

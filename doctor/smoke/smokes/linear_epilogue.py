@@ -14,8 +14,17 @@ _HEURISTIC = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="linear-epilogue",
+    tier="default",
+    title="Linear layers with bias and GELU (cuBLASLt on NVIDIA GPUs)",
+    needs="bf16: compute capability 8.0; fp16: on the CPU torch 2.5",
+    limits=_LIMITS,
+    signatures=(_HEURISTIC,),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch, F = bench.torch, bench.module("torch.nn.functional")
     types = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
     for name, limit in _LIMITS:
@@ -28,14 +37,3 @@ def _run(bench: Bench) -> Measurement:
         want = F.gelu(F.linear(x.double(), w.double(), b.double()), approximate="tanh")
         bench.compare(name, got, want, limit)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="linear-epilogue",
-    tier="default",
-    title="Linear layers with bias and GELU (cuBLASLt on NVIDIA GPUs)",
-    run=_run,
-    needs="bf16: compute capability 8.0; fp16: on the CPU torch 2.5",
-    limits=_LIMITS,
-    signatures=(_HEURISTIC,),
-)

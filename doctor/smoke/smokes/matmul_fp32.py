@@ -7,8 +7,16 @@ from ..smoke import Measurement, Smoke
 
 _FP32, _TF32 = 1e-5, 3e-3
 
+SMOKE = Smoke(
+    id="matmul-fp32",
+    tier="quick",
+    title="Matrix products in fp32, and in TF32 where the GPU has it",
+    needs="TF32: compute capability 8.0",
+    limits=(("fp32", _FP32), ("tf32", _TF32)),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     a, b = bench.random(512, 512, seed=1), bench.random(512, 512, seed=2)
     want = a.double() @ b.double()
@@ -26,13 +34,3 @@ def _run(bench: Bench) -> Measurement:
     finally:
         switch.allow_tf32 = before
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="matmul-fp32",
-    tier="quick",
-    title="Matrix products in fp32, and in TF32 where the GPU has it",
-    run=_run,
-    needs="TF32: compute capability 8.0",
-    limits=(("fp32", _FP32), ("tf32", _TF32)),
-)

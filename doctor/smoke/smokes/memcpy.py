@@ -5,10 +5,22 @@ from __future__ import annotations
 from ..bench import Bench
 from ..smoke import GPUS, Measurement, Smoke
 
+SMOKE = Smoke(
+    id="memcpy",
+    tier="quick",
+    title="Data comes back from the device as it went there, from pageable and pinned memory",
+    reference="the same bytes",
+    limits=(
+        ("pageable memory, there and back", 0.0),
+        ("copy on the device", 0.0),
+        ("pinned memory, there and back", 0.0),
+    ),
+)
+
 _BYTES = 8 << 20
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     generator = torch.Generator().manual_seed(1)
     pattern = torch.randint(0, 256, (_BYTES,), generator=generator, dtype=torch.uint8)
@@ -26,17 +38,3 @@ def _run(bench: Bench) -> Measurement:
         bench.synchronize()
         bench.exact("pinned memory, there and back", back, pattern)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="memcpy",
-    tier="quick",
-    title="Data comes back from the device as it went there, from pageable and pinned memory",
-    run=_run,
-    reference="the same bytes",
-    limits=(
-        ("pageable memory, there and back", 0.0),
-        ("copy on the device", 0.0),
-        ("pinned memory, there and back", 0.0),
-    ),
-)

@@ -10,10 +10,22 @@ from ..gates import all_of, capability_from, torch_from
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 5e-2
+
+SMOKE = Smoke(
+    id="mxfp8-matmul",
+    tier="full",
+    title="Matrix products in MXFP8 (blocks of 32 with e8m0 scales)",
+    gate=all_of(torch_from(2, 8, "_scaled_mm", "float8_e8m0fnu"), capability_from(10, 0)),
+    needs="torch 2.8; compute capability 10.0",
+    reference="fp64 product of the same values, dequantised",
+    limits=(("mxfp8 to bf16", _LIMIT),),
+    kinds=("cuda",),
+)
+
 _ROWS, _COLUMNS, _DEPTH, _BLOCK = 128, 256, 256, 32
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     exponents = torch.Generator().manual_seed(5)
 
@@ -30,16 +42,3 @@ def _run(bench: Bench) -> Measurement:
     got = torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, out_dtype=torch.bfloat16)
     bench.compare("mxfp8 to bf16", got, wide_a @ wide_b.t(), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="mxfp8-matmul",
-    tier="full",
-    title="Matrix products in MXFP8 (blocks of 32 with e8m0 scales)",
-    run=_run,
-    gate=all_of(torch_from(2, 8, "_scaled_mm", "float8_e8m0fnu"), capability_from(10, 0)),
-    needs="torch 2.8; compute capability 10.0",
-    reference="fp64 product of the same values, dequantised",
-    limits=(("mxfp8 to bf16", _LIMIT),),
-    kinds=("cuda",),
-)

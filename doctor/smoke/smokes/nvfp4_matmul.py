@@ -10,11 +10,23 @@ from ..gates import all_of, capability_from, torch_from
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 5e-2
+
+SMOKE = Smoke(
+    id="nvfp4-matmul",
+    tier="full",
+    title="Matrix products in NVFP4 (blocks of 16 with e4m3 scales)",
+    gate=all_of(torch_from(2, 8, "_scaled_mm", "float4_e2m1fn_x2"), capability_from(10, 0)),
+    needs="torch 2.8; compute capability 10.0",
+    reference="fp64 product of the same values, dequantised",
+    limits=(("nvfp4 to bf16", _LIMIT),),
+    kinds=("cuda",),
+)
+
 _ROWS, _COLUMNS, _DEPTH, _BLOCK = 128, 256, 256, 16
 _VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     generator = torch.Generator().manual_seed(6)
     table = torch.tensor([*_VALUES, *(-value for value in _VALUES)], dtype=torch.float64)
@@ -32,16 +44,3 @@ def _run(bench: Bench) -> Measurement:
     got = torch._scaled_mm(a, b.t(), scale_a=scale_a, scale_b=scale_b, out_dtype=torch.bfloat16)
     bench.compare("nvfp4 to bf16", got, wide_a @ wide_b.t(), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="nvfp4-matmul",
-    tier="full",
-    title="Matrix products in NVFP4 (blocks of 16 with e4m3 scales)",
-    run=_run,
-    gate=all_of(torch_from(2, 8, "_scaled_mm", "float4_e2m1fn_x2"), capability_from(10, 0)),
-    needs="torch 2.8; compute capability 10.0",
-    reference="fp64 product of the same values, dequantised",
-    limits=(("nvfp4 to bf16", _LIMIT),),
-    kinds=("cuda",),
-)

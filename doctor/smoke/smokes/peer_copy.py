@@ -15,8 +15,21 @@ _CORRUPT = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="peer-copy",
+    tier="default",
+    title="Every pair of GPUs copies to each other without harm",
+    gate=devices_from(2),
+    needs="two devices",
+    reference="the same bytes",
+    limits=(("every pair", 0.0),),
+    kinds=("cuda", "rocm"),
+    signatures=(_CORRUPT,),
+    once=True,
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     generator = torch.Generator().manual_seed(1)
     pattern = torch.randint(0, 256, (_BYTES,), generator=generator, dtype=torch.uint8)
@@ -34,18 +47,3 @@ def _run(bench: Bench) -> Measurement:
             if torch.cuda.can_device_access_peer(target, source):
                 direct.append(f"{source} to {target}")
     return bench.measurement(peer_access=direct)
-
-
-SMOKE = Smoke(
-    id="peer-copy",
-    tier="default",
-    title="Every pair of GPUs copies to each other without harm",
-    run=_run,
-    gate=devices_from(2),
-    needs="two devices",
-    reference="the same bytes",
-    limits=(("every pair", 0.0),),
-    kinds=("cuda", "rocm"),
-    signatures=(_CORRUPT,),
-    once=True,
-)

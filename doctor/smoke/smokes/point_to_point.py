@@ -8,10 +8,24 @@ from ..gates import all_of, devices_from, forks
 from ..ranks import join_group, run_ranks
 from ..smoke import Measurement, Smoke
 
+SMOKE = Smoke(
+    id="point-to-point",
+    tier="default",
+    title="Ranks in a ring send to each other (batch_isend_irecv, device_id given)",
+    gate=all_of(has_backend, devices_from(2), forks),
+    needs="two devices; the backend in this torch; Linux",
+    reference="what the neighbour sent, exactly",
+    limits=(("received, every rank", 0.0),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(HANG,),
+    timeout=90.0,
+    once=True,
+)
+
 _SECONDS = 60.0
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     world = 2 if bench.kind == "cpu" else int(bench.facts["count"])
 
@@ -32,19 +46,3 @@ def _run(bench: Bench) -> Measurement:
     for rank, error in enumerate(run_ranks(work, world, _SECONDS)):
         bench.measured(f"received, rank {rank}", error, 0.0)
     return bench.measurement(ranks=world)
-
-
-SMOKE = Smoke(
-    id="point-to-point",
-    tier="default",
-    title="Ranks in a ring send to each other (batch_isend_irecv, device_id given)",
-    run=_run,
-    gate=all_of(has_backend, devices_from(2), forks),
-    needs="two devices; the backend in this torch; Linux",
-    reference="what the neighbour sent, exactly",
-    limits=(("received, every rank", 0.0),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    signatures=(HANG,),
-    timeout=90.0,
-    once=True,
-)

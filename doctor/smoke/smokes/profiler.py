@@ -19,8 +19,18 @@ _NO_CUPTI = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="profiler",
+    tier="full",
+    title="The profiler sees kernels on the device",
+    reference="at least one event of the device",
+    limits=(("kernels that are missing", 0.0),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    signatures=(_CUPTI, _NO_CUPTI),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     profiler = bench.module("torch.profiler")
     activity = profiler.ProfilerActivity
     activities = [activity.CPU]
@@ -38,15 +48,3 @@ def _run(bench: Bench) -> Measurement:
         raise RuntimeError("the profiler saw no kernel on the device")
     bench.measured("kernels that are missing", 0.0, 0.0)
     return bench.measurement(events=len(seen))
-
-
-SMOKE = Smoke(
-    id="profiler",
-    tier="full",
-    title="The profiler sees kernels on the device",
-    run=_run,
-    reference="at least one event of the device",
-    limits=(("kernels that are missing", 0.0),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-    signatures=(_CUPTI, _NO_CUPTI),
-)

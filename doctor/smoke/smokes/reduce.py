@@ -7,8 +7,16 @@ from ..smoke import Measurement, Smoke
 
 _CASES = ("cumsum", "sort", "sort indices", "scatter_add", "sum", "topk")
 
+SMOKE = Smoke(
+    id="reduce",
+    tier="quick",
+    title="Sums, scans, sorts and scatters are exact on integers",
+    reference="the same on the CPU, exactly",
+    limits=tuple((case, 0.0) for case in _CASES),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     generator = torch.Generator().manual_seed(2)
     # 32-bit integers: exact everywhere, also where there are no 64-bit ones.
@@ -30,13 +38,3 @@ def _run(bench: Bench) -> Measurement:
     bench.exact("sum", there.sum(dtype=torch.int64).reshape(1), values.sum(dtype=torch.int64).reshape(1))
     bench.exact("topk", there.topk(17).values, values.topk(17).values)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="reduce",
-    tier="quick",
-    title="Sums, scans, sorts and scatters are exact on integers",
-    run=_run,
-    reference="the same on the CPU, exactly",
-    limits=tuple((case, 0.0) for case in _CASES),
-)

@@ -9,16 +9,10 @@ from ..smoke import Measurement, Smoke
 
 _TYPES = ("fp32", "fp16", "bf16")
 
-
-def _run(bench: Bench) -> Measurement:
-    return run_attention(bench, "EFFICIENT_ATTENTION", _TYPES)
-
-
 SMOKE = Smoke(
     id="sdpa-efficient",
     tier="default",
     title="Attention forward and backward by the memory-efficient kernel (scaled_dot_product_attention)",
-    run=_run,
     gate=all_of(
         torch_from(2, 3), capability_between((5, 0), (12, 1)), rocm_architecture(("gfx90a", "gfx942", "gfx950"))
     ),
@@ -27,3 +21,7 @@ SMOKE = Smoke(
     kinds=("cuda", "rocm"),
     signatures=(NO_KERNEL,),
 )
+
+
+def run(bench: Bench) -> Measurement:
+    return run_attention(bench, "EFFICIENT_ATTENTION", _TYPES)

@@ -9,16 +9,10 @@ from ..smoke import Measurement, Smoke
 
 _TYPES = ("fp16", "bf16")
 
-
-def _run(bench: Bench) -> Measurement:
-    return run_attention(bench, "FLASH_ATTENTION", _TYPES)
-
-
 SMOKE = Smoke(
     id="sdpa-flash",
     tier="default",
     title="Attention forward and backward by the flash kernel (scaled_dot_product_attention)",
-    run=_run,
     gate=all_of(
         torch_from(2, 3), capability_between((8, 0), (12, 1)), rocm_architecture(("gfx90a", "gfx942", "gfx950"))
     ),
@@ -27,3 +21,7 @@ SMOKE = Smoke(
     kinds=("cuda", "rocm", "xpu", "cpu"),
     signatures=(NO_KERNEL,),
 )
+
+
+def run(bench: Bench) -> Measurement:
+    return run_attention(bench, "FLASH_ATTENTION", _TYPES)

@@ -7,8 +7,16 @@ from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-5
 
+SMOKE = Smoke(
+    id="sparse",
+    tier="full",
+    title="A sparse matrix times a dense one (cuSPARSE on NVIDIA GPUs)",
+    limits=(("csr @ dense", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     generator = torch.Generator().manual_seed(3)
     dense = bench.random(256, 256) * (torch.rand(256, 256, generator=generator) < 0.1)
@@ -20,13 +28,3 @@ def _run(bench: Bench) -> Measurement:
     )
     bench.compare("csr @ dense", there @ bench.put(right), dense.double() @ right.double(), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="sparse",
-    tier="full",
-    title="A sparse matrix times a dense one (cuSPARSE on NVIDIA GPUs)",
-    run=_run,
-    limits=(("csr @ dense", _LIMIT),),
-    kinds=("cuda", "rocm", "xpu", "cpu"),
-)

@@ -15,8 +15,19 @@ _MISSING = Signature(
     likely=True,
 )
 
+SMOKE = Smoke(
+    id="sparse-24",
+    tier="full",
+    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS)",
+    gate=all_of(torch_from(2, 2), capability_from(8, 0)),
+    needs="torch 2.2; compute capability 8.0",
+    limits=(("fp16, 2 of 4 @ dense", _LIMIT),),
+    kinds=("cuda",),
+    signatures=(_MISSING,),
+)
 
-def _run(bench: Bench) -> Measurement:
+
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     dtype = torch.float16
     mask = torch.tensor([0, 0, 1, 1]).tile((256, 64)).bool()
@@ -25,16 +36,3 @@ def _run(bench: Bench) -> Measurement:
     sparse = bench.module("torch.sparse").to_sparse_semi_structured(bench.put(weight))
     bench.compare("fp16, 2 of 4 @ dense", torch.mm(sparse, bench.put(x)), weight.double() @ x.double(), _LIMIT)
     return bench.measurement()
-
-
-SMOKE = Smoke(
-    id="sparse-24",
-    tier="full",
-    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS)",
-    run=_run,
-    gate=all_of(torch_from(2, 2), capability_from(8, 0)),
-    needs="torch 2.2; compute capability 8.0",
-    limits=(("fp16, 2 of 4 @ dense", _LIMIT),),
-    kinds=("cuda",),
-    signatures=(_MISSING,),
-)

@@ -9,6 +9,17 @@ from ..gates import all_of, capability_from
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-6
+
+SMOKE = Smoke(
+    id="triton",
+    tier="default",
+    title="A kernel written in Triton compiles and runs",
+    needs="Triton; compute capability 7.0",
+    limits=(("2 x + y", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu"),
+    timeout=120.0,
+)
+
 _COUNT, _BLOCK = 100_003, 1024
 
 
@@ -18,7 +29,7 @@ def _installed(bench: Bench) -> str | None:
     return None
 
 
-def _run(bench: Bench) -> Measurement:
+def run(bench: Bench) -> Measurement:
     torch = bench.torch
     from ..triton_kernel import scaled_sum
 
@@ -30,14 +41,4 @@ def _run(bench: Bench) -> Measurement:
     return bench.measurement(triton=bench.module("triton").__version__)
 
 
-SMOKE = Smoke(
-    id="triton",
-    tier="default",
-    title="A kernel written in Triton compiles and runs",
-    run=_run,
-    gate=all_of(_installed, capability_from(7, 0)),
-    needs="Triton; compute capability 7.0",
-    limits=(("2 x + y", _LIMIT),),
-    kinds=("cuda", "rocm", "xpu"),
-    timeout=120.0,
-)
+gate = all_of(_installed, capability_from(7, 0))

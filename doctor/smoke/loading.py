@@ -1,4 +1,4 @@
-"""Which smokes there are: every file in `smokes/` that binds `SMOKE`, and files in folders that the user names."""
+"""Which smokes there are: every file in `smokes/` that declares a `SMOKE`, and files in folders that the user names."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import smoke as contract
 from . import smokes
-from .smoke import TIERS, Smoke
+from .smoke import TIERS, Smoke, always, unbound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
 
 ALIAS = "torchlift_smoke"
 """Name under which a smoke of the user imports this package: `from torchlift_smoke.smoke import Smoke`."""
@@ -24,7 +26,7 @@ def own_smokes() -> dict[str, Smoke]:
     """torchlift's smokes by id, those of a lower tier first."""
     found = {}
     for module in pkgutil.iter_modules(smokes.__path__, smokes.__name__ + "."):
-        smoke = getattr(importlib.import_module(module.name), "SMOKE", None)
+        smoke = smoke_in(importlib.import_module(module.name))
         if smoke is not None:
             found[smoke.id] = smoke
     return _sorted(found)
@@ -58,10 +60,29 @@ def load_smoke(id: str, file: str | None = None) -> Smoke:
         found = _from_file(Path(file))
     else:
         module = f"{smokes.__name__}.{id.replace('-', '_')}"
-        found = getattr(importlib.import_module(module), "SMOKE", None)
+        found = smoke_in(importlib.import_module(module))
     if found is None or found.id != id:
         raise LookupError(f"There is no smoke {id!r}.")
     return found
+
+
+def smoke_in(module: ModuleType) -> Smoke | None:
+    """The smoke that `module` declares, with the functions `run` and `gate` that stand below its `SMOKE`.
+
+    Raises:
+        ValueError: nothing says how it is run.
+    """
+    smoke = getattr(module, "SMOKE", None)
+    if not isinstance(smoke, Smoke):
+        return None
+    below: dict[str, Any] = {}
+    if smoke.run is unbound:
+        if not hasattr(module, "run"):
+            raise ValueError(f"{module.__file__} has no function `run`: nothing would run {smoke.id}.")
+        below["run"] = module.run
+    if smoke.gate is always and hasattr(module, "gate"):
+        below["gate"] = module.gate
+    return replace(smoke, **below)
 
 
 def _from_file(path: Path) -> Smoke | None:
@@ -74,8 +95,7 @@ def _from_file(path: Path) -> Smoke | None:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    found = getattr(module, "SMOKE", None)
-    return found if isinstance(found, Smoke) else None
+    return smoke_in(module)
 
 
 def _sorted(found: dict[str, Smoke]) -> dict[str, Smoke]:

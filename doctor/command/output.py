@@ -1,0 +1,89 @@
+"""How the answer is given: as which text, on which terminal, with which exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from torchlift.doctor.command.options import OutputOptions
+    from torchlift.doctor.examination import Examination
+    from torchlift.doctor.facts import Facts
+    from torchlift.doctor.smoke.parent.options import SmokeOptions
+    from torchlift.doctor.smoke.parent.report import SmokeReport
+    from torchlift.terminal.style import Style
+
+
+def report_of(examination: Examination, output: OutputOptions) -> str:
+    """The report as the options want it, after what the smokes have written already."""
+    if output.json:
+        from torchlift.doctor.report.json_report import render as as_json
+
+        return as_json(examination)
+    from torchlift.doctor.report.text import render
+
+    text = render(examination, style_of(output), verbose=output.verbose)
+    if examination.smokes is None:
+        return text
+    from torchlift.doctor.smoke.parent.report import render_smokes
+
+    # Otherwise it has been written already, as it came.
+    return f"{render_smokes(examination.smokes, style_of(output))}\n{text}" if output.redact else f"\n{text}"
+
+
+def style_of(output: OutputOptions) -> Style:
+    """What standard output can show."""
+    import shutil
+
+    from torchlift.terminal.color import wants_color
+    from torchlift.terminal.style import Style, can_write_marks
+
+    # What is not on a terminal is read in files and issues, whose width nobody knows.
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    return Style(
+        color=wants_color(output.color, sys.stdout), fancy=can_write_marks(sys.stdout.encoding), width=max(width, 40)
+    )
+
+
+def smokes_of(options: SmokeOptions, facts: Facts, output: OutputOptions) -> SmokeReport:
+    """Run the smokes, and write what they find as it comes where the options allow that."""
+    from torchlift.doctor.smoke.parent.options import run
+
+    # Whatever needs the whole first (JSON, and names taken out) cannot be written as it comes.
+    at_once = output.json or output.redact
+    live = not at_once and sys.stdout.isatty()
+    return run(options, facts, style=style_of(output), live=live, out=None if at_once else _write)
+
+
+def _write(text: str) -> None:
+    from io import TextIOWrapper
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def say(text: str, status: int) -> None:
+    """Write to standard output and exit."""
+    from io import TextIOWrapper
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Names of files and devices may hold characters that the terminal's encoding lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        import os
+
+        # The reader has seen enough, which changes nothing about the verdict. Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, AttributeError) as error:
+        # A full disk, or no standard output at all (Python then has None).
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "standard output is closed"
+        click.echo(f"The report could not be written: {reason}.", err=True)
+        sys.exit(2)
+    sys.exit(status)
