@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.derived.known_cards import KnownCard, known_cards
+from torchlift.doctor.derived.nvidia_cards import KnownCard, known_cards
 from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import branch, first_branch, last_branch

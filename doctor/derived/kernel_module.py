@@ -1,10 +1,14 @@
-"""Whether the kernel module of NVIDIA's driver is there, and of the version of its libraries."""
+"""The kernel module of NVIDIA's driver: is it there, of its libraries' version, and may its device nodes be opened?"""
 
 from __future__ import annotations
 
+import re
+
 from torchlift.doctor.derived.driver_libraries import libraries
 from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu, nvidia_cards
-from torchlift.doctor.facts import Facts
+from torchlift.doctor.facts import DeviceNode, Facts
+
+NVIDIA_NODE = re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")
 
 
 def module_not_loaded(facts: Facts) -> bool:
@@ -32,3 +36,11 @@ def installed_versions(facts: Facts) -> set[str]:
     """Versions of the driver's own libraries: no compatibility package, no stubs, no WSL."""
     found = libraries(facts) + libraries(facts, "libnvidia-ml.so.1")
     return {library.version for library in found if library.version and not library.compat and not library.stub}
+
+
+def refused_nodes(facts: Facts) -> list[DeviceNode]:
+    """NVIDIA's device nodes that cannot be opened for reading and writing, when CUDA does not start."""
+    if facts.libcuda.outcome == "ok":
+        return []
+    nodes = [node for node in facts.kernel_driver.device_nodes if NVIDIA_NODE.fullmatch(node.path)]
+    return [node for node in nodes if not (node.readable and node.writable)]

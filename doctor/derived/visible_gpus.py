@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from torchlift.doctor.derived.known_cards import known_cards
 from torchlift.doctor.derived.naming import spelled
-from torchlift.doctor.derived.nvidia_cards import nvidia_cards
+from torchlift.doctor.derived.nvidia_cards import known_cards, nvidia_cards
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.compatibility import capability

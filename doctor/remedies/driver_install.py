@@ -1,12 +1,12 @@
-"""How to install or change the NVIDIA driver on this very machine."""
+"""How to install or change the NVIDIA driver on this very machine, and how to reset a GPU."""
 
 from __future__ import annotations
 
 from torchlift.doctor.check import Remedy
 from torchlift.doctor.derived.card_support import kernel_module_flavour, needs_proprietary_module
-from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.nvidia_cards import known_cards
 from torchlift.doctor.derived.nvidia_driver import driver_version
-from torchlift.doctor.facts import Facts
+from torchlift.doctor.facts import Facts, Gpu
 from torchlift.wheels.drivers import branch
 
 LONG_TERM_BRANCH = 580
@@ -56,3 +56,11 @@ def _command(facts: Facts, at_least: str | None) -> str | None:
     if distribution == "arch" and not old_cards:
         return "sudo pacman -S nvidia-open"
     return None
+
+
+def reset_gpu(facts: Facts, gpu: Gpu) -> Remedy:
+    """The remedy that resets one GPU after the programs on it have ended."""
+    if facts.system.container:
+        return Remedy(f"On the host: end the programs on GPU {gpu.index} and reset it (nvidia-smi --gpu-reset)")
+    where = gpu.uuid or str(gpu.index)
+    return Remedy("End the programs that use it, then reset it", f"sudo nvidia-smi --gpu-reset -i {where}")

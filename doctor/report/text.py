@@ -12,8 +12,8 @@ from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_versio
 from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
-from torchlift.doctor.report.data_age import data_age
 from torchlift.doctor.report.verdict import verdict
+from torchlift.doctor.report.words import data_age
 from torchlift.terminal.columns import one_line
 from torchlift.terminal.style import Style
 from torchlift.wheels.answer import Answer, Choice

@@ -1,4 +1,4 @@
-"""Phrases about a machine that reports share."""
+"""Phrases about a machine, and about the tables, that reports share."""
 
 from __future__ import annotations
 
@@ -110,3 +110,11 @@ def sentence(text: str) -> str:
     if re.match(r"[a-z]+\b(?![-_.=])", text) and not text.startswith(("torch", "pip", "uv", "nvidia", "lib", "cu")):
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def data_age() -> str:
+    """The line that says so, and what the newest torch is that they know."""
+    from torchlift.versions import LATEST
+    from torchlift.wheels.tables import data_date
+
+    return f"Wheel data of {data_date()}, newest torch known {LATEST}."

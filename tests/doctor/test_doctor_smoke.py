@@ -20,7 +20,7 @@ import torchlift.doctor.smoke as package
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
-from torchlift.doctor.smoke.loading import own_smokes
+from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
 from torchlift.doctor.smoke.parent.floor import cards, find_card, judge
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
@@ -448,3 +448,19 @@ def test_what_runs_under_the_examined_interpreter_needs_only_python_39_and_torch
             assert top in sys.stdlib_module_names or top in ("torch", "triton"), (path.name, name)
     if path.stem != "triton_kernel" and any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree)):
         assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in imported)
+
+
+DECLARED = "from torchlift_smoke.smoke import Smoke\nSMOKE = Smoke(id='declared', tier='quick', title='Declared')\n"
+
+
+def test_the_functions_below_a_declaration_are_its_run_and_gate(tmp_path: Path) -> None:
+    code = "def run(bench): return 'ran'\ndef gate(bench): return 'closed'\n"
+    tmp_path.joinpath("declared.py").write_text(DECLARED + code)
+    smoke, _ = smokes_below([tmp_path])["declared"]
+    assert [smoke.run(None), smoke.gate(None)] == ["ran", "closed"]  # type: ignore[arg-type]
+
+
+def test_a_smoke_that_nothing_runs_is_refused(tmp_path: Path) -> None:
+    tmp_path.joinpath("declared.py").write_text(DECLARED)
+    with pytest.raises(ValueError, match="has no function `run`: nothing would run declared"):
+        smokes_below([tmp_path])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
-from torchlift.doctor.derived.device_nodes import NVIDIA_NODE, refused_nodes
+from torchlift.doctor.derived.kernel_module import NVIDIA_NODE, refused_nodes
 from torchlift.doctor.facts import DeviceNode, Facts
 
 CHECK = Check(

@@ -9,8 +9,7 @@ from pathlib import PurePosixPath
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, skipped, warning
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.driver_libraries import libraries, unloadable
-from torchlift.doctor.derived.known_cards import known_cards
-from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu, nvidia_cards
+from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu, known_cards, nvidia_cards
 from torchlift.doctor.derived.nvidia_driver import driver_answers, driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note
 from torchlift.doctor.checks.severity import breaks_torch
-from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.nvidia_cards import known_cards
 from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.wheels.drivers import branch, last_branch

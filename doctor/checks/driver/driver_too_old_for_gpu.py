@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.card_support import cards_newer_than_driver
-from torchlift.doctor.derived.known_cards import known_cards
+from torchlift.doctor.derived.nvidia_cards import known_cards
 from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok, warning
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.cuda_visible_devices import hides_all
-from torchlift.doctor.derived.device_nodes import refused_nodes
 from torchlift.doctor.derived.driver_libraries import hides_windows_driver
-from torchlift.doctor.derived.kernel_module import versions_differ
+from torchlift.doctor.derived.kernel_module import refused_nodes, versions_differ
 from torchlift.doctor.derived.naming import code_text
 from torchlift.doctor.derived.nvidia_driver import cuda_code
 from torchlift.doctor.facts import Facts

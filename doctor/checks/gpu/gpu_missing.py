@@ -11,8 +11,7 @@ from torchlift.doctor.derived.card_support import (
     cards_of_the_other_flavour,
     cards_older_than_driver,
 )
-from torchlift.doctor.derived.known_cards import lists_every_card
-from torchlift.doctor.derived.nvidia_cards import nvidia_cards
+from torchlift.doctor.derived.nvidia_cards import lists_every_card, nvidia_cards
 from torchlift.doctor.facts import Facts
 
 CHECK = Check(

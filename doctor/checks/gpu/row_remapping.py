@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, problem, warning
 from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.remedies.reset_gpu import reset_gpu
+from torchlift.doctor.remedies.driver_install import reset_gpu
 
 _GUIDE = "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/"
 
