@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
 from torchlift.project import Project
+from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.groups.group_identity import new_group_arguments
 from torchlift.rules.distributed.ranks.all_ranks import (
     LOOKING,
@@ -44,8 +45,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         return
     name = use.target.rpartition(".")[2]
     cause = causes[0]
+    test = shortened(view.text(cause.test))
     message = (
-        f"Only some ranks call this `{name}`: {_WORDS[cause.how]} `{_short(view, cause.test)}` (line {cause.test.lineno}), which is "
+        f"Only some ranks call this `{name}`: {_WORDS[cause.how]} `{test}` (line {cause.test.lineno}), which is "
         "not the same on every rank. Every rank has to create every group in the same order, or the next one hangs, on "
         "gloo as well; on the NCCL of torch 2.15 creating a group is a communicator split that all ranks take part in."
     )
@@ -70,11 +72,6 @@ def _advice(name: str) -> str:
         f"Call `{name}` on every rank, before the test, with the same ranks everywhere; ranks that are not members get "
         "`GroupMember.NON_GROUP_MEMBER` and keep out of the group's collectives."
     )
-
-
-def _short(view: ModuleView, test: ast.expr) -> str:
-    text = " ".join(view.text(test).split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _creates_the_same(view: ModuleView, call: ast.Call, nodes: Sequence[ast.stmt | ast.expr]) -> bool:

@@ -19,6 +19,12 @@ def sentence(reasons: list[str]) -> str:
     return f"{shown}{rest}".rstrip(".") + "."
 
 
+def shortened(text: str, longest: int = 60) -> str:
+    """A text on one line, with `...` for the end of it where it is longer than `longest`."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
 def one_line(view: ModuleView, node: ast.expr) -> str:
     """The source of an expression on one line; where it is long, with `...` for the arguments of its calls."""
     text = view.text(node)

@@ -5,7 +5,8 @@ This is the language between reading the code (`p2p.reading`) and running it (`p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
@@ -67,3 +68,20 @@ class Exchange:
 
     programs: tuple[RankProgram, ...]
     groups: Mapping[str, tuple[int, ...]]
+
+    def operations(self) -> Iterator[tuple[int, Operation]]:
+        """Everything that is posted, with the rank that posts it."""
+        for rank, program in enumerate(self.programs):
+            for step in program:
+                yield from ((rank, operation) for operation in (step.operations if isinstance(step, Post) else ()))
+
+    @property
+    def messages_meet(self) -> bool:
+        """Whether every send has a receive, and every receive a send."""
+        messages: Counter[tuple[str, int, int]] = Counter()
+        for rank, operation in self.operations():
+            if operation.kind == "send":
+                messages[operation.group, rank, operation.peer] += 1
+            elif operation.kind == "recv":
+                messages[operation.group, operation.peer, rank] -= 1
+        return not any(messages.values())

@@ -96,6 +96,16 @@ def test_a_group_on_gloo_is_recognised_where_it_is_made_elsewhere(tmp_path: Path
     assert codes(tmp_path, function(*ON_GROUP, before=constant)) == set()
 
 
+@pytest.mark.parametrize(
+    ("group", "found"),
+    [("compiled_group", {"TL210"}), ("mpi_group", set()), ("glooGroup", set()), ("nccl_lazy_group", set())],
+)
+def test_a_group_from_outside_is_on_another_backend_if_a_whole_word_says_so(
+    group: str, found: set[str], tmp_path: Path
+) -> None:
+    assert codes(tmp_path, method(*(line.replace("=g", f"=self.{group}") for line in ON_GROUP))) == found
+
+
 def test_a_group_that_is_surely_on_nccl_still_hangs(tmp_path: Path) -> None:
     assert codes(tmp_path, function('g = dist.new_group(backend="nccl")', *ON_GROUP)) == {"TL210"}
 

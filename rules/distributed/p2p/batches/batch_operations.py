@@ -53,14 +53,9 @@ def batch_list(view: ModuleView, batch: ast.Call) -> BatchList | None:
     binding = view.definition(given)
     if binding is None or binding.kind != "assign" or binding.statement is None or binding.scope.kind == "class":
         return None
-    value = binding.value
-    if not isinstance(value, ast.List):
-        empty_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "list"
-        if not empty_call or not isinstance(value, ast.Call) or value.args or value.keywords:
-            return None
-        elements: list[ast.expr] = []
-    else:
-        elements = list(value.elts)
+    elements = list_made(binding.value)
+    if elements is None:
+        return None
     starts_empty = not elements
     fills: list[ast.stmt] = []
     escapes = False
@@ -76,6 +71,16 @@ def batch_list(view: ModuleView, batch: ast.Call) -> BatchList | None:
     same_block = all(_is_beside(view, fill, binding.statement) for fill in fills)
     complete = len(known) == len(found) and not escapes and same_block
     return BatchList(known, complete, binding, binding.statement, tuple(fills) if starts_empty else (), escapes)
+
+
+def list_made(node: ast.expr | None) -> list[ast.expr] | None:
+    """What is in a list where it is made, by `[...]` or `list()`; None for anything else."""
+    match node:
+        case ast.List(elts=elements):
+            return list(elements)
+        case ast.Call(func=ast.Name(id="list"), args=[], keywords=[]):
+            return []
+    return None
 
 
 def operations_of(view: ModuleView, batch: ast.Call) -> tuple[ast.Call, ...]:

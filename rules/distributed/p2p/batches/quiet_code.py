@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.view import ModuleView
 
 _QUERIES = frozenset(
@@ -86,9 +87,9 @@ def effects(view: ModuleView, statements: Iterable[ast.AST], known: Collection[a
         if isinstance(node, _LEAVING):
             found.leaves = True
         elif isinstance(node, (ast.AugAssign, ast.Delete)):
-            found._found(node, f"`{_short(view, node)}` may change a tensor")
+            found._found(node, f"`{shortened(view.text(node), 40)}` may change a tensor")
         elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-            found._found(node, f"`{_short(view, node)}` is stored to")
+            found._found(node, f"`{shortened(view.text(node), 40)}` is stored to")
         elif isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
             found._found(node, f"a `{type(node).__name__.lower()}` statement stands")
         elif isinstance(node, ast.Call) and not any(node is call for call in known):
@@ -103,7 +104,7 @@ def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
     if name in _QUERIES or (_FUNCTION.fullmatch(name) and not writes):
         return
     if name.startswith("torch.distributed."):
-        found._found(call, f"`{_short(view, call.func)}` is called", communicates=True)
+        found._found(call, f"`{shortened(view.text(call.func), 40)}` is called", communicates=True)
         return
     function = call.func
     calls_back = any(keyword.arg in {"key", None} for keyword in call.keywords)
@@ -112,21 +113,16 @@ def _call(view: ModuleView, call: ast.Call, found: Effects) -> None:
         return
     if isinstance(call.func, ast.Attribute) and not name:
         if call.func.attr in _WAITING_METHODS:
-            found._found(call, f"`{_short(view, call)}` waits", communicates=True)
+            found._found(call, f"`{shortened(view.text(call), 40)}` waits", communicates=True)
             return
         if call.func.attr in _READING_METHODS and not _is_of_no_tensor(view, call, call.func.attr):
             return
         if call.func.attr.endswith("_") and not call.func.attr.endswith("__"):
-            found._found(call, f"`{_short(view, call.func)}` changes a tensor")
+            found._found(call, f"`{shortened(view.text(call.func), 40)}` changes a tensor")
             return
-    found.unknown.append(_short(view, call.func) + "(...)")
+    found.unknown.append(shortened(view.text(call.func), 40) + "(...)")
 
 
 def _is_of_no_tensor(view: ModuleView, call: ast.Call, method: str) -> bool:
     """Whether a method is surely not the one of tensors: `queue.get()` waits, and `net.half()` as a statement changes `net`."""
     return (method == "get" and not call.args) or isinstance(view.parent(call), ast.Expr)
-
-
-def _short(view: ModuleView, node: ast.expr | ast.stmt) -> str:
-    text = " ".join(view.text(node).split())
-    return text if len(text) <= 40 else text[:37] + "..."

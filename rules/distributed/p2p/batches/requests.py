@@ -6,6 +6,7 @@ import ast
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.distributed.p2p.batches.batch_operations import list_made
 from torchlift.rules.distributed.p2p.calls import FunctionName, arguments_of, function_of_call, is_given
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -253,18 +254,11 @@ class RequestReader:
     def _drained_list(self, requests: Binding) -> Waits:
         view = self.view
         made, name = requests.statement, requests.name
-        empty = isinstance(requests.value, ast.Call) and isinstance(requests.value.func, ast.Name)
-        if empty:
-            assert isinstance(requests.value, ast.Call) and isinstance(requests.value.func, ast.Name)
-            call = requests.value
-            if requests.value.func.id != "list" or call.args or call.keywords:
-                raise Refused(f"`{name}` is not a list made in this function.")
-        elif not isinstance(requests.value, ast.List):
+        order = list_made(requests.value)
+        if order is None or made is None:
             raise Refused(f"`{name}` is not a list made in this function.")
-        assert made is not None
         allowed = {id(one.call) for one in self.operations}
         handles = {one.handle for one in self.operations if one.handle is not None}
-        order = list(requests.value.elts) if isinstance(requests.value, ast.List) else []
         loop: ast.stmt | None = None
         looped: ast.expr | None = None
         tests: list[ast.Name] = []
@@ -295,12 +289,8 @@ class RequestReader:
         holders = [ancestor for ancestor in view.ancestors(loop) if isinstance(ancestor, ast.stmt)]
         holders = holders[: next((i for i, a in enumerate(holders) if a is view.parent(made)), len(holders))]
         for holder in holders:
-            inside = isinstance(holder, ast.If) and any(node in tests for node in walk(holder.test))
-            if (
-                not inside
-                or not isinstance(holder, ast.If)
-                or not any(loop is item for item in walk(ast.Module(holder.body, [])))
-            ):
+            asks = isinstance(holder, ast.If) and any(node in tests for node in walk(holder.test))
+            if not asks or not isinstance(holder, ast.If) or not any(loop in walk(item) for item in holder.body):
                 raise Refused(f"the loop on line {loop.lineno} may wait more than once or not at all.")
         for test in tests:
             if not any(isinstance(holder, ast.If) and test in list(walk(holder.test)) for holder in holders):

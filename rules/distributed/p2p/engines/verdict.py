@@ -8,7 +8,7 @@ from enum import Enum
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.distributed.p2p.engines.simulation import Engine, ExchangeOutcome, simulate
-from torchlift.rules.distributed.p2p.program import Exchange, Post
+from torchlift.rules.distributed.p2p.program import Exchange
 
 
 class ExchangeVerdict(Enum):
@@ -68,16 +68,6 @@ def _verdict(exchange: Exchange, before: ExchangeOutcome, now: ExchangeOutcome) 
 
 def _pairs_up(exchange: Exchange) -> bool:
     """Whether every send has a receive, and every member of a group takes part in its collectives equally often."""
-    messages: Counter[tuple[str, int, int]] = Counter()
-    collectives: dict[str, Counter[int]] = {group: Counter() for group in exchange.groups}
-    for rank, program in enumerate(exchange.programs):
-        for step in program:
-            for operation in step.operations if isinstance(step, Post) else ():
-                if operation.kind == "send":
-                    messages[operation.group, rank, operation.peer] += 1
-                elif operation.kind == "recv":
-                    messages[operation.group, operation.peer, rank] -= 1
-                else:
-                    collectives.setdefault(operation.group, Counter())[rank] += 1
-    counts = ({counted[rank] for rank in exchange.groups.get(group, ())} for group, counted in collectives.items())
-    return not any(messages.values()) and all(len(count) <= 1 for count in counts)
+    collectives = Counter((one.group, rank) for rank, one in exchange.operations() if one.kind == "collective")
+    counts = ({collectives[group, rank] for rank in members} for group, members in exchange.groups.items())
+    return exchange.messages_meet and all(len(count) <= 1 for count in counts)

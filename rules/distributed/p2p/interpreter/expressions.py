@@ -173,8 +173,6 @@ class Expressions(RankState):
                     return value
                 others.append(value)
         kind = "or" if stops_at else "and"
-        if len(unknown) == 1 and len(node.values) == 1:
-            return unknown[0]
         return Unknown(
             max(value.level for value in unknown),
             f"({f' {kind} '.join(value.key for value in unknown)})",
@@ -255,10 +253,7 @@ class Expressions(RankState):
     def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
         return Function(node, frame)
 
-    def _starred(self, node: ast.Starred, frame: Frame) -> Value:
-        return self._eval(node.value, frame)
-
-    def _await(self, node: ast.Await, frame: Frame) -> Value:
+    def _inner(self, node: ast.Starred | ast.Await, frame: Frame) -> Value:
         return self._eval(node.value, frame)
 
     def _yield(self, node: ast.Yield | ast.YieldFrom, frame: Frame) -> Value:

@@ -77,9 +77,7 @@ class Loops(RankState):
             frame.loops.append(doubts)
             self._forget_if_doubtful(before, frame)
             frame.loops.pop()
-        if broken and not doubts:
-            return Flow.NEXT
-        return self._block(node.orelse, frame) if not broken else Flow.NEXT
+        return Flow.NEXT if broken else self._block(node.orelse, frame)
 
     def _forget_if_doubtful(self, before: dict[str, Value], frame: Frame) -> None:
         """After a round that may have been cut short, forget what it did."""
@@ -95,10 +93,16 @@ class Loops(RankState):
         self._settle(item, node.lineno)
         events = self.communication.events
         flow = self._rounds(node, iter([self._element(iterable, 0), self._element(iterable, 1)]), frame)
-        if self.communication.events != events:
-            self.assumed[f"the loop in line {node.lineno} is run equally often, at least twice, on every rank"] = None
+        self._assume_equal_rounds(node, events)
         self._forget_stored(node.body, frame, item)
         return flow
+
+    def _assume_equal_rounds(self, node: ast.stmt | ast.expr, events: int) -> bool:
+        """Whether two rounds of a loop communicated, so that all ranks have to make equally many."""
+        if self.communication.events == events:
+            return False
+        self.assumed[f"the loop in line {node.lineno} is run equally often, at least twice, on every rank"] = None
+        return True
 
     def _forget_stored(self, body: Sequence[ast.stmt], frame: Frame, why: Unknown) -> None:
         """Numbers that a loop of unknown length has changed are not known after it."""
@@ -163,9 +167,7 @@ class Loops(RankState):
                         break
                     if flow not in {Flow.NEXT, Flow.CONTINUE}:
                         return flow
-                if self.communication.events != events:
-                    text = f"the loop in line {node.lineno} is run equally often, at least twice, on every rank"
-                    self.assumed[text] = None
+                self._assume_equal_rounds(node, events)
                 self._forget_stored(node.body, frame, test)
                 return Flow.NEXT
         flow = self._either(Doubt(test, node.lineno), [node.body, []], frame)
@@ -253,9 +255,7 @@ class Loops(RankState):
             for index in range(2):
                 self._store(generator.target, self._element(iterable, index), inner)
                 self._generate(node, depth + 1, inner, inner, found)
-            if self.communication.events != events:
-                text = f"the loop in line {node.lineno} is run equally often, at least twice, on every rank"
-                self.assumed[text] = None
+            if self._assume_equal_rounds(node, events):
                 return None
         ignored: list[Value] = []
         with self._doubting(Doubt(item, node.lineno)), suppress(CodeRaises):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.p2p.interpreter.communication import (
     COLLECTIVES,
     GROUP_QUERIES,
@@ -17,7 +18,7 @@ from torchlift.rules.distributed.p2p.interpreter.communication import (
     transfer_kind,
 )
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text, shortened
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.values import (
     CodeRaises,
     External,

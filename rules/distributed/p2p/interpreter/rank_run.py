@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import defaults_of
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.distributed.p2p.interpreter.calls import Calls
 from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode, Started
 from torchlift.rules.distributed.p2p.interpreter.communication import may_be_group
@@ -57,20 +58,7 @@ class _Stores:
 
 
 class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messages):
-    """One run of one function by one rank.
-
-    Args:
-        code: the file.
-        project: its project.
-        rank, size: the rank and the number of ranks.
-        choices: what conditions that are the same on every rank are taken to be, by key.
-
-    Attributes:
-        communication: what the rank did.
-        calls: calls of the file that sent or received, in the order of their first use.
-        outlives: what is still there when the function has ended, beside what it returns.
-        assumed: what was taken for granted, as clauses.
-    """
+    """One run of one function by one rank; see `RankState` for what it is made with and what it leaves."""
 
     statement_handlers: ClassVar[dict[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]] = {
         ast.Expr: Statements._expression,
@@ -90,14 +78,14 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         ast.Assert: Statements._assert,
         ast.FunctionDef: Statements._define,
         ast.AsyncFunctionDef: Statements._define,
-        ast.ClassDef: Statements._define_class,
+        ast.ClassDef: Statements._define,
         ast.Import: Statements._import,
         ast.ImportFrom: Statements._import,
-        ast.Global: Statements._pass,
-        ast.Nonlocal: Statements._pass,
-        ast.Pass: Statements._pass,
-        ast.Break: Statements._break,
-        ast.Continue: Statements._continue,
+        ast.Global: Statements._simple,
+        ast.Nonlocal: Statements._simple,
+        ast.Pass: Statements._simple,
+        ast.Break: Statements._simple,
+        ast.Continue: Statements._simple,
     }
     if hasattr(ast, "TryStar"):
         statement_handlers[ast.TryStar] = Statements._try
@@ -119,8 +107,8 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         ast.IfExp: Expressions._conditional,
         ast.NamedExpr: Expressions._walrus,
         ast.Lambda: Expressions._lambda,
-        ast.Starred: Expressions._starred,
-        ast.Await: Expressions._await,
+        ast.Starred: Expressions._inner,
+        ast.Await: Expressions._inner,
         ast.Yield: Expressions._yield,
         ast.YieldFrom: Expressions._yield,
         ast.JoinedStr: Expressions._formatted,
@@ -274,7 +262,7 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
             for node in nodes:
                 function = code.view.function_of(node)
                 around = code.view.class_of(node)
-                own = isinstance(node.value, ast.Name) and node.value.id == "self" and around is not None
+                own = self_attribute(node) is not None and around is not None
                 if own and around is not None and around not in family and owner.node not in code.bases(around):
                     continue  # an unrelated class that has an attribute of the same name
                 stores = found.setdefault(name, _Stores())

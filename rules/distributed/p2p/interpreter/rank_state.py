@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, ClassVar, NoReturn
 
 from torchlift.project import Project
+from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import Communication
 from torchlift.rules.distributed.p2p.interpreter.operators import truth
@@ -272,12 +273,6 @@ MISSING = Missing()
 def node_text(node: ast.AST) -> str:
     """Source text of an expression, on one line."""
     return ast.unparse(node)
-
-
-def shortened(text: str) -> str:
-    """A text that fits into a clause."""
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def condition_key(node: ast.AST, values: Sequence[Value]) -> str:

@@ -7,7 +7,6 @@ never guessed.
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from torchlift.project import Project
 from torchlift.rules.distributed.p2p.interpreter.code import Body, Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun
 from torchlift.rules.distributed.p2p.interpreter.values import CodeRaises, CommonChoice, Handle, Open, Unknown, parts
-from torchlift.rules.distributed.p2p.program import Exchange, Post
+from torchlift.rules.distributed.p2p.program import Exchange
 from torchlift.view import ModuleView
 
 SIZES = range(2, 9)
@@ -103,22 +102,10 @@ def _whole(readings: Sequence[Reading]) -> list[Reading]:
     """Those of `readings` in which everything that is sent is received and nothing is left to the caller."""
     kept = []
     for reading in readings:
-        whole = {size: exchange for size, exchange in reading.exchanges.items() if _pairs_up(exchange)}
+        whole = {size: exchange for size, exchange in reading.exchanges.items() if exchange.messages_meet}
         if whole and not reading.escapes:
             kept.append(replace(reading, exchanges=whole))
     return kept
-
-
-def _pairs_up(exchange: Exchange) -> bool:
-    messages: Counter[tuple[str, int, int]] = Counter()
-    for rank, program in enumerate(exchange.programs):
-        for step in program:
-            for operation in step.operations if isinstance(step, Post) else ():
-                if operation.kind == "send":
-                    messages[operation.group, rank, operation.peer] += 1
-                elif operation.kind == "recv":
-                    messages[operation.group, operation.peer, rank] -= 1
-    return not any(messages.values())
 
 
 def _readings(code: Code, project: Project, entry: Body, sizes: Sequence[int]) -> list[Reading]:

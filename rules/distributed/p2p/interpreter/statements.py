@@ -59,11 +59,8 @@ class Statements(RankState):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 self._store_name(inner.id, Unknown(Level.GIVEN, f"{inner.id}@{node.lineno}", f"`{inner.id}`"), frame)
         if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in walk(node)):
-            frame.doubts.append(
-                Doubt(
-                    Unknown(Level.GIVEN, "match", f"the statement in line {node.lineno} is not followed"), node.lineno
-                )
-            )
+            why = f"the statement in line {node.lineno} is not followed"
+            frame.doubts.append(Doubt(Unknown(Level.GIVEN, "match", why), node.lineno))
             frame.returned.append(None)
         return Flow.NEXT
 
@@ -205,12 +202,9 @@ class Statements(RankState):
             raise CodeRaises("the assertion does not hold")
         return Flow.NEXT
 
-    def _define(self, node: FunctionNode, frame: Frame) -> Flow:
-        self._store_name(node.name, Function(node, frame), frame)
-        return Flow.NEXT
-
-    def _define_class(self, node: ast.ClassDef, frame: Frame) -> Flow:
-        self._store_name(node.name, Class(node, frame), frame)
+    def _define(self, node: FunctionNode | ast.ClassDef, frame: Frame) -> Flow:
+        value = Class(node, frame) if isinstance(node, ast.ClassDef) else Function(node, frame)
+        self._store_name(node.name, value, frame)
         return Flow.NEXT
 
     def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Flow:
@@ -224,14 +218,14 @@ class Statements(RankState):
                     owner.values[bound] = self._imported(binding, frame.view)
         return Flow.NEXT
 
-    def _pass(self, node: ast.stmt, frame: Frame) -> Flow:
-        return Flow.NEXT
-
-    def _break(self, node: ast.stmt, frame: Frame) -> Flow:
-        return Flow.BREAK
-
-    def _continue(self, node: ast.stmt, frame: Frame) -> Flow:
-        return Flow.CONTINUE
+    def _simple(self, node: ast.stmt, frame: Frame) -> Flow:
+        return (
+            Flow.BREAK
+            if isinstance(node, ast.Break)
+            else Flow.CONTINUE
+            if isinstance(node, ast.Continue)
+            else Flow.NEXT
+        )
 
     def _if(self, node: ast.If, frame: Frame) -> Flow:
         test = self._eval(node.test, frame)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT, GETTERS
+from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.facts.launchers import RANKS, WORLD_SIZES
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import (
@@ -22,7 +23,6 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     RankState,
     condition_key,
     node_text,
-    shortened,
     speaks_of_rank,
 )
 from torchlift.rules.distributed.p2p.interpreter.values import (

@@ -6,7 +6,7 @@ Numbers, strings, None, lists, tuples, dicts, sets and ranges stand for themselv
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, Literal
@@ -32,10 +32,12 @@ class Level(IntEnum):
     """Computed from the rank, or received from another rank."""
 
 
+@dataclass(eq=False, slots=True)
 class Unknown:
     """A value that cannot be worked out.
 
     Attributes:
+        own_level: how it relates to the rank by itself; `level` also looks at its source.
         key: equal for values that are surely equal, on every rank.
         why: what it is, as a clause: "`dst` is a parameter of `f`".
         never_none: whether it is an object for sure, such as a tensor.
@@ -43,53 +45,31 @@ class Unknown:
         choice: the condition it depends on, where it is known apart from that.
         formula: how the truth of it follows from other unknown values.
         source: what it was read from; data received into one has been received into the other.
-        attributes: what was stored as its attributes.
         candidates: functions, classes and objects that it may be.
+        attributes: what was stored as its attributes.
     """
 
-    __slots__ = (
-        "_level",
-        "attributes",
-        "candidates",
-        "choice",
-        "formula",
-        "handles",
-        "key",
-        "never_none",
-        "source",
-        "why",
-    )
+    own_level: Level
+    key: str
+    why: str
+    never_none: bool = False
+    handles: bool = False
+    choice: Unknown | None = None
+    formula: tuple[Literal["not", "and", "or"], tuple[Unknown, ...]] | None = None
+    source: Unknown | None = None
+    candidates: tuple[Value, ...] = ()
+    attributes: dict[str, Value] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        level: Level,
-        key: str,
-        why: str,
-        *,
-        never_none: bool = False,
-        handles: bool = False,
-        choice: Unknown | None = None,
-        formula: tuple[Literal["not", "and", "or"], tuple[Unknown, ...]] | None = None,
-        source: Unknown | None = None,
-        candidates: tuple[Value, ...] = (),
-    ) -> None:
-        self._level = level
-        self.key = key if len(key) <= _LONGEST_KEY else f"#{hash(key)}"
-        self.why = why
-        self.never_none = never_none
-        self.handles = handles
-        self.choice = choice
-        self.formula = formula
-        self.source = source
-        self.attributes: dict[str, Value] = {}
-        self.candidates = candidates
+    def __post_init__(self) -> None:
+        if len(self.key) > _LONGEST_KEY:
+            self.key = f"#{hash(self.key)}"
 
     @property
     def level(self) -> Level:
         """How the value relates to the rank, as far as is known by now."""
-        level, node = self._level, self.source
+        level, node = self.own_level, self.source
         while node is not None:
-            level = max(level, node._level)
+            level = max(level, node.own_level)
             node = node.source
         return level
 
@@ -97,7 +77,7 @@ class Unknown:
         """From now on the value holds what another rank has sent."""
         node: Unknown | None = self
         while node is not None:
-            node._level = Level.RANK
+            node.own_level = Level.RANK
             node = node.source
 
 
@@ -159,6 +139,7 @@ class Coalescing:
     blocking: bool
 
 
+@dataclass(eq=False, slots=True)
 class Frame:
     """The names of a function, class body, comprehension or module that is being run.
 
@@ -166,34 +147,25 @@ class Frame:
         view: the file.
         scope: the names that belong here.
         outer: the frame around it, for names that do not.
-        values: what the names are bound to.
+        function: the function that is run, if it is one or in one.
         running: False for the module while only a function of it is run: its names are looked up in the source then.
+        values: what the names are bound to.
+        result: what a `return` gave back.
         returned: values that an undecided `return` may have given back.
         doubts: conditions on which an undecided `return` depends.
         loops: for every loop being run, the conditions of undecided `break` and `continue`.
     """
 
-    __slots__ = ("doubts", "function", "loops", "outer", "result", "returned", "running", "scope", "values", "view")
-
-    def __init__(
-        self,
-        view: ModuleView,
-        scope: Scope,
-        outer: Frame | None,
-        function: Function | None = None,
-        *,
-        running: bool = True,
-    ) -> None:
-        self.view = view
-        self.scope = scope
-        self.outer = outer
-        self.function = function
-        self.values: dict[str, Value] = {}
-        self.running = running
-        self.result: Value = None
-        self.returned: list[Value] = []
-        self.doubts: list[Doubt] = []
-        self.loops: list[list[Doubt]] = []
+    view: ModuleView
+    scope: Scope
+    outer: Frame | None
+    function: Function | None = None
+    running: bool = True
+    values: dict[str, Value] = field(default_factory=dict)
+    result: Value = None
+    returned: list[Value] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+    loops: list[list[Doubt]] = field(default_factory=list)
 
     def owner(self, name: str) -> Frame | None:
         """The frame that a name belongs to; None for builtins and star imports."""
@@ -219,13 +191,11 @@ class Function:
 
     Attributes:
         owner: the class it is a method of.
-        defaults: its default values, by parameter; None where its definition has not been run.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     frame: Frame
     owner: Class | None = None
-    defaults: Mapping[str, Value] | None = None
 
     @property
     def name(self) -> str:
