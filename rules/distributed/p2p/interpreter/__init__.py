@@ -6,7 +6,7 @@ world sizes, and gives what every rank posts and waits for, in the words of `p2p
 Ranks, world sizes and what is computed from them are real numbers, and Python does with them what it does. Tensors, settings
 and all else that comes from outside are `values.Unknown`, which say how they relate to the rank (`values.Level`) and why they
 are not known. Where a condition is unknown, both branches run and what differs afterwards is unknown. As soon as something
-is posted or waited for while it depends on such a condition, reading ends: with `values.Choice` where the condition is the
+is posted or waited for while it depends on such a condition, reading ends: with `values.CommonChoice` where the condition is the
 same on every rank, so that `reading` tries both answers, and with `values.Open`, which no rule reports as a fact, otherwise.
 Nothing is guessed: what cannot be followed poisons what it touches.
 

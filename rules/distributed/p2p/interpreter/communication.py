@@ -207,7 +207,7 @@ class Communication:
         Raises:
             Unworkable: the rank asked about is not known.
             Open: the group is not known.
-            Raised: the group has no such member.
+            CodeRaises: the group has no such member.
         """
         group = self.group(given.get("group"), line)
         if name == "get_backend":
@@ -312,7 +312,7 @@ class Communication:
 
         Raises:
             Open: it is not known.
-            Raised: torch refuses it.
+            CodeRaises: torch refuses it.
         """
         if not isinstance(number, int) or isinstance(number, bool):
             why = number.why if isinstance(number, Unknown) else "not a number"
@@ -329,7 +329,7 @@ def arguments_of(
     """Arguments by parameter name.
 
     Raises:
-        Raised: there are more than the function takes.
+        CodeRaises: there are more than the function takes.
     """
     if len(positional) > len(parameters):
         raise CodeRaises(f"line {call.lineno}: too many arguments")

@@ -78,7 +78,7 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
 
     Raises:
         Unworkable: it depends on something unknown, or is too large.
-        Raised: Python raises an exception.
+        CodeRaises: Python raises an exception.
     """
     if isinstance(left, Once) or isinstance(right, Once):
         raise Unworkable
@@ -209,7 +209,7 @@ def elements(value: Value) -> list[Value]:
 
     Raises:
         Unworkable: unknown, or too many.
-        Raised: it cannot be iterated over.
+        CodeRaises: it cannot be iterated over.
     """
     if isinstance(value, Once):
         left, value[:] = list(value), []
@@ -376,7 +376,7 @@ def call_function(name: str, arguments: Sequence[Value], keywords: dict[str, Val
 
     Raises:
         KeyError: the function is not known here.
-        Unworkable, Raised: as for `binary`.
+        Unworkable, CodeRaises: as for `binary`.
     """
     function = _BUILTINS[name[9:]] if name.startswith("builtins.") else _LIBRARY[name]
     try:
@@ -411,7 +411,7 @@ def call_method(receiver: Value, name: str, arguments: Sequence[Value], keywords
     """What a method of a known value returns; lists, dicts and sets are changed in place.
 
     Raises:
-        Unworkable, Raised: as for `binary`. The receiver may have been changed by then.
+        Unworkable, CodeRaises: as for `binary`. The receiver may have been changed by then.
     """
     kind = bool if isinstance(receiver, bool) else type(receiver)
     if kind is Once:

@@ -3,7 +3,7 @@
 Ranks, world sizes and what is computed from them are real numbers and everything Python does with them is done by Python.
 Tensors, settings and whatever else comes from outside are unknown values that carry where they come from. A branch whose
 condition is unknown is run both ways, and what differs afterwards is unknown; as soon as something is sent, received or
-waited for while it depends on such a condition, reading ends: with `Choice`, if the condition is the same on every rank and
+waited for while it depends on such a condition, reading ends: with `CommonChoice`, if the condition is the same on every rank and
 so can be tried both ways, and with `Open` otherwise.
 """
 
@@ -123,8 +123,8 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         """Run a function with unknown arguments, or the statements of the module; returns what it returns.
 
         Raises:
-            Open, Choice: it cannot be said, or not yet, what the rank does.
-            Raised: the code fails on this rank.
+            Open, CommonChoice: it cannot be said, or not yet, what the rank does.
+            CodeRaises: the code fails on this rank.
         """
         try:
             if isinstance(body, ast.Module):

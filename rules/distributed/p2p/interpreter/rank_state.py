@@ -104,7 +104,7 @@ class RankState(ABC):
         """Insist that the code which runs now is surely run.
 
         Raises:
-            Choice, Open: it is not known whether it is.
+            CommonChoice, Open: it is not known whether it is.
         """
         for doubt in self._active_doubts():
             self._choose(doubt.condition, doubt.line)

@@ -136,7 +136,7 @@ def _reading(
     """The reading with some conditions taken for true or false; None if nothing is sent or received.
 
     Raises:
-        Choice: another condition has to be chosen.
+        CommonChoice: another condition has to be chosen.
     """
     taken = {key: answer for key, (answer, _) in choices.items()}
     attempts: dict[int, _Attempt] = {}

@@ -133,7 +133,7 @@ class UnknownCalls(RankState):
         """The result of a call that is not followed.
 
         Raises:
-            Choice, Open: the call may post or wait for something.
+            CommonChoice, Open: the call may post or wait for something.
         """
         line = getattr(node, "lineno", 0)
         text = node_text(node.func) if isinstance(node, ast.Call) else "a property"
