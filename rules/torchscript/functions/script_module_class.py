@@ -153,9 +153,7 @@ def _read_init_call(
             return
     if (
         isinstance(function, ast.Attribute)
-        and isinstance(function.value, ast.Name)
-        and function.value.id == "self"
-        and function.attr in {"register_buffer", "register_parameter"}
+        and self_attribute(function) in {"register_buffer", "register_parameter"}
         and call.args
         and isinstance(call.args[0], ast.Constant)
     ):

@@ -7,6 +7,7 @@ import ast
 from torchlift.finding import DeleteStatement, InsertStatements, ReplaceExpression, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.whole_statements import assigns_itself
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -95,7 +96,7 @@ def _may_be_annotated(view: ModuleView, target: ast.expr) -> bool:
         bindings = scope.bindings.get(target.id, [])
         declared = (scope.globals or set()) | (scope.nonlocals or set())
         return bool(bindings) and bindings[0].node is target and target.id not in declared
-    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+    if (attribute := self_attribute(target)) is not None:
         function = view.function_of(target)
         owner = view.parent(function) if function is not None else None
         return (
@@ -103,7 +104,7 @@ def _may_be_annotated(view: ModuleView, target: ast.expr) -> bool:
             and function.name == "__init__"
             and isinstance(owner, ast.ClassDef)
             and not any(
-                isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == target.attr
+                isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == attribute
                 for item in owner.body
             )
         )

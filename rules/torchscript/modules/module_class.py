@@ -208,12 +208,8 @@ class ClassReader:
             case ast.Expr(value=ast.Call() as call):
                 self._init_call(call)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                if (
-                    isinstance(target, ast.Attribute)
-                    and isinstance(target.value, ast.Name)
-                    and target.value.id == "self"
-                ):
-                    self._init_attribute(target.attr, value)
+                if (attribute := self_attribute(target)) is not None:
+                    self._init_attribute(attribute, value)
                 elif not isinstance(target, ast.Name):
                     self.doubt(statement, "`__init__` assigns to something that was not followed")
             case _:
@@ -230,7 +226,7 @@ class ClassReader:
                 and function.attr == "__init__"
             ):
                 return
-            on_self = isinstance(base, ast.Name) and base.id == "self"
+            on_self = self_attribute(function) is not None
             if on_self and function.attr in {"register_buffer", "register_parameter"} and call.args:
                 if isinstance(call.args[0], ast.Constant):
                     self.plain.add(str(call.args[0].value))

@@ -7,7 +7,7 @@ import re
 from typing import Literal
 
 from torchlift.project import Project
-from torchlift.rules.analysis.values.self_attributes import stored_on_self
+from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.value_of import MOST_STEPS
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
 from torchlift.view import Binding, ModuleView
@@ -112,7 +112,7 @@ def _of_attribute(view: ModuleView, node: ast.Attribute, project: Project, depth
             scope = view.scopes.scope_of.get(owner.node)
             bound = scope.bindings.get(node.attr, []) if scope is not None else []
             return _of_binding(view, bound[0], project, depth) if len(bound) == 1 else "unknown"
-        if node.value.id == "self":
+        if self_attribute(node) is not None:
             kinds = {_kind(view, value, project, depth - 1) for value in stored_on_self(view, node)}
             if len(kinds) == 1:
                 return kinds.pop()
