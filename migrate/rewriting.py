@@ -17,7 +17,7 @@ Chosen = Mapping[str, Sequence[Finding]]
 
 
 @dataclass(frozen=True)
-class Wish:
+class WantedRewrites:
     """What the fix of one finding wants changed in one file.
 
     Attributes:
@@ -31,15 +31,17 @@ class Wish:
     rewrites: tuple[Rewrite, ...]
 
 
-def wishes_of(chosen: Chosen) -> dict[str, list[Wish]]:
+def wishes_of(chosen: Chosen) -> dict[str, list[WantedRewrites]]:
     """What the fixes of `chosen` want changed, by file; in each first the wishes of its own findings."""
-    wishes: dict[str, list[Wish]] = {}
+    wishes: dict[str, list[WantedRewrites]] = {}
     for path, findings in chosen.items():
-        wishes.setdefault(path, []).extend(Wish(path, item, item.fix.rewrites) for item in findings if item.fix)
+        wishes.setdefault(path, []).extend(
+            WantedRewrites(path, item, item.fix.rewrites) for item in findings if item.fix
+        )
     for owner, findings in chosen.items():
         for item in findings:
             for other in item.fix.elsewhere if item.fix else ():
-                wishes.setdefault(other.path, []).append(Wish(owner, item, (other.rewrite,)))
+                wishes.setdefault(other.path, []).append(WantedRewrites(owner, item, (other.rewrite,)))
     return wishes
 
 
@@ -59,7 +61,9 @@ def rewritten(project: Project, chosen: Chosen, obstacles: Obstacles) -> tuple[d
     return texts, obstacles
 
 
-def _rewritten(document: Document, wishes: Sequence[Wish], obstacles: Obstacles) -> tuple[SourceText | None, Obstacles]:
+def _rewritten(
+    document: Document, wishes: Sequence[WantedRewrites], obstacles: Obstacles
+) -> tuple[SourceText | None, Obstacles]:
     from torchlift.migrate.fix.conflicts import agree
     from torchlift.migrate.fix.rewrite.build import apply_edits
     from torchlift.migrate.fix.rewrite.fragments import CannotEdit

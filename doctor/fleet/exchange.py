@@ -63,7 +63,7 @@ class Gathered:
     error: str | None = None
 
 
-class Exchange:
+class FactsExchange:
     """Starts to meet the other ranks at once, so that they see this one live while it examines its machine."""
 
     def __init__(self, launch: Launch, python: str, environment: Mapping[str, str], patience: Patience) -> None:

@@ -23,7 +23,7 @@ BEAT = 1.0
 """Seconds between signs of life."""
 
 
-class Gone(Exception):
+class PartnerGone(Exception):
     """Nobody is left to talk to; the text says who."""
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     alive.start()
     try:
         lead(dist, store, job) if job["rank"] == 0 else follow(dist, store, job)
-    except Gone as error:
+    except PartnerGone as error:
         answer({"joined": True, "error": str(error)})
     except Exception as error:
         answer({"joined": True, "error": f"the ranks lost each other: {last_line(error)}"})
@@ -92,7 +92,7 @@ def record_of(job: dict[str, Any]) -> str:
     say_at("waiting for this machine's examination")
     while not Path(job["record"]).exists():
         if os.getppid() != job["parent"]:
-            raise Gone("the doctor that started this process is gone")
+            raise PartnerGone("the doctor that started this process is gone")
         time.sleep(0.05)
     return Path(job["record"]).read_text(encoding="utf-8")
 
@@ -174,7 +174,7 @@ def follow(dist: Any, store: Any, job: dict[str, Any]) -> None:
 
 
 def word_of_leader(store: Any, job: dict[str, Any], key: str) -> str:
-    """What rank 0 wrote under `key`; raises `Gone` when rank 0 shows no sign of life."""
+    """What rank 0 wrote under `key`; raises `PartnerGone` when rank 0 shows no sign of life."""
     last: Any = None
     since = time.monotonic()
     while not store.check([key]):
@@ -182,7 +182,7 @@ def word_of_leader(store: Any, job: dict[str, Any], key: str) -> str:
         if number != last:
             last, since = number, time.monotonic()
         elif time.monotonic() - since > job["dead_after"]:
-            raise Gone(f"rank 0 gave no sign of life for {job['dead_after']:g} s")
+            raise PartnerGone(f"rank 0 gave no sign of life for {job['dead_after']:g} s")
         time.sleep(0.05)
     return str(store.get(key), "utf-8")
 

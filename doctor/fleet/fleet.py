@@ -17,7 +17,7 @@ _BAD = frozenset({"fail", "timeout", "crash", "stuck", "lost"})
 
 
 @dataclass(frozen=True)
-class Member:
+class FleetMember:
     """One machine: its ranks (none when its facts came as a file), its examination, what its ranks tried."""
 
     name: str
@@ -51,7 +51,7 @@ class Fleet:
         strict: differences that may break jobs count as problems.
     """
 
-    machines: tuple[Member, ...]
+    machines: tuple[FleetMember, ...]
     differences: tuple[Deviation, ...]
     missing: Mapping[int, str] = field(default_factory=dict)
     collectives: tuple[Collective, ...] = ()
@@ -97,7 +97,7 @@ def fleet_of(
         if facts is not None:
             compared.append((node, facts))
         machines.append(
-            Member(
+            FleetMember(
                 node,
                 tuple(sorted(record.rank for record in found if record.rank is not None)),
                 None if facts is None else examine(facts),

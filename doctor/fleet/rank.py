@@ -7,7 +7,7 @@ from typing import Any
 
 from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
+from torchlift.doctor.fleet.exchange import FactsExchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
 
@@ -37,7 +37,7 @@ def examine_rank(
         speaks_for_machine: whether the facts go to rank 0: one of the ranks of a machine is enough.
         is_here: the facts are about the machine that this runs on, so that its GPUs can be used.
     """
-    exchange = Exchange(launch, python, environment, patience)
+    exchange = FactsExchange(launch, python, environment, patience)
     try:
         facts = look()
         results = smokes(facts)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from torchlift.doctor.fleet.differences import Deviation
-from torchlift.doctor.fleet.fleet import Fleet, Member
+from torchlift.doctor.fleet.fleet import Fleet, FleetMember
 from torchlift.doctor.report.redact import redacted as redacted_examination
 
 
@@ -28,7 +28,7 @@ def redacted(fleet: Fleet) -> Fleet:
     )
 
 
-def _machine(machine: Member, name: str) -> Member:
+def _machine(machine: FleetMember, name: str) -> FleetMember:
     kept = (
         "id",
         "device",
@@ -43,7 +43,7 @@ def _machine(machine: Member, name: str) -> Member:
         "cause",
         "signal",
     )
-    return Member(
+    return FleetMember(
         name,
         machine.ranks,
         None if machine.examination is None else redacted_examination(machine.examination),

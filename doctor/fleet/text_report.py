@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.doctor.fleet.aspects import driver, gpu_models, torch_version
 from torchlift.doctor.fleet.differences import Deviation
-from torchlift.doctor.fleet.fleet import Fleet, Member
+from torchlift.doctor.fleet.fleet import Fleet, FleetMember
 from torchlift.doctor.report.words import count, listed, sentence
 from torchlift.terminal.columns import one_line
 from torchlift.terminal.style import Style
@@ -82,7 +82,7 @@ def _table(fleet: Fleet, style: Style) -> Iterator[str]:
         yield f"{mark} {'  '.join(f'{cell:<{width}}' for cell, width in zip(row, widths, strict=True))}".rstrip()
 
 
-def _smokes(machine: Member) -> str:
+def _smokes(machine: FleetMember) -> str:
     if not machine.smokes:
         return "none"
     passed = sum(smoke.get("outcome") == "pass" for _, smoke in machine.smokes)
@@ -128,7 +128,7 @@ def _problems(fleet: Fleet, style: Style, verbose: bool) -> Iterator[str]:
             yield f"      fix: {style.command(one_line(remedy))}"
 
 
-def _troubles(machine: Member, verbose: bool) -> Iterator[tuple[str, str, str | None]]:
+def _troubles(machine: FleetMember, verbose: bool) -> Iterator[tuple[str, str, str | None]]:
     if machine.examination is None:
         yield "problem", machine.error or "its facts are not known", None
         return

@@ -115,7 +115,7 @@ class Lost(Exception):
     """The GPU does not answer any more."""
 
 
-class Calls:
+class NvmlCalls:
     """Calls of nvidia-ml-py: each is announced, and a refusal is noted and answered by None."""
 
     def __init__(self, pynvml: Any, announce: Callable[[str], None]) -> None:
@@ -185,7 +185,7 @@ def flag(value: Any) -> bool | None:
     return None if value is None else bool(value)
 
 
-def identity(calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
+def identity(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
     """What the GPU is."""
     errors, about = gpu["errors"], f" of GPU {gpu['index']}"
     gpu["name"] = text(calls.ask(errors, "nvmlDeviceGetName", handle, about=about))
@@ -203,7 +203,7 @@ def identity(calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
         gpu["memory_total"], gpu["memory_used"] = whole(memory.total), whole(memory.used)
 
 
-def state(pynvml: Any, calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
+def state(pynvml: Any, calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
     """How the GPU is."""
 
     def ask(names: str, *arguments: Any) -> Any:
@@ -252,7 +252,7 @@ def state(pynvml: Any, calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
     gpu["memory_clock_max"] = whole(ask("nvmlDeviceGetMaxClockInfo", CLOCK_MEMORY))
 
 
-def slices(calls: Calls, gpu: dict[str, Any], handle: Any) -> Iterator[dict[str, Any]]:
+def slices(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> Iterator[dict[str, Any]]:
     """The GPU's MIG devices."""
     errors, about = gpu["errors"], f" of GPU {gpu['index']}"
     most = whole(calls.ask(errors, "nvmlDeviceGetMaxMigDeviceCount", handle, about=about)) or 0
@@ -272,7 +272,7 @@ def slices(calls: Calls, gpu: dict[str, Any], handle: Any) -> Iterator[dict[str,
         }
 
 
-def links(calls: Calls, gpu: dict[str, Any], handle: Any) -> None:
+def links(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
     """Count the NVLinks by state."""
     states: list[bool] = []
     for link in range(MOST_LINKS):
@@ -308,7 +308,7 @@ def clock_reasons(bits: Any) -> list[str]:
     return [CLOCK_REASONS.get(1 << bit, f"0x{1 << bit:x}") for bit in range(64) if known >> bit & 1]
 
 
-def peers(calls: Calls, handles: dict[int, Any], errors: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def peers(calls: NvmlCalls, handles: dict[int, Any], errors: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What NVML says of every pair of GPUs."""
     for source, from_handle in handles.items():
         for target, to_handle in handles.items():
@@ -380,7 +380,7 @@ def loader_error() -> str | None:
     return "; ".join(said)
 
 
-def system(calls: Calls, nvml: dict[str, Any]) -> None:
+def system(calls: NvmlCalls, nvml: dict[str, Any]) -> None:
     """What NVML says of the driver."""
     errors = nvml["errors"]
     nvml["driver_version"] = text(calls.ask(errors, "nvmlSystemGetDriverVersion"))
@@ -428,7 +428,7 @@ def main() -> None:
         tell()
         return
 
-    calls = Calls(pynvml, announce)
+    calls = NvmlCalls(pynvml, announce)
     system(calls, nvml)
     tell()
 

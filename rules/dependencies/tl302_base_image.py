@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlift.dependencies.images import Image, read_images, stages
+from torchlift.dependencies.images import ImageLine, read_images, stages
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.rules.dependencies.builds import allowed, default_build, target_line
@@ -41,7 +41,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield from _torch_image(view, image, sets, stage, context.settings)
 
 
-def _toolkit(view: TextView, image: Image, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
+def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
     installed = _installed(sets, settings)
     if installed is None or not image.compiler or image.cuda is None:
         return
@@ -64,7 +64,9 @@ def _toolkit(view: TextView, image: Image, sets: list[PinSet], stage: str, setti
     )
 
 
-def _torch_image(view: TextView, image: Image, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
+def _torch_image(
+    view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings
+) -> Iterator[Finding]:
     installed = _installed([item for item in sets if item.named("torch")], settings)
     held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
     target = f"{settings.target.major}.{settings.target.minor}"

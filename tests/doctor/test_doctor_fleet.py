@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.fleet.exchange import Exchange, Gathered, Patience
+from torchlift.doctor.fleet.exchange import FactsExchange, Gathered, Patience
 from torchlift.doctor.fleet.launch import Launch
 from torchlift.doctor.fleet.record import Record
 from torchlift.doctor.schemas import fleet_schema
@@ -132,10 +132,10 @@ def test_without_rank_zero_every_rank_says_so_itself() -> None:
     assert "Rank 1 of 2: rank 0 cannot be reached at 127.0.0.1" in done.stderr and "Traceback" not in done.stderr
 
 
-def exchanges(world: int, started: list[int], patience: Patience) -> dict[int, Exchange]:
+def exchanges(world: int, started: list[int], patience: Patience) -> dict[int, FactsExchange]:
     port = free_port()
     return {
-        rank: Exchange(
+        rank: FactsExchange(
             Launch(rank, world, rank, world, "127.0.0.1", port, "environment"), sys.executable, environment(), patience
         )
         for rank in started
@@ -157,7 +157,7 @@ def test_a_rank_that_dies_after_joining_is_missed_by_its_silence() -> None:
     assert [record.node for record in gathered.records] == ["a", "b"] and gathered.collectives == []
 
 
-def _has_joined(exchange: Exchange) -> bool:
+def _has_joined(exchange: FactsExchange) -> bool:
     # It waits for its record only once it has met the others; it shares its position in the file with us.
     return b"waiting for this machine" in os.pread(exchange._child._out.fileno(), 1 << 20, 0)
 

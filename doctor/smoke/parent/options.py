@@ -112,7 +112,7 @@ def run(
     import sys
     from dataclasses import replace
 
-    from torchlift.doctor.smoke.parent.report import Progress, SmokeReport
+    from torchlift.doctor.smoke.parent.report import SmokeProgress, SmokeReport
     from torchlift.doctor.smoke.parent.runner import Run, SmokeError
     from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
 
@@ -123,7 +123,7 @@ def run(
     except SmokeError as error:
         raise click.UsageError(str(error)) from None
     report = SmokeReport(tier if not options.smoke_only else None, smokes.plan.python)
-    progress = Progress(style, live=live, out=out, total=len(smokes.chosen))
+    progress = SmokeProgress(style, live=live, out=out, total=len(smokes.chosen))
     smokes.on_start = progress.start
     try:
         for result in smokes.results():

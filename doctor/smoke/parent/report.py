@@ -101,7 +101,7 @@ class ReportedSmokes:
     failed: bool
 
 
-class Progress:
+class SmokeProgress:
     """Writes what happens, line by line; on a terminal also what runs now."""
 
     def __init__(self, style: Style, *, live: bool, out: Callable[[str], None] | None, total: int) -> None:
@@ -172,7 +172,7 @@ class Progress:
 def render_smokes(report: SmokeReport, style: Style) -> str:
     """The whole part of the report at once."""
     parts: list[str] = []
-    progress = Progress(style, live=False, out=parts.append, total=len(report.results))
+    progress = SmokeProgress(style, live=False, out=parts.append, total=len(report.results))
     for result in report.results:
         progress.result(result, report)
     progress.end(report)

@@ -73,22 +73,22 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenSmoke:
     """A smoke and, when it is not torchlift's own, the file it is in."""
 
     smoke: Smoke
     file: Path | None = None
 
 
-def choose(plan: Plan) -> list[Chosen]:
+def choose(plan: Plan) -> list[ChosenSmoke]:
     """The smokes that the plan names, those of a lower tier first.
 
     Raises:
         SmokeError: if an id does not exist, or a file in a folder is no smoke.
     """
-    found = {id: Chosen(smoke) for id, smoke in own_smokes().items()}
+    found = {id: ChosenSmoke(smoke) for id, smoke in own_smokes().items()}
     try:
-        found.update({id: Chosen(smoke, path) for id, (smoke, path) in smokes_below(plan.folders).items()})
+        found.update({id: ChosenSmoke(smoke, path) for id, (smoke, path) in smokes_below(plan.folders).items()})
     except ValueError as error:
         raise SmokeError(str(error)) from error
     for id in plan.only:
@@ -159,7 +159,7 @@ class Run:
                 if lost:
                     gone = result
 
-    def _one(self, process: TorchProcess, chosen: Chosen, target: Target) -> tuple[SmokeResult, bool]:
+    def _one(self, process: TorchProcess, chosen: ChosenSmoke, target: Target) -> tuple[SmokeResult, bool]:
         """The result, and whether the device is lost."""
         smoke = chosen.smoke
         request: dict[str, Any] = {

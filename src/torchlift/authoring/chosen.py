@@ -12,7 +12,7 @@ from torchlift.rules.rule import Rule
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenRule:
     """A rule to try.
 
     Attributes:
@@ -24,7 +24,7 @@ class Chosen:
     own: tuple[Path, ...] = ()
 
 
-def find_rule(meant: str, own: tuple[Path, ...]) -> Chosen:
+def find_rule(meant: str, own: tuple[Path, ...]) -> ChosenRule:
     """The rule `meant`.
 
     Args:
@@ -38,10 +38,10 @@ def find_rule(meant: str, own: tuple[Path, ...]) -> Chosen:
     if file.is_file() and (checkout_around(file) is None or code_of(file) is None):
         file = file.resolve()
         (rule,) = own_rules((file,)).values()
-        return Chosen(rule, (file, *(path for path in own if path.resolve() not in (file, *file.parents))))
+        return ChosenRule(rule, (file, *(path for path in own if path.resolve() not in (file, *file.parents))))
     wanted = code_of(file) if file.is_file() else meant
     for rule in (*own_rules(own).values(), *all_rules().values()):
         if wanted is not None and (wanted.upper() == rule.code or wanted == rule.name):
-            return Chosen(rule, own)
+            return ChosenRule(rule, own)
     missing = "There is no file" if meant.endswith(".py") else "There is no rule"
     raise RuleFileError(f"{missing} {meant}; `torchlift rules` lists all rules.")

@@ -6,12 +6,12 @@ import textwrap
 
 import click
 
-from torchlift.authoring.chosen import Chosen
+from torchlift.authoring.chosen import ChosenRule
 from torchlift.authoring.completeness import gaps_in
 from torchlift.authoring.trial import try_example
 
 
-def try_and_report(chosen: Chosen) -> int:
+def try_and_report(chosen: ChosenRule) -> int:
     """Try every example, print what became of each as it is known, and return the exit status."""
     rule = chosen.rule
     click.echo(f"{rule.code} {rule.name}")

@@ -26,7 +26,7 @@ _PYTHON = re.compile(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class ImageLine:
     """A base image.
 
     Attributes:
@@ -50,7 +50,7 @@ class Image:
     stage: int = 0
 
 
-def read_images(view: TextView) -> list[Image]:
+def read_images(view: TextView) -> list[ImageLine]:
     """The images of a container file or a YAML file whose tags say something; those of a container file by stage."""
     pattern = {"dockerfile": _FROM, "yaml": _YAML}.get(view.kind)
     if pattern is None:
@@ -63,7 +63,7 @@ def stages(view: TextView) -> list[int]:
     return [line.start for line in view.lines if _FROM.match(line.text)]
 
 
-def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[Image]:
+def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
     stage = -1
     for line in view.lines:
         for match in pattern.finditer(line.text):
@@ -71,12 +71,14 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[Image]:
             name = match["image"]
             span = line.span(*match.span("image"))
             if found := _CUDA.match(name):
-                yield Image("cuda", span, name, _pair(found["cuda"]), None, None, found["flavour"] == "devel", stage)
+                yield ImageLine(
+                    "cuda", span, name, _pair(found["cuda"]), None, None, found["flavour"] == "devel", stage
+                )
             elif found := _TORCH.match(name):
                 devel = found["flavour"] == "devel"
-                yield Image("torch", span, name, _pair(found["cuda"]), found["torch"], None, devel, stage)
+                yield ImageLine("torch", span, name, _pair(found["cuda"]), found["torch"], None, devel, stage)
             elif found := _PYTHON.match(name):
-                yield Image("python", span, name, python=found["python"], stage=stage)
+                yield ImageLine("python", span, name, python=found["python"], stage=stage)
 
 
 def _pair(text: str) -> tuple[int, int]:
