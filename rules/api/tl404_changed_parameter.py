@@ -16,6 +16,43 @@ from torchlift.view import Use
 # Packages whose functions are called everywhere: only files that name the parameter are looked at.
 _COMMON = frozenset({"torch", "nn"})
 _NAMED = frozenset({"removed", "renamed", "positional-only"})
+
+
+def _triggers(names: Iterable[str]) -> tuple[str, ...]:
+    found: set[str] = set()
+    for name in names:
+        package, _, last = name.rpartition(".")
+        rows = changed_parameters()[name]
+        imported = (f"import {last}", f", {last}")
+        written = (f"torch.{last}", *imported) if package == "torch" and is_common(last) else (last,)
+        asked = {row.parameter for row in rows if row.change in _NAMED}
+        found |= {f"{text} & {parameter}=" for parameter in asked for text in written}
+        if package.rpartition(".")[2] not in _COMMON:
+            found |= set(triggers([name]))
+    return tuple(sorted(found))
+
+
+RULE = Rule(
+    code="TL404",
+    name="changed-parameter",
+    summary="A call with arguments that a function of torch no longer takes so",
+    why=(
+        "Parameters were removed, renamed, moved or made keyword-only between torch 2.0 and 2.15: the call is a TypeError, or, where "
+        "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
+    ),
+    fix=(
+        "Safe: `verbose=False` of a scheduler is dropped, which never did anything. Needs review: any other literal `verbose` is "
+        "dropped, and nothing is printed any more. The rest is manual: the message names the release, and the advice shows the "
+        "parameters as they are now. Calls with `**options` are judged by what is written out."
+    ),
+    targets=tuple(sorted(changed_parameters())),
+    gives_way=_triggers,
+    severity=Severity.ERROR,
+    sources=(
+        "rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
+    ),
+)
+
 # What the parameter did in the end, where that is nothing: dropping it changes nothing but what is printed.
 _WITHOUT_EFFECT = {
     "verbose": "It only printed each change of the learning rate: print `scheduler.get_last_lr()` where that is wanted.",
@@ -43,7 +80,7 @@ _INSTEAD = {
 }
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.name != use.target:
         return
     call = use.call
@@ -56,7 +93,7 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
             yield _finding(row, call, use, context, message, named)
 
 
-def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+def matters(target: str, call: ast.Call, settings: Settings) -> bool:
     return _first_broken(target, call, settings) is not None
 
 
@@ -151,121 +188,85 @@ def _last_word(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _triggers(names: Iterable[str]) -> tuple[str, ...]:
-    found: set[str] = set()
-    for name in names:
-        package, _, last = name.rpartition(".")
-        rows = changed_parameters()[name]
-        imported = (f"import {last}", f", {last}")
-        written = (f"torch.{last}", *imported) if package == "torch" and is_common(last) else (last,)
-        asked = {row.parameter for row in rows if row.change in _NAMED}
-        found |= {f"{text} & {parameter}=" for parameter in asked for text in written}
-        if package.rpartition(".")[2] not in _COMMON:
-            found |= set(triggers([name]))
-    return tuple(sorted(found))
-
-
-RULE = Rule(
-    code="TL404",
-    name="changed-parameter",
-    summary="A call with arguments that a function of torch no longer takes so",
-    why=(
-        "Parameters were removed, renamed, moved or made keyword-only between torch 2.0 and 2.15: the call is a TypeError, or, where "
-        "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
+EXAMPLES = (
+    Bad(
+        "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
+        "    return ReduceLROnPlateau(optimizer, 'min', verbose=True, patience=3)\n",
+        "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
+        "    return ReduceLROnPlateau(optimizer, 'min', patience=3)\n",
+        safety="unsafe",
+        why="a scheduler that printed",
     ),
-    fix=(
-        "Safe: `verbose=False` of a scheduler is dropped, which never did anything. Needs review: any other literal `verbose` is "
-        "dropped, and nothing is printed any more. The rest is manual: the message names the release, and the advice shows the "
-        "parameters as they are now. Calls with `**options` are judged by what is written out."
+    Bad(
+        "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
+        "    return lr_scheduler.StepLR(optimizer, step_size=2, verbose=False)\n",
+        "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
+        "    return lr_scheduler.StepLR(optimizer, step_size=2)\n",
+        why="a scheduler that was told not to print",
+        # The class of torch 2.6 took it and did nothing with it.
+        run=(
+            "import torch\n\nstep = lr_scheduler.StepLR\n"
+            "lr_scheduler.StepLR = lambda optimizer, step_size, verbose=False: step(optimizer, step_size)\n"
+            "optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=1.0)\n"
+            "scheduler, result = plan(optimizer), []\n"
+            "for _ in range(5):\n    optimizer.step()\n    scheduler.step()\n    result.append(scheduler.get_last_lr())"
+        ),
     ),
-    targets=tuple(sorted(changed_parameters())),
-    gives_way=_triggers,
-    check=_check,
-    matters=_matters,
-    severity=Severity.ERROR,
-    sources=(
-        "rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
+    Bad(
+        "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer, talk):\n"
+        "    return lr_scheduler.StepLR(optimizer, 10, 0.1, -1, talk)\n",
+        why="a removed parameter by position",
     ),
-    examples=(
-        Bad(
-            "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
-            "    return ReduceLROnPlateau(optimizer, 'min', verbose=True, patience=3)\n",
-            "from torch.optim.lr_scheduler import ReduceLROnPlateau\n\n\ndef plan(optimizer):\n"
-            "    return ReduceLROnPlateau(optimizer, 'min', patience=3)\n",
-            safety="unsafe",
-            why="a scheduler that printed",
-        ),
-        Bad(
-            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
-            "    return lr_scheduler.StepLR(optimizer, step_size=2, verbose=False)\n",
-            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer):\n"
-            "    return lr_scheduler.StepLR(optimizer, step_size=2)\n",
-            why="a scheduler that was told not to print",
-            # The class of torch 2.6 took it and did nothing with it.
-            run=(
-                "import torch\n\nstep = lr_scheduler.StepLR\n"
-                "lr_scheduler.StepLR = lambda optimizer, step_size, verbose=False: step(optimizer, step_size)\n"
-                "optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=1.0)\n"
-                "scheduler, result = plan(optimizer), []\n"
-                "for _ in range(5):\n    optimizer.step()\n    scheduler.step()\n    result.append(scheduler.get_last_lr())"
-            ),
-        ),
-        Bad(
-            "from torch.optim import lr_scheduler\n\n\ndef plan(optimizer, talk):\n"
-            "    return lr_scheduler.StepLR(optimizer, 10, 0.1, -1, talk)\n",
-            why="a removed parameter by position",
-        ),
-        Bad(
-            "import torch\n\n\ndef plan(optimizer, talk):\n"
-            "    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10, verbose=talk)\n",
-            why="a value that is known at run time only",
-        ),
-        Bad(
-            "from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module\n\n\ndef split(model, mesh):\n"
-            "    return parallelize_module(model, mesh, {'first': ColwiseParallel()}, tp_mesh_dim=1)\n",
-            why="a removed keyword",
-        ),
-        Bad(
-            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
-            "    return FSDP.optim_state_dict(model, optimizer, states)\n",
-            why="an order that changed, in a project that still runs on the release before",
-            min_torch=TorchVersion(2, 0),
-        ),
-        Ok(
-            "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
-            "    return FSDP.optim_state_dict(model, optimizer, states)\n",
-            "an order that changed before the oldest torch of the project",
-        ),
-        Ok(
-            "import inspect\nimport torch\n\n\ndef pool(allocator):\n"
-            "    if 'symmetric' in inspect.signature(torch.cuda.MemPool).parameters:\n"
-            "        return torch.cuda.MemPool(allocator, symmetric=True)\n    return torch.cuda.MemPool(allocator)\n",
-            "code that looks for the parameter first",
-        ),
-        Ok(
-            "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, 0.1, -1)\n",
-            "all that is passed is still there",
-        ),
-        Ok(
-            "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer, *args, **options):\n"
-            "    return StepLR(optimizer, *args, **options)\n",
-            "arguments that cannot be seen",
-        ),
-        Ok(
-            "from mylib.schedulers import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, verbose=True)\n",
-            "another library's class",
-        ),
-        Ok(
-            "from torch.optim.lr_scheduler import StepLR\n\n\nclass Loud(StepLR):\n    def __init__(self, optimizer, verbose):\n"
-            "        super().__init__(optimizer, 10)\n        self.verbose = verbose\n\n\ndef plan(optimizer):\n"
-            "    return Loud(optimizer, verbose=True)\n",
-            "a class of one's own that takes it",
-        ),
-        Ok(
-            "import torch\nfrom packaging.version import Version\nfrom torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n"
-            "    if Version(torch.__version__) < Version('2.2'):\n        return StepLR(optimizer, 10, verbose=True)\n"
-            "    return StepLR(optimizer, 10)\n",
-            "under a test of the version",
-        ),
+    Bad(
+        "import torch\n\n\ndef plan(optimizer, talk):\n"
+        "    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10, verbose=talk)\n",
+        why="a value that is known at run time only",
+    ),
+    Bad(
+        "from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module\n\n\ndef split(model, mesh):\n"
+        "    return parallelize_module(model, mesh, {'first': ColwiseParallel()}, tp_mesh_dim=1)\n",
+        why="a removed keyword",
+    ),
+    Bad(
+        "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
+        "    return FSDP.optim_state_dict(model, optimizer, states)\n",
+        why="an order that changed, in a project that still runs on the release before",
+        min_torch=TorchVersion(2, 0),
+    ),
+    Ok(
+        "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n\ndef save(model, optimizer, states):\n"
+        "    return FSDP.optim_state_dict(model, optimizer, states)\n",
+        "an order that changed before the oldest torch of the project",
+    ),
+    Ok(
+        "import inspect\nimport torch\n\n\ndef pool(allocator):\n"
+        "    if 'symmetric' in inspect.signature(torch.cuda.MemPool).parameters:\n"
+        "        return torch.cuda.MemPool(allocator, symmetric=True)\n    return torch.cuda.MemPool(allocator)\n",
+        "code that looks for the parameter first",
+    ),
+    Ok(
+        "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, 0.1, -1)\n",
+        "all that is passed is still there",
+    ),
+    Ok(
+        "from torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer, *args, **options):\n"
+        "    return StepLR(optimizer, *args, **options)\n",
+        "arguments that cannot be seen",
+    ),
+    Ok(
+        "from mylib.schedulers import StepLR\n\n\ndef plan(optimizer):\n    return StepLR(optimizer, 10, verbose=True)\n",
+        "another library's class",
+    ),
+    Ok(
+        "from torch.optim.lr_scheduler import StepLR\n\n\nclass Loud(StepLR):\n    def __init__(self, optimizer, verbose):\n"
+        "        super().__init__(optimizer, 10)\n        self.verbose = verbose\n\n\ndef plan(optimizer):\n"
+        "    return Loud(optimizer, verbose=True)\n",
+        "a class of one's own that takes it",
+    ),
+    Ok(
+        "import torch\nfrom packaging.version import Version\nfrom torch.optim.lr_scheduler import StepLR\n\n\ndef plan(optimizer):\n"
+        "    if Version(torch.__version__) < Version('2.2'):\n        return StepLR(optimizer, 10, verbose=True)\n"
+        "    return StepLR(optimizer, 10)\n",
+        "under a test of the version",
     ),
 )

@@ -152,25 +152,6 @@ _NAMES: dict[str, tuple[OldName, _Writer]] = {
     "torch.matrix_rank": (_RANK, _rank),
 }
 
-
-def _check(use: Use, context: Context) -> Iterator[Finding]:
-    old, writer = _NAMES[use.target]
-    yield from old_call.old_uses("TL410", use, context, old, lambda call: writer(use, call, context.view))
-
-
-# The old functions as they were, by hand: what the new code has to agree with.
-_BY_HAND = """
-import collections
-Solved = collections.namedtuple("Solved", "solution rest")
-torch.solve = lambda B, A: Solved(torch.inverse(A) @ B, None)
-torch.lstsq = lambda B, A: Solved(torch.inverse(A.T @ A) @ A.T @ B, None)
-torch.symeig = lambda A, eigenvectors=False, upper=True: collections.namedtuple("E", "eigenvalues eigenvectors")(
-    torch.diagonal(A).sort().values, torch.eye(len(A)))
-torch.matrix_rank = lambda A, tol=0.0, symmetric=False: (torch.diagonal(A).abs() > tol).sum()
-A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
-B = torch.tensor([[4.0, 2.0, 8.0], [8.0, 4.0, 0.0]])
-"""
-
 RULE = Rule(
     code="TL410",
     name="removed-solver",
@@ -191,7 +172,6 @@ RULE = Rule(
         *old_call.triggers("matrix_rank"),
         *old_call.triggers("solve", rare=False),
     ),
-    check=_check,
     deprecated=TorchVersion(1, 8),
     removed=TorchVersion(2, 0),
     aliases=("TOR001", "TOR004"),
@@ -200,66 +180,86 @@ RULE = Rule(
         "stubs of the 1.11 to 2.0 wheels for the last release that works, read 2026-11-21",
         "https://github.com/pytorch/pytorch/pull/70986 (solve), 70980 (lstsq), 70988 (symeig), 70981 (matrix_rank)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    return torch.solve(B, A).solution\n",
-            "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve(A, B)\n",
-            safety="unsafe",
-            why="the solution alone",
-            run=_BY_HAND + "result = f(A, B)",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef f(A, B):\n    x, _ = th.solve(B, A)\n    return x\n",
-            "import torch as th\n\n\ndef f(A, B):\n    x = th.linalg.solve(A, B)\n    return x\n",
-            safety="unsafe",
-            why="the second part is never read",
-            run="import torch\n" + _BY_HAND + "result = f(A, B)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    x, lu = torch.solve(B, A)\n    return x, lu.diagonal()\n",
-            why="the factors are read",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    return torch.lstsq(B, A)[0]\n",
-            "import torch\n\n\ndef f(A, B):\n    return torch.linalg.lstsq(A, B).solution\n",
-            safety="unsafe",
-            why="least squares, other order and another shape",
-            run=_BY_HAND + "result = f(A, B).round(decimals=4)",
-        ),
-        Bad(
-            "from torch import symeig\n\n\ndef f(A):\n    values, vectors = symeig(A, eigenvectors=True)\n    return values\n",
-            'import torch\n\n\ndef f(A):\n    values, vectors = torch.linalg.eigh(A, UPLO="U")\n    return values\n',
-            safety="unsafe",
-            why="eigenvalues and vectors, imported by name",
-            run="import torch\n" + _BY_HAND + "import builtins\nglobals()['symeig'] = torch.symeig\nresult = f(A)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A):\n    return torch.symeig(A, upper=False).eigenvalues\n",
-            'import torch\n\n\ndef f(A):\n    return torch.linalg.eigvalsh(A, UPLO="L")\n',
-            safety="unsafe",
-            why="eigenvalues alone, lower triangle",
-            run=_BY_HAND + "result = f(A)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, vectors):\n    return torch.symeig(A, vectors)\n",
-            why="vectors or not is known at run time only",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A):\n    return torch.matrix_rank(A, 0.5, symmetric=True)\n",
-            "import torch\n\n\ndef f(A):\n    return torch.linalg.matrix_rank(A, hermitian=True, tol=0.5)\n",
-            safety="unsafe",
-            why="rank, renamed arguments",
-            run=_BY_HAND + "result = f(A)",
-        ),
-        Bad("from torch import lstsq\n\n__all__ = ['lstsq']\n", why="imported for others"),
-        Bad("import torch\n\nsolvers = {'lu': torch.solve}\n", why="a reference that is no call"),
-        Ok("import torch\n\nx = torch.linalg.solve(torch.eye(2), torch.ones(2, 1))\n", "the new function"),
-        Ok("import sympy\n\nroots = sympy.solve('x**2 - 1')\n", "a function of the same name elsewhere"),
-        Ok(
-            "import torch\n\n\ndef f(A, B):\n    try:\n        return torch.linalg.solve(A, B)\n    except AttributeError:\n"
-            "        return torch.solve(B, A)[0]\n",
-            "a fallback for old releases",
-        ),
-        Ok("import torch\n\n\ndef f(system):\n    return system.solve(torch.ones(2))\n", "a method"),
+)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    old, writer = _NAMES[use.target]
+    yield from old_call.old_uses("TL410", use, context, old, lambda call: writer(use, call, context.view))
+
+
+# The old functions as they were, by hand: what the new code has to agree with.
+_BY_HAND = """
+import collections
+Solved = collections.namedtuple("Solved", "solution rest")
+torch.solve = lambda B, A: Solved(torch.inverse(A) @ B, None)
+torch.lstsq = lambda B, A: Solved(torch.inverse(A.T @ A) @ A.T @ B, None)
+torch.symeig = lambda A, eigenvectors=False, upper=True: collections.namedtuple("E", "eigenvalues eigenvectors")(
+    torch.diagonal(A).sort().values, torch.eye(len(A)))
+torch.matrix_rank = lambda A, tol=0.0, symmetric=False: (torch.diagonal(A).abs() > tol).sum()
+A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+B = torch.tensor([[4.0, 2.0, 8.0], [8.0, 4.0, 0.0]])
+"""
+
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    return torch.solve(B, A).solution\n",
+        "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve(A, B)\n",
+        safety="unsafe",
+        why="the solution alone",
+        run=_BY_HAND + "result = f(A, B)",
     ),
+    Bad(
+        "import torch as th\n\n\ndef f(A, B):\n    x, _ = th.solve(B, A)\n    return x\n",
+        "import torch as th\n\n\ndef f(A, B):\n    x = th.linalg.solve(A, B)\n    return x\n",
+        safety="unsafe",
+        why="the second part is never read",
+        run="import torch\n" + _BY_HAND + "result = f(A, B)",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    x, lu = torch.solve(B, A)\n    return x, lu.diagonal()\n",
+        why="the factors are read",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    return torch.lstsq(B, A)[0]\n",
+        "import torch\n\n\ndef f(A, B):\n    return torch.linalg.lstsq(A, B).solution\n",
+        safety="unsafe",
+        why="least squares, other order and another shape",
+        run=_BY_HAND + "result = f(A, B).round(decimals=4)",
+    ),
+    Bad(
+        "from torch import symeig\n\n\ndef f(A):\n    values, vectors = symeig(A, eigenvectors=True)\n    return values\n",
+        'import torch\n\n\ndef f(A):\n    values, vectors = torch.linalg.eigh(A, UPLO="U")\n    return values\n',
+        safety="unsafe",
+        why="eigenvalues and vectors, imported by name",
+        run="import torch\n" + _BY_HAND + "import builtins\nglobals()['symeig'] = torch.symeig\nresult = f(A)",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A):\n    return torch.symeig(A, upper=False).eigenvalues\n",
+        'import torch\n\n\ndef f(A):\n    return torch.linalg.eigvalsh(A, UPLO="L")\n',
+        safety="unsafe",
+        why="eigenvalues alone, lower triangle",
+        run=_BY_HAND + "result = f(A)",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A, vectors):\n    return torch.symeig(A, vectors)\n",
+        why="vectors or not is known at run time only",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A):\n    return torch.matrix_rank(A, 0.5, symmetric=True)\n",
+        "import torch\n\n\ndef f(A):\n    return torch.linalg.matrix_rank(A, hermitian=True, tol=0.5)\n",
+        safety="unsafe",
+        why="rank, renamed arguments",
+        run=_BY_HAND + "result = f(A)",
+    ),
+    Bad("from torch import lstsq\n\n__all__ = ['lstsq']\n", why="imported for others"),
+    Bad("import torch\n\nsolvers = {'lu': torch.solve}\n", why="a reference that is no call"),
+    Ok("import torch\n\nx = torch.linalg.solve(torch.eye(2), torch.ones(2, 1))\n", "the new function"),
+    Ok("import sympy\n\nroots = sympy.solve('x**2 - 1')\n", "a function of the same name elsewhere"),
+    Ok(
+        "import torch\n\n\ndef f(A, B):\n    try:\n        return torch.linalg.solve(A, B)\n    except AttributeError:\n"
+        "        return torch.solve(B, A)[0]\n",
+        "a fallback for old releases",
+    ),
+    Ok("import torch\n\n\ndef f(system):\n    return system.solve(torch.ones(2))\n", "a method"),
 )

@@ -11,6 +11,26 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL411",
+    name="cholesky",
+    summary="`torch.cholesky`, which torch 2.14 removed",
+    why="Deprecated since 1.9, it raises `RuntimeError` since 2.14. `torch.linalg.cholesky` takes `upper` by keyword only.",
+    fix=(
+        "Safe: the new function gives the same bits, the upper factor included (the often advised "
+        "`torch.linalg.cholesky(A).mH` does not). With `upper` it needs torch 1.10."
+    ),
+    targets=("torch.cholesky",),
+    triggers=triggers("cholesky"),
+    deprecated=TorchVersion(1, 9),
+    removed=TorchVersion(2, 14),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/_linalg_utils.py:74 of torch 2.14.0; https://github.com/pytorch/pytorch/pull/186817",
+        "80 calls compared on torch 2.13.0 (4 dtypes, batches, non-symmetric input): equal bits",
+    ),
+)
+
 _OLD = OldName(
     "torch.cholesky",
     ("torch.linalg.cholesky", "torch.linalg.cholesky_ex"),
@@ -20,7 +40,7 @@ _OLD = OldName(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
     def answer(call: ast.Call) -> CallAdvice:
@@ -47,52 +67,32 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 _MATRIX = "A = torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])\n"
 
-RULE = Rule(
-    code="TL411",
-    name="cholesky",
-    summary="`torch.cholesky`, which torch 2.14 removed",
-    why="Deprecated since 1.9, it raises `RuntimeError` since 2.14. `torch.linalg.cholesky` takes `upper` by keyword only.",
-    fix=(
-        "Safe: the new function gives the same bits, the upper factor included (the often advised "
-        "`torch.linalg.cholesky(A).mH` does not). With `upper` it needs torch 1.10."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A):\n    return torch.cholesky(A), torch.cholesky(A, False)\n",
+        "import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(A), torch.linalg.cholesky(A)\n",
+        why="the lower factor",
+        run=_MATRIX + "result = f(A)",
     ),
-    targets=("torch.cholesky",),
-    triggers=triggers("cholesky"),
-    check=_check,
-    deprecated=TorchVersion(1, 9),
-    removed=TorchVersion(2, 14),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/_linalg_utils.py:74 of torch 2.14.0; https://github.com/pytorch/pytorch/pull/186817",
-        "80 calls compared on torch 2.13.0 (4 dtypes, batches, non-symmetric input): equal bits",
+    Bad(
+        "import torch as th\n\n\ndef f(A, up):\n    return th.cholesky(A, True), th.cholesky(A, up), th.cholesky(A, upper=True)\n",
+        "import torch as th\n\n\ndef f(A, up):\n"
+        "    return th.linalg.cholesky(A, upper=True), th.linalg.cholesky(A, upper=up), th.linalg.cholesky(A, upper=True)\n",
+        why="the upper factor",
+        run="import torch\n" + _MATRIX + "result = f(A, True)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A):\n    return torch.cholesky(A), torch.cholesky(A, False)\n",
-            "import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(A), torch.linalg.cholesky(A)\n",
-            why="the lower factor",
-            run=_MATRIX + "result = f(A)",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef f(A, up):\n    return th.cholesky(A, True), th.cholesky(A, up), th.cholesky(A, upper=True)\n",
-            "import torch as th\n\n\ndef f(A, up):\n"
-            "    return th.linalg.cholesky(A, upper=True), th.linalg.cholesky(A, upper=up), th.linalg.cholesky(A, upper=True)\n",
-            why="the upper factor",
-            run="import torch\n" + _MATRIX + "result = f(A, True)",
-        ),
-        Bad(
-            "from torch import cholesky\n\n\ndef f(A):\n    return cholesky(\n        A,  # positive definite\n    )\n",
-            "import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(\n        A,  # positive definite\n    )\n",
-            why="imported by name, with a comment",
-            run="import torch\n" + _MATRIX + "result = f(A)",
-        ),
-        Bad("import torch\n\n\ndef f(*given):\n    return torch.cholesky(*given)\n", why="arguments that are spread"),
-        Bad("import torch\n\nfactor = map(torch.cholesky, [])\n", why="a reference that is no call"),
-        Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(A)\n", "the new function"),
-        Ok("import numpy as torch\n\ntorch.cholesky(1)\n", "another module called torch"),
-        Ok(
-            "import torch\n\n\ndef g(A):\n    return torch.linalg.cholesky(A) if hasattr(torch, 'linalg') else torch.cholesky(A)\n",
-            "hasattr handles both",
-        ),
+    Bad(
+        "from torch import cholesky\n\n\ndef f(A):\n    return cholesky(\n        A,  # positive definite\n    )\n",
+        "import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(\n        A,  # positive definite\n    )\n",
+        why="imported by name, with a comment",
+        run="import torch\n" + _MATRIX + "result = f(A)",
+    ),
+    Bad("import torch\n\n\ndef f(*given):\n    return torch.cholesky(*given)\n", why="arguments that are spread"),
+    Bad("import torch\n\nfactor = map(torch.cholesky, [])\n", why="a reference that is no call"),
+    Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.cholesky(A)\n", "the new function"),
+    Ok("import numpy as torch\n\ntorch.cholesky(1)\n", "another module called torch"),
+    Ok(
+        "import torch\n\n\ndef g(A):\n    return torch.linalg.cholesky(A) if hasattr(torch, 'linalg') else torch.cholesky(A)\n",
+        "hasattr handles both",
     ),
 )

@@ -11,6 +11,23 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL412",
+    name="qr",
+    summary="`torch.qr`, which torch 2.14 removed",
+    why="Deprecated since 1.9, it raises `RuntimeError` since 2.14. `torch.linalg.qr` has `mode` in the place of `some`.",
+    fix='Safe: `some=True` is `mode="reduced"`, the default of both; `some=False` is `mode="complete"`.',
+    targets=("torch.qr",),
+    triggers=triggers("qr"),
+    deprecated=TorchVersion(1, 9),
+    removed=TorchVersion(2, 14),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/_linalg_utils.py:164 of torch 2.14.0; https://github.com/pytorch/pytorch/pull/186815",
+        "84 calls compared on torch 2.13.0: equal bits",
+    ),
+)
+
 _OLD = OldName(
     "torch.qr",
     ("torch.linalg.qr",),
@@ -20,7 +37,7 @@ _OLD = OldName(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
     def answer(call: ast.Call) -> CallAdvice:
@@ -49,45 +66,28 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 _MATRIX = "A = torch.arange(15.0).reshape(5, 3).cos()\n"
 
-RULE = Rule(
-    code="TL412",
-    name="qr",
-    summary="`torch.qr`, which torch 2.14 removed",
-    why="Deprecated since 1.9, it raises `RuntimeError` since 2.14. `torch.linalg.qr` has `mode` in the place of `some`.",
-    fix='Safe: `some=True` is `mode="reduced"`, the default of both; `some=False` is `mode="complete"`.',
-    targets=("torch.qr",),
-    triggers=triggers("qr"),
-    check=_check,
-    deprecated=TorchVersion(1, 9),
-    removed=TorchVersion(2, 14),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/_linalg_utils.py:164 of torch 2.14.0; https://github.com/pytorch/pytorch/pull/186815",
-        "84 calls compared on torch 2.13.0: equal bits",
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A):\n    q, r = torch.qr(A)\n    return q, r, torch.qr(A, some=False).Q, torch.qr(A, True)[1]\n",
+        "import torch\n\n\ndef f(A):\n    q, r = torch.linalg.qr(A)\n"
+        '    return q, r, torch.linalg.qr(A, mode="complete").Q, torch.linalg.qr(A)[1]\n',
+        why="reduced and complete",
+        run=_MATRIX + "result = f(A)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A):\n    q, r = torch.qr(A)\n    return q, r, torch.qr(A, some=False).Q, torch.qr(A, True)[1]\n",
-            "import torch\n\n\ndef f(A):\n    q, r = torch.linalg.qr(A)\n"
-            '    return q, r, torch.linalg.qr(A, mode="complete").Q, torch.linalg.qr(A)[1]\n',
-            why="reduced and complete",
-            run=_MATRIX + "result = f(A)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, full):\n    return torch.qr(input=A, some=not full)[0]\n",
-            'import torch\n\n\ndef f(A, full):\n    return torch.linalg.qr(A=A, mode="reduced" if (not full) else "complete")[0]\n',
-            why="a choice made at run time",
-            run=_MATRIX + "result = [f(A, True), f(A, False)]",
-        ),
-        Bad(
-            "from torch import qr as factors\n\n\ndef f(A):\n    return factors(A)[0]\n",
-            "import torch\n\n\ndef f(A):\n    return torch.linalg.qr(A)[0]\n",
-            why="imported under another name",
-            run="import torch\n" + _MATRIX + "result = f(A)",
-        ),
-        Bad("import torch\n\n\ndef f(A, q, r):\n    torch.qr(A, out=(q, r))\n", why="results written into tensors"),
-        Ok("from torch.linalg import qr\n\n\ndef f(A):\n    return qr(A)\n", "the new function"),
-        Ok("import torch\n\n\ndef f(torch, A):\n    return torch.qr(A)\n", "a parameter shadows the module"),
-        Ok("import numpy as np\nimport torch\n\nq, r = np.linalg.qr(np.eye(3))\n", "numpy's"),
+    Bad(
+        "import torch\n\n\ndef f(A, full):\n    return torch.qr(input=A, some=not full)[0]\n",
+        'import torch\n\n\ndef f(A, full):\n    return torch.linalg.qr(A=A, mode="reduced" if (not full) else "complete")[0]\n',
+        why="a choice made at run time",
+        run=_MATRIX + "result = [f(A, True), f(A, False)]",
     ),
+    Bad(
+        "from torch import qr as factors\n\n\ndef f(A):\n    return factors(A)[0]\n",
+        "import torch\n\n\ndef f(A):\n    return torch.linalg.qr(A)[0]\n",
+        why="imported under another name",
+        run="import torch\n" + _MATRIX + "result = f(A)",
+    ),
+    Bad("import torch\n\n\ndef f(A, q, r):\n    torch.qr(A, out=(q, r))\n", why="results written into tensors"),
+    Ok("from torch.linalg import qr\n\n\ndef f(A):\n    return qr(A)\n", "the new function"),
+    Ok("import torch\n\n\ndef f(torch, A):\n    return torch.qr(A)\n", "a parameter shadows the module"),
+    Ok("import numpy as np\nimport torch\n\nq, r = np.linalg.qr(np.eye(3))\n", "numpy's"),
 )

@@ -12,6 +12,29 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL413",
+    name="svd",
+    summary="`torch.svd`, deprecated in favour of `torch.linalg.svd`",
+    why=(
+        "Its documentation says that it is deprecated and will be removed; it does not warn. The new function returns the "
+        "conjugate transpose of V and computes the full matrices unless told not to, so a mere rename gives wrong results."
+    ),
+    fix=(
+        "Safe where the result is unpacked into names or one field of it is taken: `torch.svd` is itself "
+        "`torch.linalg.svd(A, full_matrices=not some)` with `V = Vh.mH`, bit for bit. Not offered where the result is kept whole."
+    ),
+    targets=("torch.svd",),
+    triggers=old_call.triggers("svd"),
+    severity=Severity.INFO,
+    deprecated=TorchVersion(1, 9),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/_torch_docs.py, `svd`, of torch 2.13.0: deprecated, with these replacements",
+        "complex and real, reduced and full results compared on torch 2.13.0: equal bits, strides and conjugate flags",
+    ),
+)
+
 _OLD = OldName(
     "torch.svd",
     ("torch.linalg.svd", "torch.linalg.svdvals"),
@@ -69,64 +92,41 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     return old_call.changed(_TITLE, (edit, behind, *name[1]), _SINCE)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_call.old_uses("TL413", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 _MATRIX = "A = torch.complex(torch.arange(15.0).reshape(5, 3).cos(), torch.arange(15.0).reshape(5, 3).sin())\n"
 
-RULE = Rule(
-    code="TL413",
-    name="svd",
-    summary="`torch.svd`, deprecated in favour of `torch.linalg.svd`",
-    why=(
-        "Its documentation says that it is deprecated and will be removed; it does not warn. The new function returns the "
-        "conjugate transpose of V and computes the full matrices unless told not to, so a mere rename gives wrong results."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A):\n    U, S, V = torch.svd(A)\n    return U, S, V\n",
+        "import torch\n\n\ndef f(A):\n    U, S, V = torch.linalg.svd(A, full_matrices=False)\n    V = V.mH\n    return U, S, V\n",
+        why="all three parts",
+        run=_MATRIX + "result = f(A)",
     ),
-    fix=(
-        "Safe where the result is unpacked into names or one field of it is taken: `torch.svd` is itself "
-        "`torch.linalg.svd(A, full_matrices=not some)` with `V = Vh.mH`, bit for bit. Not offered where the result is kept whole."
+    Bad(
+        "import torch as th\n\n\ndef f(A):\n    u, s, _ = th.svd(A, some=False)\n    return u, s\n",
+        "import torch as th\n\n\ndef f(A):\n    u, s, _ = th.linalg.svd(A, full_matrices=True)\n    return u, s\n",
+        why="V is not read",
+        run="import torch\n" + _MATRIX + "result = f(A)",
     ),
-    targets=("torch.svd",),
-    triggers=old_call.triggers("svd"),
-    check=_check,
-    severity=Severity.INFO,
-    deprecated=TorchVersion(1, 9),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/_torch_docs.py, `svd`, of torch 2.13.0: deprecated, with these replacements",
-        "complex and real, reduced and full results compared on torch 2.13.0: equal bits, strides and conjugate flags",
+    Bad(
+        "from torch import svd\n\n\ndef f(A):\n    return svd(A).S, svd(A)[2], svd(A, compute_uv=False)[1]\n",
+        "import torch\n\n\ndef f(A):\n    return torch.linalg.svd(A, full_matrices=False).S, "
+        "torch.linalg.svd(A, full_matrices=False).Vh.mH, torch.linalg.svdvals(A)\n",
+        why="one part at a time",
+        run="import torch\n" + _MATRIX + "result = f(A)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A):\n    U, S, V = torch.svd(A)\n    return U, S, V\n",
-            "import torch\n\n\ndef f(A):\n    U, S, V = torch.linalg.svd(A, full_matrices=False)\n    V = V.mH\n    return U, S, V\n",
-            why="all three parts",
-            run=_MATRIX + "result = f(A)",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef f(A):\n    u, s, _ = th.svd(A, some=False)\n    return u, s\n",
-            "import torch as th\n\n\ndef f(A):\n    u, s, _ = th.linalg.svd(A, full_matrices=True)\n    return u, s\n",
-            why="V is not read",
-            run="import torch\n" + _MATRIX + "result = f(A)",
-        ),
-        Bad(
-            "from torch import svd\n\n\ndef f(A):\n    return svd(A).S, svd(A)[2], svd(A, compute_uv=False)[1]\n",
-            "import torch\n\n\ndef f(A):\n    return torch.linalg.svd(A, full_matrices=False).S, "
-            "torch.linalg.svd(A, full_matrices=False).Vh.mH, torch.linalg.svdvals(A)\n",
-            why="one part at a time",
-            run="import torch\n" + _MATRIX + "result = f(A)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A):\n    parts = torch.svd(A)\n    return parts.V\n",
-            why="the result is kept whole",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, some):\n    U, S, V = torch.svd(A, some)\n    return V\n",
-            why="which form is known at run time only",
-        ),
-        Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.svd(A)\n", "the new function"),
-        Ok("import torch\n\n\ndef f(A):\n    return torch.svd_lowrank(A)\n", "another function"),
-        Ok("import numpy as np\nimport torch\n\nu, s, vh = np.linalg.svd(np.eye(3))\n", "numpy's"),
+    Bad(
+        "import torch\n\n\ndef f(A):\n    parts = torch.svd(A)\n    return parts.V\n",
+        why="the result is kept whole",
     ),
+    Bad(
+        "import torch\n\n\ndef f(A, some):\n    U, S, V = torch.svd(A, some)\n    return V\n",
+        why="which form is known at run time only",
+    ),
+    Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.svd(A)\n", "the new function"),
+    Ok("import torch\n\n\ndef f(A):\n    return torch.svd_lowrank(A)\n", "another function"),
+    Ok("import numpy as np\nimport torch\n\nu, s, vh = np.linalg.svd(np.eye(3))\n", "numpy's"),
 )

@@ -11,6 +11,28 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL415",
+    name="lu",
+    summary="`torch.lu` or `torch.lu_solve`, deprecated in favour of `torch.linalg`",
+    why=(
+        "Both warn and will be removed. `torch.linalg.lu_factor` raises for a singular matrix where `torch.lu` returned; "
+        "`torch.linalg.lu_solve` has its arguments reversed."
+    ),
+    fix=(
+        "Safe for `lu_solve` with its three arguments written out, and for `lu` with `get_infos=True`, which is "
+        "`lu_factor_ex`. For review for a plain `lu`, because a singular matrix raises then. Not offered for a `pivot` other than True."
+    ),
+    targets=("torch.lu", "torch.lu_solve"),
+    triggers=(*triggers("lu_solve"), *triggers("lu", rare=False)),
+    deprecated=TorchVersion(1, 11),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/functional.py, `_lu_impl`, of torch 2.13.0; a singular matrix run through both",
+        "https://github.com/pytorch/pytorch/pull/73804 (lu), https://github.com/pytorch/pytorch/pull/73806 (lu_solve)",
+    ),
+)
+
 _LU = OldName(
     "torch.lu",
     ("torch.linalg.lu_factor", "torch.linalg.lu_factor_ex"),
@@ -57,7 +79,7 @@ def _solve(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target == "torch.lu":
         yield from old_uses("TL415", use, context, _LU, lambda call: _lu(use, call, view))
@@ -67,56 +89,34 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 _MATRIX = "A = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nB = torch.arange(4.0).reshape(2, 2)\n"
 
-RULE = Rule(
-    code="TL415",
-    name="lu",
-    summary="`torch.lu` or `torch.lu_solve`, deprecated in favour of `torch.linalg`",
-    why=(
-        "Both warn and will be removed. `torch.linalg.lu_factor` raises for a singular matrix where `torch.lu` returned; "
-        "`torch.linalg.lu_solve` has its arguments reversed."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    LU, pivots, info = torch.lu(A, get_infos=True)\n"
+        "    return torch.lu_solve(B, LU, pivots), info\n",
+        "import torch\n\n\ndef f(A, B):\n    LU, pivots, info = torch.linalg.lu_factor_ex(A)\n"
+        "    return torch.linalg.lu_solve(LU, pivots, B), info\n",
+        why="factors with their state, and a solution",
+        run=_MATRIX + "result = [f(A, B), f(torch.ones(2, 2), B)[1]]",
     ),
-    fix=(
-        "Safe for `lu_solve` with its three arguments written out, and for `lu` with `get_infos=True`, which is "
-        "`lu_factor_ex`. For review for a plain `lu`, because a singular matrix raises then. Not offered for a `pivot` other than True."
+    Bad(
+        "from torch import lu_solve\n\n\ndef f(B, factors):\n    return lu_solve(LU_data=factors[0], LU_pivots=factors[1], input=B)\n",
+        "import torch\n\n\ndef f(B, factors):\n    return torch.linalg.lu_solve(factors[0], factors[1], B)\n",
+        why="arguments by keyword, imported by name",
+        run="import torch\n" + _MATRIX + "result = f(B, torch.linalg.lu_factor(A))",
     ),
-    targets=("torch.lu", "torch.lu_solve"),
-    check=_check,
-    triggers=(*triggers("lu_solve"), *triggers("lu", rare=False)),
-    deprecated=TorchVersion(1, 11),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/functional.py, `_lu_impl`, of torch 2.13.0; a singular matrix run through both",
-        "https://github.com/pytorch/pytorch/pull/73804 (lu), https://github.com/pytorch/pytorch/pull/73806 (lu_solve)",
+    Bad(
+        "import torch\n\n\ndef f(A):\n    LU, pivots = torch.lu(A)\n    return LU\n",
+        "import torch\n\n\ndef f(A):\n    LU, pivots = torch.linalg.lu_factor(A)\n    return LU\n",
+        safety="unsafe",
+        why="a matrix that may be singular",
+        run="result = f(torch.ones(2, 2))",
+        differs="The matrix is singular.",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    LU, pivots, info = torch.lu(A, get_infos=True)\n"
-            "    return torch.lu_solve(B, LU, pivots), info\n",
-            "import torch\n\n\ndef f(A, B):\n    LU, pivots, info = torch.linalg.lu_factor_ex(A)\n"
-            "    return torch.linalg.lu_solve(LU, pivots, B), info\n",
-            why="factors with their state, and a solution",
-            run=_MATRIX + "result = [f(A, B), f(torch.ones(2, 2), B)[1]]",
-        ),
-        Bad(
-            "from torch import lu_solve\n\n\ndef f(B, factors):\n    return lu_solve(LU_data=factors[0], LU_pivots=factors[1], input=B)\n",
-            "import torch\n\n\ndef f(B, factors):\n    return torch.linalg.lu_solve(factors[0], factors[1], B)\n",
-            why="arguments by keyword, imported by name",
-            run="import torch\n" + _MATRIX + "result = f(B, torch.linalg.lu_factor(A))",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A):\n    LU, pivots = torch.lu(A)\n    return LU\n",
-            "import torch\n\n\ndef f(A):\n    LU, pivots = torch.linalg.lu_factor(A)\n    return LU\n",
-            safety="unsafe",
-            why="a matrix that may be singular",
-            run="result = f(torch.ones(2, 2))",
-            differs="The matrix is singular.",
-        ),
-        Bad("import torch\n\n\ndef f(A, pivot):\n    return torch.lu(A, pivot=pivot)\n", why="without pivoting"),
-        Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.lu(A)\n", "the new function"),
-        Ok("import torch\nfrom scipy.linalg import lu\n\nfactors = lu([[1.0]])\n", "scipy's"),
-        Ok(
-            "import torch\n\n\ndef f(A):\n    return torch.lu_unpack(*torch.linalg.lu_factor(A))\n",
-            "`lu_unpack`, which stays",
-        ),
+    Bad("import torch\n\n\ndef f(A, pivot):\n    return torch.lu(A, pivot=pivot)\n", why="without pivoting"),
+    Ok("import torch\n\n\ndef f(A):\n    return torch.linalg.lu(A)\n", "the new function"),
+    Ok("import torch\nfrom scipy.linalg import lu\n\nfactors = lu([[1.0]])\n", "scipy's"),
+    Ok(
+        "import torch\n\n\ndef f(A):\n    return torch.lu_unpack(*torch.linalg.lu_factor(A))\n",
+        "`lu_unpack`, which stays",
     ),
 )

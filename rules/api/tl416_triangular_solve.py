@@ -12,6 +12,22 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL416",
+    name="triangular-solve",
+    summary="`torch.triangular_solve`, deprecated in favour of `torch.linalg.solve_triangular`",
+    why=(
+        "It warns since 1.11 and will be removed. The new function takes the matrix first, wants `upper` said, has no "
+        "`transpose`, and returns the solution without a copy of the matrix."
+    ),
+    fix="Safe where only the solution is used and the flags are written out as True or False.",
+    targets=("torch.triangular_solve",),
+    triggers=old_call.triggers("triangular_solve"),
+    deprecated=TorchVersion(1, 11),
+    aliases=("TOR101", "TOR103"),
+    sources=("all eight combinations of the flags compared on torch 2.13.0: equal bits and strides",),
+)
+
 _OLD = OldName(
     "torch.triangular_solve",
     ("torch.linalg.solve_triangular",),
@@ -50,58 +66,42 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     return old_call.changed(title, (first, ReplaceExpression(view.span(call), template), *name[1]), TorchVersion(1, 11))
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_call.old_uses("TL416", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 _MATRIX = "A = torch.tensor([[2.0, 1.0], [0.5, 3.0]])\nB = torch.arange(4.0).reshape(2, 2)\n"
 
-RULE = Rule(
-    code="TL416",
-    name="triangular-solve",
-    summary="`torch.triangular_solve`, deprecated in favour of `torch.linalg.solve_triangular`",
-    why=(
-        "It warns since 1.11 and will be removed. The new function takes the matrix first, wants `upper` said, has no "
-        "`transpose`, and returns the solution without a copy of the matrix."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    return torch.triangular_solve(B, A).solution, "
+        "torch.triangular_solve(B, A, upper=False, transpose=True, unitriangular=True)[0]\n",
+        "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True), "
+        "torch.linalg.solve_triangular(A.mT, B, upper=True, unitriangular=True)\n",
+        why="the solution alone",
+        run=_MATRIX + "result = f(A, B)",
     ),
-    fix="Safe where only the solution is used and the flags are written out as True or False.",
-    targets=("torch.triangular_solve",),
-    check=_check,
-    triggers=old_call.triggers("triangular_solve"),
-    deprecated=TorchVersion(1, 11),
-    aliases=("TOR101", "TOR103"),
-    sources=("all eight combinations of the flags compared on torch 2.13.0: equal bits and strides",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    return torch.triangular_solve(B, A).solution, "
-            "torch.triangular_solve(B, A, upper=False, transpose=True, unitriangular=True)[0]\n",
-            "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True), "
-            "torch.linalg.solve_triangular(A.mT, B, upper=True, unitriangular=True)\n",
-            why="the solution alone",
-            run=_MATRIX + "result = f(A, B)",
-        ),
-        Bad(
-            "from torch import triangular_solve\n\n\ndef f(A, B):\n    x, _ = triangular_solve(B, A, False)\n    return x\n",
-            "import torch\n\n\ndef f(A, B):\n    x = torch.linalg.solve_triangular(A, B, upper=False)\n    return x\n",
-            why="the copy is never read",
-            run="import torch\n" + _MATRIX + "result = f(A, B)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, B):\n    x, copy = torch.triangular_solve(B, A)\n    return x, copy\n",
-            why="the copy is read",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(A, B, upper):\n    return torch.triangular_solve(B, A, upper)[0]\n",
-            why="which triangle is known at run time only",
-        ),
-        Ok(
-            "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True)\n",
-            "the new function",
-        ),
-        Ok("import torch\n\n\ndef f(A, B):\n    return torch.cholesky_solve(B, A)\n", "another function"),
-        Ok(
-            "import torch\nfrom scipy.linalg import solve_triangular\n\nx = solve_triangular([[1.0]], [1.0])\n",
-            "scipy's",
-        ),
+    Bad(
+        "from torch import triangular_solve\n\n\ndef f(A, B):\n    x, _ = triangular_solve(B, A, False)\n    return x\n",
+        "import torch\n\n\ndef f(A, B):\n    x = torch.linalg.solve_triangular(A, B, upper=False)\n    return x\n",
+        why="the copy is never read",
+        run="import torch\n" + _MATRIX + "result = f(A, B)",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A, B):\n    x, copy = torch.triangular_solve(B, A)\n    return x, copy\n",
+        why="the copy is read",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(A, B, upper):\n    return torch.triangular_solve(B, A, upper)[0]\n",
+        why="which triangle is known at run time only",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(A, B):\n    return torch.linalg.solve_triangular(A, B, upper=True)\n",
+        "the new function",
+    ),
+    Ok("import torch\n\n\ndef f(A, B):\n    return torch.cholesky_solve(B, A)\n", "another function"),
+    Ok(
+        "import torch\nfrom scipy.linalg import solve_triangular\n\nx = solve_triangular([[1.0]], [1.0])\n",
+        "scipy's",
     ),
 )

@@ -11,6 +11,26 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL417",
+    name="norm",
+    summary="`torch.norm`, deprecated in favour of `torch.linalg.vector_norm` and `matrix_norm`",
+    why=(
+        "Its documentation says: deprecated and may be removed; it does not warn. `torch.linalg.norm` is not its new name: for "
+        "a matrix and `p=2` that is the largest singular value, where `torch.norm` sums the squares of all elements."
+    ),
+    fix=(
+        "For review: `torch.linalg.vector_norm` with the same arguments is what `torch.norm` calls for a dense tensor, unless p "
+        'is `"nuc"`. Offered where p is a number, infinity, `"fro"` or left out.'
+    ),
+    targets=("torch.norm", "torch.functional.norm"),
+    triggers=triggers("norm", rare=False),
+    severity=Severity.INFO,
+    deprecated=TorchVersion(1, 9),
+    aliases=("TOR101", "TOR103"),
+    sources=("torch/functional.py:1843-1890 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/57986",),
+)
+
 _OLD = OldName(
     "torch.norm",
     ("torch.linalg.vector_norm", "torch.linalg.norm", "torch.linalg.matrix_norm"),
@@ -64,54 +84,34 @@ def _is_infinity(view: ModuleView, node: ast.expr) -> bool:
     return view.possible_name(node) in {"math.inf", "numpy.inf", "torch.inf"}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL417", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
 _X = "x = torch.arange(12.0).reshape(3, 4).cos()\n"
 
-RULE = Rule(
-    code="TL417",
-    name="norm",
-    summary="`torch.norm`, deprecated in favour of `torch.linalg.vector_norm` and `matrix_norm`",
-    why=(
-        "Its documentation says: deprecated and may be removed; it does not warn. `torch.linalg.norm` is not its new name: for "
-        "a matrix and `p=2` that is the largest singular value, where `torch.norm` sums the squares of all elements."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(x):\n    return torch.norm(x), torch.norm(x, 2), torch.norm(x, p=1, dim=-1, keepdim=True)\n",
+        "import torch\n\n\ndef f(x):\n    return torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, 2), "
+        "torch.linalg.vector_norm(x, ord=1, dim=-1, keepdim=True)\n",
+        safety="unsafe",
+        why="numbers for p",
+        run=_X + "result = f(x)",
     ),
-    fix=(
-        "For review: `torch.linalg.vector_norm` with the same arguments is what `torch.norm` calls for a dense tensor, unless p "
-        'is `"nuc"`. Offered where p is a number, infinity, `"fro"` or left out.'
+    Bad(
+        'import math\n\nimport torch as th\n\n\ndef f(x):\n    return th.norm(x, "fro"), th.norm(x, "fro", 0), th.norm(x, math.inf), '
+        'th.norm(x, dim=1, p="fro")\n',
+        "import math\n\nimport torch as th\n\n\ndef f(x):\n    return th.linalg.vector_norm(x), th.linalg.vector_norm(x, 2, 0), "
+        "th.linalg.vector_norm(x, math.inf), th.linalg.vector_norm(x, dim=1)\n",
+        safety="unsafe",
+        why="the Frobenius norm is that of the elements",
+        run="import torch\n" + _X + "result = f(x)",
     ),
-    targets=("torch.norm", "torch.functional.norm"),
-    check=_check,
-    triggers=triggers("norm", rare=False),
-    severity=Severity.INFO,
-    deprecated=TorchVersion(1, 9),
-    aliases=("TOR101", "TOR103"),
-    sources=("torch/functional.py:1843-1890 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/57986",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(x):\n    return torch.norm(x), torch.norm(x, 2), torch.norm(x, p=1, dim=-1, keepdim=True)\n",
-            "import torch\n\n\ndef f(x):\n    return torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, 2), "
-            "torch.linalg.vector_norm(x, ord=1, dim=-1, keepdim=True)\n",
-            safety="unsafe",
-            why="numbers for p",
-            run=_X + "result = f(x)",
-        ),
-        Bad(
-            'import math\n\nimport torch as th\n\n\ndef f(x):\n    return th.norm(x, "fro"), th.norm(x, "fro", 0), th.norm(x, math.inf), '
-            'th.norm(x, dim=1, p="fro")\n',
-            "import math\n\nimport torch as th\n\n\ndef f(x):\n    return th.linalg.vector_norm(x), th.linalg.vector_norm(x, 2, 0), "
-            "th.linalg.vector_norm(x, math.inf), th.linalg.vector_norm(x, dim=1)\n",
-            safety="unsafe",
-            why="the Frobenius norm is that of the elements",
-            run="import torch\n" + _X + "result = f(x)",
-        ),
-        Bad("from torch import norm\n\n\ndef f(x, p):\n    return norm(x, p)\n", why="p is known at run time only"),
-        Bad('import torch\n\n\ndef f(x):\n    return torch.norm(x, "nuc")\n', why="the nuclear norm"),
-        Ok("import torch\n\n\ndef f(x):\n    return torch.linalg.norm(x)\n", "a function of torch.linalg"),
-        Ok("import torch\n\n\ndef f(x):\n    return x.norm()\n", "a method, whose value nobody knows"),
-        Ok("import torch\nfrom numpy.linalg import norm\n\nn = norm([1.0, 2.0])\n", "numpy's"),
-        Ok("import torch\n\nnorm = torch.nn.LayerNorm(3)\n", "a layer called norm"),
-    ),
+    Bad("from torch import norm\n\n\ndef f(x, p):\n    return norm(x, p)\n", why="p is known at run time only"),
+    Bad('import torch\n\n\ndef f(x):\n    return torch.norm(x, "nuc")\n', why="the nuclear norm"),
+    Ok("import torch\n\n\ndef f(x):\n    return torch.linalg.norm(x)\n", "a function of torch.linalg"),
+    Ok("import torch\n\n\ndef f(x):\n    return x.norm()\n", "a method, whose value nobody knows"),
+    Ok("import torch\nfrom numpy.linalg import norm\n\nn = norm([1.0, 2.0])\n", "numpy's"),
+    Ok("import torch\n\nnorm = torch.nn.LayerNorm(3)\n", "a layer called norm"),
 )

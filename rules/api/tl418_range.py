@@ -12,6 +12,27 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL418",
+    name="range",
+    summary="`torch.range`, deprecated in favour of `torch.arange`",
+    why=(
+        "It warns and will be removed. `arange` leaves the end out, and of whole numbers it makes int64 where `range` makes "
+        "the default float type, so a new name alone gives other numbers of another type."
+    ),
+    fix=(
+        "Safe where start, end and step are whole numbers that are written out. For review where the end is computed: it must be "
+        "whole and not before the start. Not offered for fractions, whose count of elements depends on rounding."
+    ),
+    targets=("torch.range",),
+    triggers=old_call.triggers("range", rare=False),
+    deprecated=TorchVersion(1, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/_torch_docs.py, `range`, of torch 2.13.0, and its UserWarning; ends, steps and types run on 2.13.0",
+    ),
+)
+
 _OLD = OldName(
     "torch.range",
     ("torch.arange",),
@@ -84,63 +105,42 @@ def _behind(view: ModuleView, end: ast.expr, step: int) -> Template:
     return old_call.filled(f"$end {'+' if further > 0 else '-'} {abs(further)}", view, end=end)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_call.old_uses("TL418", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
-RULE = Rule(
-    code="TL418",
-    name="range",
-    summary="`torch.range`, deprecated in favour of `torch.arange`",
-    why=(
-        "It warns and will be removed. `arange` leaves the end out, and of whole numbers it makes int64 where `range` makes "
-        "the default float type, so a new name alone gives other numbers of another type."
+EXAMPLES = (
+    Bad(
+        "import torch\n\na = torch.range(0, 6, 2)\nb = torch.range(4, 1, -2, dtype=torch.long)\nc = torch.range(end=-2, start=-4)\n",
+        "import torch\n\na = torch.arange(0, 7, 2, dtype=torch.get_default_dtype())\n"
+        "b = torch.arange(4, 0, -2, dtype=torch.long)\nc = torch.arange(end=-1, start=-4, dtype=torch.get_default_dtype())\n",
+        why="whole numbers",
+        run="result = [a, b, c]",
     ),
-    fix=(
-        "Safe where start, end and step are whole numbers that are written out. For review where the end is computed: it must be "
-        "whole and not before the start. Not offered for fractions, whose count of elements depends on rounding."
+    Bad(
+        "import torch as th\n\nfloats = th.empty(0)\nth.range(1, 5, out=floats)\n",
+        "import torch as th\n\nfloats = th.empty(0)\nth.arange(1, 6, out=floats)\n",
+        why="written into a tensor, whose type decides",
+        run="result = floats",
     ),
-    targets=("torch.range",),
-    check=_check,
-    triggers=old_call.triggers("range", rare=False),
-    deprecated=TorchVersion(1, 4),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/_torch_docs.py, `range`, of torch 2.13.0, and its UserWarning; ends, steps and types run on 2.13.0",
+    Bad(
+        "import torch\n\n\ndef f(n):\n    return torch.range(0, n - 1), torch.range(1, n, dtype=torch.long), torch.range(n, 0, -1)\n",
+        safety="unsafe",
+        after="import torch\n\n\ndef f(n):\n    return torch.arange(0, n, dtype=torch.get_default_dtype()), "
+        "torch.arange(1, n + 1, dtype=torch.long), torch.range(n, 0, -1)\n",
+        why="an end that is computed; a start that is computed stays",
+        run="result = f(4)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\na = torch.range(0, 6, 2)\nb = torch.range(4, 1, -2, dtype=torch.long)\nc = torch.range(end=-2, start=-4)\n",
-            "import torch\n\na = torch.arange(0, 7, 2, dtype=torch.get_default_dtype())\n"
-            "b = torch.arange(4, 0, -2, dtype=torch.long)\nc = torch.arange(end=-1, start=-4, dtype=torch.get_default_dtype())\n",
-            why="whole numbers",
-            run="result = [a, b, c]",
-        ),
-        Bad(
-            "import torch as th\n\nfloats = th.empty(0)\nth.range(1, 5, out=floats)\n",
-            "import torch as th\n\nfloats = th.empty(0)\nth.arange(1, 6, out=floats)\n",
-            why="written into a tensor, whose type decides",
-            run="result = floats",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(n):\n    return torch.range(0, n - 1), torch.range(1, n, dtype=torch.long), torch.range(n, 0, -1)\n",
-            safety="unsafe",
-            after="import torch\n\n\ndef f(n):\n    return torch.arange(0, n, dtype=torch.get_default_dtype()), "
-            "torch.arange(1, n + 1, dtype=torch.long), torch.range(n, 0, -1)\n",
-            why="an end that is computed; a start that is computed stays",
-            run="result = f(4)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(n):\n    return torch.range(10, n, -1)\n",
-            "import torch\n\n\ndef f(n):\n    return torch.arange(10, n - 1, -1, dtype=torch.get_default_dtype())\n",
-            safety="unsafe",
-            why="downwards",
-            run="result = f(7)",
-        ),
-        Bad("import torch\n\nx = torch.range(0, 1, 0.1)\n", why="a fractional step"),
-        Bad("from torch import range\n\nx = range(0, 9.5)\n", why="imported in the place of the builtin"),
-        Ok("import torch\n\nx = torch.arange(0, 4)\n", "the new function"),
-        Ok("import torch\n\nx = [torch.ones(i) for i in range(3)]\n", "Python's own"),
-        Ok("import torch\n\n\ndef f(x):\n    torch.cuda.nvtx.range('step')\n    return x\n", "a profiler range"),
+    Bad(
+        "import torch\n\n\ndef f(n):\n    return torch.range(10, n, -1)\n",
+        "import torch\n\n\ndef f(n):\n    return torch.arange(10, n - 1, -1, dtype=torch.get_default_dtype())\n",
+        safety="unsafe",
+        why="downwards",
+        run="result = f(7)",
     ),
+    Bad("import torch\n\nx = torch.range(0, 1, 0.1)\n", why="a fractional step"),
+    Bad("from torch import range\n\nx = range(0, 9.5)\n", why="imported in the place of the builtin"),
+    Ok("import torch\n\nx = torch.arange(0, 4)\n", "the new function"),
+    Ok("import torch\n\nx = [torch.ones(i) for i in range(3)]\n", "Python's own"),
+    Ok("import torch\n\n\ndef f(x):\n    torch.cuda.nvtx.range('step')\n    return x\n", "a profiler range"),
 )

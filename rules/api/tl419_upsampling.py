@@ -16,6 +16,19 @@ _ARGUMENTS = {
     "torch.nn.UpsamplingBilinear2d": (("mode", '"bilinear"'), ("align_corners", "True")),
 }
 
+RULE = Rule(
+    code="TL419",
+    name="upsampling-layer",
+    summary="`nn.UpsamplingNearest2d` or `nn.UpsamplingBilinear2d`, deprecated in favour of `nn.Upsample`",
+    why="Their documentation says that they are deprecated; they do not warn. Both are `nn.Upsample` with arguments filled in.",
+    fix="For review: the new layer computes the same, but its class is another one.",
+    targets=tuple(_ARGUMENTS),
+    severity=Severity.INFO,
+    deprecated=TorchVersion(1, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=("torch/nn/modules/upsampling.py:201-296 of torch 2.13.0",),
+)
+
 
 def _old(name: str) -> OldName:
     shown = ", ".join(f"{key}={value}" for key, value in _ARGUMENTS[name])
@@ -26,7 +39,7 @@ def _old(name: str) -> OldName:
 _NAMES = {name: _old(name) for name in _ARGUMENTS}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
 
     def answer(call: ast.Call) -> CallAdvice:
@@ -50,36 +63,23 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL419", use, context, old, answer)
 
 
-RULE = Rule(
-    code="TL419",
-    name="upsampling-layer",
-    summary="`nn.UpsamplingNearest2d` or `nn.UpsamplingBilinear2d`, deprecated in favour of `nn.Upsample`",
-    why="Their documentation says that they are deprecated; they do not warn. Both are `nn.Upsample` with arguments filled in.",
-    fix="For review: the new layer computes the same, but its class is another one.",
-    targets=tuple(_ARGUMENTS),
-    check=_check,
-    severity=Severity.INFO,
-    deprecated=TorchVersion(1, 4),
-    aliases=("TOR101", "TOR103"),
-    sources=("torch/nn/modules/upsampling.py:201-296 of torch 2.13.0",),
-    examples=(
-        Bad(
-            "from torch import nn\n\nup = nn.UpsamplingNearest2d(scale_factor=2)\nwide = nn.UpsamplingBilinear2d((4, 6))\n",
-            'from torch import nn\n\nup = nn.Upsample(scale_factor=2, mode="nearest")\n'
-            'wide = nn.Upsample((4, 6), mode="bilinear", align_corners=True)\n',
-            safety="unsafe",
-            why="layers",
-            run="import torch\nx = torch.arange(8.0).reshape(1, 2, 2, 2)\nresult = [up(x), wide(x)]",
-        ),
-        Bad(
-            "from torch.nn import UpsamplingNearest2d\n\n\nclass Up(UpsamplingNearest2d):\n    pass\n",
-            why="a base class",
-        ),
-        Ok("from torch import nn\n\nup = nn.Upsample(scale_factor=2)\n", "the new layer"),
-        Ok(
-            "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.nn.UpsamplingNearest2d)\n",
-            "code that reads models",
-        ),
-        Ok("from mylib import nn\nimport torch\n\nup = nn.UpsamplingNearest2d(2)\n", "a class of that name elsewhere"),
+EXAMPLES = (
+    Bad(
+        "from torch import nn\n\nup = nn.UpsamplingNearest2d(scale_factor=2)\nwide = nn.UpsamplingBilinear2d((4, 6))\n",
+        'from torch import nn\n\nup = nn.Upsample(scale_factor=2, mode="nearest")\n'
+        'wide = nn.Upsample((4, 6), mode="bilinear", align_corners=True)\n',
+        safety="unsafe",
+        why="layers",
+        run="import torch\nx = torch.arange(8.0).reshape(1, 2, 2, 2)\nresult = [up(x), wide(x)]",
     ),
+    Bad(
+        "from torch.nn import UpsamplingNearest2d\n\n\nclass Up(UpsamplingNearest2d):\n    pass\n",
+        why="a base class",
+    ),
+    Ok("from torch import nn\n\nup = nn.Upsample(scale_factor=2)\n", "the new layer"),
+    Ok(
+        "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.nn.UpsamplingNearest2d)\n",
+        "code that reads models",
+    ),
+    Ok("from mylib import nn\nimport torch\n\nup = nn.UpsamplingNearest2d(2)\n", "a class of that name elsewhere"),
 )

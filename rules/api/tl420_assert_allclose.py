@@ -11,6 +11,24 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL420",
+    name="assert-allclose",
+    summary="`torch.testing.assert_allclose`, deprecated in favour of `assert_close`",
+    why=(
+        "It warns since 1.12 and will be removed. `assert_close` has tighter tolerances, compares dtypes, takes NaN for unequal, and "
+        "takes what follows the two values by keyword only."
+    ),
+    fix="For review: `equal_nan=True` and `check_dtype=False` keep two of the differences away, the tolerances are yours to choose.",
+    targets=("torch.testing.assert_allclose",),
+    deprecated=TorchVersion(1, 12),
+    aliases=("TOR101", "TOR103"),
+    triggers=("assert_allclose & torch.testing", "assert_allclose & torch import testing"),
+    sources=(
+        "torch/testing/_comparison.py:1640-1681 of torch 2.13.0; https://github.com/pytorch/pytorch/issues/61844",
+    ),
+)
+
 _OLD = OldName(
     "torch.testing.assert_allclose",
     ("torch.testing.assert_close",),
@@ -21,7 +39,7 @@ _OLD = OldName(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
     def answer(call: ast.Call) -> CallAdvice:
@@ -52,50 +70,31 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL420", use, context, _OLD, answer)
 
 
-RULE = Rule(
-    code="TL420",
-    name="assert-allclose",
-    summary="`torch.testing.assert_allclose`, deprecated in favour of `assert_close`",
-    why=(
-        "It warns since 1.12 and will be removed. `assert_close` has tighter tolerances, compares dtypes, takes NaN for unequal, and "
-        "takes what follows the two values by keyword only."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef test(a, b):\n    torch.testing.assert_allclose(a, b, 1e-3, atol=1e-3)\n",
+        "import torch\n\n\ndef test(a, b):\n"
+        "    torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3, equal_nan=True, check_dtype=False)\n",
+        safety="unsafe",
+        why="tolerances given",
+        run="a = torch.tensor([1.0, float('nan')])\nresult = [test(a, a.double() + 1e-4) is None]",
     ),
-    fix="For review: `equal_nan=True` and `check_dtype=False` keep two of the differences away, the tolerances are yours to choose.",
-    targets=("torch.testing.assert_allclose",),
-    check=_check,
-    deprecated=TorchVersion(1, 12),
-    aliases=("TOR101", "TOR103"),
-    triggers=("assert_allclose & torch.testing", "assert_allclose & torch import testing"),
-    sources=(
-        "torch/testing/_comparison.py:1640-1681 of torch 2.13.0; https://github.com/pytorch/pytorch/issues/61844",
+    Bad(
+        "from torch.testing import assert_allclose\n\n\ndef test(a, b):\n    assert_allclose(a, b)\n",
+        "import torch\n\n\ndef test(a, b):\n    torch.testing.assert_close(a, b, equal_nan=True, check_dtype=False)\n",
+        safety="unsafe",
+        why="tolerances left to torch",
+        run="import torch\na = torch.ones(3)\nresult = [test(a, a + 5e-5) is None]",
+        differs="The values differ by less than the old tolerance and more than the new one.",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef test(a, b):\n    torch.testing.assert_allclose(a, b, 1e-3, atol=1e-3)\n",
-            "import torch\n\n\ndef test(a, b):\n"
-            "    torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3, equal_nan=True, check_dtype=False)\n",
-            safety="unsafe",
-            why="tolerances given",
-            run="a = torch.tensor([1.0, float('nan')])\nresult = [test(a, a.double() + 1e-4) is None]",
-        ),
-        Bad(
-            "from torch.testing import assert_allclose\n\n\ndef test(a, b):\n    assert_allclose(a, b)\n",
-            "import torch\n\n\ndef test(a, b):\n"
-            "    torch.testing.assert_close(a, b, equal_nan=True, check_dtype=False)\n",
-            safety="unsafe",
-            why="tolerances left to torch",
-            run="import torch\na = torch.ones(3)\nresult = [test(a, a + 5e-5) is None]",
-            differs="The values differ by less than the old tolerance and more than the new one.",
-        ),
-        Bad(
-            "from torch.testing import assert_allclose\n\ncheck = dict(close=assert_allclose)\n",
-            why="a reference that is no call",
-        ),
-        Ok("import numpy as np\nimport torch\n\nnp.testing.assert_allclose(1, 1)\n", "numpy's"),
-        Ok("import torch\n\ntorch.testing.assert_close(torch.ones(1), torch.ones(1))\n", "the new function"),
-        Ok(
-            "import torch.testing\n\n\nclass Case:\n    def test(self):\n        self.assert_allclose(1, 1)\n",
-            "an own method",
-        ),
+    Bad(
+        "from torch.testing import assert_allclose\n\ncheck = dict(close=assert_allclose)\n",
+        why="a reference that is no call",
+    ),
+    Ok("import numpy as np\nimport torch\n\nnp.testing.assert_allclose(1, 1)\n", "numpy's"),
+    Ok("import torch\n\ntorch.testing.assert_close(torch.ones(1), torch.ones(1))\n", "the new function"),
+    Ok(
+        "import torch.testing\n\n\nclass Case:\n    def test(self):\n        self.assert_allclose(1, 1)\n",
+        "an own method",
     ),
 )

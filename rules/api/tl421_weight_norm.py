@@ -14,6 +14,28 @@ from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL421",
+    name="weight-norm",
+    summary="`torch.nn.utils.weight_norm`, deprecated in favour of the parametrization of that name",
+    why=(
+        "It warns since 2.1 and will be removed. The parametrization computes the same weight, but keeps its parameters under other "
+        "names and is removed by another function."
+    ),
+    fix=(
+        "For review, and only where nothing in the project speaks of `weight_g`, `weight_v` or `remove_weight_norm`: what loads and "
+        "saves weights has to change together."
+    ),
+    targets=("torch.nn.utils.weight_norm",),
+    triggers=("weight_norm & nn.utils", "weight_norm & nn import utils"),
+    deprecated=TorchVersion(2, 1),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/nn/utils/weight_norm.py:32 and 147, torch/nn/utils/parametrizations.py:347 (load hook) of torch 2.13.0",
+        "https://github.com/pytorch/pytorch/pull/103001",
+    ),
+)
+
 _NEW = "torch.nn.utils.parametrizations.weight_norm"
 _OLD = OldName(
     "torch.nn.utils.weight_norm",
@@ -37,7 +59,7 @@ def _collect(source: SourceText) -> int | None:
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     # A place in the same file tells more than one far away.
     state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != view.path, item))
@@ -61,75 +83,54 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL421", use, context, _OLD, answer)
 
 
+COLLECTORS = (_STATE,)
+
 _APPLIED = "import torch\nlayer = torch.nn.Linear(3, 2)\n"
 
-RULE = Rule(
-    code="TL421",
-    name="weight-norm",
-    summary="`torch.nn.utils.weight_norm`, deprecated in favour of the parametrization of that name",
-    why=(
-        "It warns since 2.1 and will be removed. The parametrization computes the same weight, but keeps its parameters under other "
-        "names and is removed by another function."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.weight_norm(layer, dim=1)\n",
+        "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer, dim=1)\n",
+        safety="unsafe",
+        why="the weight alone matters",
+        run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
     ),
-    fix=(
-        "For review, and only where nothing in the project speaks of `weight_g`, `weight_v` or `remove_weight_norm`: what loads and "
-        "saves weights has to change together."
+    Bad(
+        "from torch.nn.utils import weight_norm\n\n\ndef f(layer):\n    return weight_norm(layer)\n",
+        "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
+        safety="unsafe",
+        why="imported by name, and the state dict is looked at",
+        run=_APPLIED + "result = sorted(f(layer).state_dict())",
+        differs="The state dict has other names.",
     ),
-    targets=("torch.nn.utils.weight_norm",),
-    check=_check,
-    triggers=("weight_norm & nn.utils", "weight_norm & nn import utils"),
-    collectors=(_STATE,),
-    deprecated=TorchVersion(2, 1),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/nn/utils/weight_norm.py:32 and 147, torch/nn/utils/parametrizations.py:347 (load hook) of torch 2.13.0",
-        "https://github.com/pytorch/pytorch/pull/103001",
+    Bad(
+        "import torch\n\n\ndef f(layer):\n    layer = torch.nn.utils.weight_norm(layer)\n    return layer.weight_g\n",
+        why="the old parameters are read",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.weight_norm(layer, dim=1)\n",
-            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer, dim=1)\n",
-            safety="unsafe",
-            why="the weight alone matters",
-            run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
-        ),
-        Bad(
-            "from torch.nn.utils import weight_norm\n\n\ndef f(layer):\n    return weight_norm(layer)\n",
-            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
-            safety="unsafe",
-            why="imported by name, and the state dict is looked at",
-            run=_APPLIED + "result = sorted(f(layer).state_dict())",
-            differs="The state dict has other names.",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(layer):\n    layer = torch.nn.utils.weight_norm(layer)\n    return layer.weight_g\n",
-            why="the old parameters are read",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.weight_norm(layer)\n",
-            "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
-            safety="unsafe",
-            why="an attention with a bias of that name is in the project",
-            files=(
-                (
-                    "attention.py",
-                    "class Attention:\n    def __init__(self):\n        self.bias_k = self.bias_v = None\n",
-                ),
+    Bad(
+        "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.weight_norm(layer)\n",
+        "import torch\n\n\ndef f(layer):\n    return torch.nn.utils.parametrizations.weight_norm(layer)\n",
+        safety="unsafe",
+        why="an attention with a bias of that name is in the project",
+        files=(
+            (
+                "attention.py",
+                "class Attention:\n    def __init__(self):\n        self.bias_k = self.bias_v = None\n",
             ),
-            run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
         ),
-        Bad(
-            "from torch.nn.utils import weight_norm\n\nnorms = {'weight': weight_norm}\n",
-            why="a reference that is no call",
-        ),
-        Ok(
-            "import torch\n\nlayer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))\n",
-            "the parametrization",
-        ),
-        Ok("import torch\n\n\ndef f(weight_norm, x):\n    return weight_norm(x)\n", "a parameter called so"),
-        Ok(
-            "from torch.nn.utils.parametrizations import weight_norm\n\nlayers = [weight_norm]\n",
-            "the new one by its name",
-        ),
+        run=_APPLIED + "result = f(layer)(torch.ones(1, 3)).shape",
+    ),
+    Bad(
+        "from torch.nn.utils import weight_norm\n\nnorms = {'weight': weight_norm}\n",
+        why="a reference that is no call",
+    ),
+    Ok(
+        "import torch\n\nlayer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))\n",
+        "the parametrization",
+    ),
+    Ok("import torch\n\n\ndef f(weight_norm, x):\n    return weight_norm(x)\n", "a parameter called so"),
+    Ok(
+        "from torch.nn.utils.parametrizations import weight_norm\n\nlayers = [weight_norm]\n",
+        "the new one by its name",
     ),
 )

@@ -11,6 +11,21 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL422",
+    name="sdp-kernel",
+    summary="`torch.backends.cuda.sdp_kernel`, deprecated in favour of `torch.nn.attention.sdpa_kernel`",
+    why="It warns since 2.4 and will be removed. The new context manager takes the list of backends that the flags stood for.",
+    fix="Safe where the flags are written out: the list is the one that the old function builds.",
+    targets=("torch.backends.cuda.sdp_kernel",),
+    triggers=("sdp_kernel",),
+    deprecated=TorchVersion(2, 3),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/backends/cuda/__init__.py:679-713 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/114689",
+    ),
+)
+
 # Flags in the order of the parameters, and the backends in the order in which the old function lists them.
 _FLAGS = ("enable_flash", "enable_math", "enable_mem_efficient", "enable_cudnn")
 _BACKENDS = (
@@ -49,7 +64,7 @@ def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:
     return changed("Use `torch.nn.attention.sdpa_kernel`", (edit, *imports), TorchVersion(2, 3))
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL422", use, context, _OLD, lambda call: _answer(use, call, context.view))
 
 
@@ -60,46 +75,31 @@ def seen(manager):
         return [flags.flash_sdp_enabled(), flags.mem_efficient_sdp_enabled(), flags.math_sdp_enabled(), flags.cudnn_sdp_enabled()]
 """
 
-RULE = Rule(
-    code="TL422",
-    name="sdp-kernel",
-    summary="`torch.backends.cuda.sdp_kernel`, deprecated in favour of `torch.nn.attention.sdpa_kernel`",
-    why="It warns since 2.4 and will be removed. The new context manager takes the list of backends that the flags stood for.",
-    fix="Safe where the flags are written out: the list is the one that the old function builds.",
-    targets=("torch.backends.cuda.sdp_kernel",),
-    check=_check,
-    triggers=("sdp_kernel",),
-    deprecated=TorchVersion(2, 3),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/backends/cuda/__init__.py:679-713 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/114689",
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef kernel():\n    return torch.backends.cuda.sdp_kernel(enable_flash=False, enable_cudnn=False)\n",
+        "import torch\n\n\ndef kernel():\n    return torch.nn.attention.sdpa_kernel("
+        "[torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION, torch.nn.attention.SDPBackend.MATH])\n",
+        why="some backends",
+        run=_SEEN + "result = [seen(kernel()), seen(__import__('contextlib').nullcontext())]",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef kernel():\n    return torch.backends.cuda.sdp_kernel(enable_flash=False, enable_cudnn=False)\n",
-            "import torch\n\n\ndef kernel():\n    return torch.nn.attention.sdpa_kernel("
-            "[torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION, torch.nn.attention.SDPBackend.MATH])\n",
-            why="some backends",
-            run=_SEEN + "result = [seen(kernel()), seen(__import__('contextlib').nullcontext())]",
-        ),
-        Bad(
-            "from torch.backends.cuda import sdp_kernel\nfrom torch.nn.attention import SDPBackend\n\nfew = [SDPBackend.MATH]\n\n\n"
-            "def kernel():\n    return sdp_kernel(True, False, False, False)\n",
-            "import torch\nfrom torch.nn.attention import SDPBackend\n\nfew = [SDPBackend.MATH]\n\n\n"
-            "def kernel():\n    return torch.nn.attention.sdpa_kernel([SDPBackend.FLASH_ATTENTION])\n",
-            why="by position, imported by name",
-            run=_SEEN + "result = seen(kernel())",
-        ),
-        Bad(
-            "import torch\n\n\ndef kernel(flash):\n    return torch.backends.cuda.sdp_kernel(enable_flash=flash)\n",
-            why="a flag that is known at run time only",
-        ),
-        Ok("from torch.nn.attention import sdpa_kernel\n\n\ndef f(b):\n    return sdpa_kernel(b)\n", "the new one"),
-        Ok("import torch\n\ntorch.backends.cuda.enable_flash_sdp(False)\n", "a setting, which stays"),
-        Ok(
-            "import torch\n\ntry:\n    from torch.nn.attention import sdpa_kernel\nexcept ImportError:\n"
-            "    from torch.backends.cuda import sdp_kernel as sdpa_kernel\n",
-            "a fallback for old releases",
-        ),
+    Bad(
+        "from torch.backends.cuda import sdp_kernel\nfrom torch.nn.attention import SDPBackend\n\nfew = [SDPBackend.MATH]\n\n\n"
+        "def kernel():\n    return sdp_kernel(True, False, False, False)\n",
+        "import torch\nfrom torch.nn.attention import SDPBackend\n\nfew = [SDPBackend.MATH]\n\n\n"
+        "def kernel():\n    return torch.nn.attention.sdpa_kernel([SDPBackend.FLASH_ATTENTION])\n",
+        why="by position, imported by name",
+        run=_SEEN + "result = seen(kernel())",
+    ),
+    Bad(
+        "import torch\n\n\ndef kernel(flash):\n    return torch.backends.cuda.sdp_kernel(enable_flash=flash)\n",
+        why="a flag that is known at run time only",
+    ),
+    Ok("from torch.nn.attention import sdpa_kernel\n\n\ndef f(b):\n    return sdpa_kernel(b)\n", "the new one"),
+    Ok("import torch\n\ntorch.backends.cuda.enable_flash_sdp(False)\n", "a setting, which stays"),
+    Ok(
+        "import torch\n\ntry:\n    from torch.nn.attention import sdpa_kernel\nexcept ImportError:\n"
+        "    from torch.backends.cuda import sdp_kernel as sdpa_kernel\n",
+        "a fallback for old releases",
     ),
 )

@@ -19,6 +19,31 @@ _DEVICES = {
     "torch.cpu.amp.autocast": ("cpu", "bfloat16"),
     "torch.cpu.amp.autocast_mode.autocast": ("cpu", "bfloat16"),
 }
+
+RULE = Rule(
+    code="TL423",
+    name="amp-autocast",
+    summary="`torch.cuda.amp.autocast` or `torch.cpu.amp.autocast`, deprecated in favour of `torch.amp.autocast`",
+    why=(
+        "Both warn since 2.4. The advice in the warning, `torch.amp.autocast('cuda', args...)`, is wrong for arguments by "
+        "position: there the second parameter is `dtype`, so `autocast(False)` would stay enabled, silently. And without `dtype` the new "
+        "one takes the dtype of the autocast around it, where the old ones always meant float16 on CUDA and bfloat16 on the CPU."
+    ),
+    fix=(
+        "Safe: arguments become keywords, and the dtype that the old default meant is written out. `cache_enabled=True` is "
+        "written out too where the project touches that setting anywhere."
+    ),
+    targets=tuple(_DEVICES),
+    triggers=triggers(("autocast",)),
+    collectors=(CACHE,),
+    deprecated=TorchVersion(2, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/cuda/amp/autocast_mode.py:18-56, torch/cpu/amp/autocast_mode.py:17, torch/amp/autocast_mode.py of torch 2.13.0",
+        "run on 2.13.0: an inner `torch.amp.autocast` takes the dtype of the outer one, the old classes do not",
+    ),
+)
+
 _SINCE = TorchVersion(1, 12)
 
 
@@ -35,7 +60,7 @@ def _old(name: str) -> OldName:
 _NAMES = {name: _old(name) for name in _DEVICES}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
     device, dtype = _DEVICES[use.target]
 
@@ -71,77 +96,53 @@ def seen(context):
     return [context.device, str(context.fast_dtype), context._enabled, context._cache_enabled]
 """
 
-RULE = Rule(
-    code="TL423",
-    name="amp-autocast",
-    summary="`torch.cuda.amp.autocast` or `torch.cpu.amp.autocast`, deprecated in favour of `torch.amp.autocast`",
-    why=(
-        "Both warn since 2.4. The advice in the warning, `torch.amp.autocast('cuda', args...)`, is wrong for arguments by "
-        "position: there the second parameter is `dtype`, so `autocast(False)` would stay enabled, silently. And without `dtype` the new "
-        "one takes the dtype of the autocast around it, where the old ones always meant float16 on CUDA and bfloat16 on the CPU."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(x, use_amp):\n    with torch.cuda.amp.autocast(use_amp):\n        pass\n"
+        "    return torch.cuda.amp.autocast(), torch.cuda.amp.autocast(enabled=use_amp, dtype=torch.bfloat16)\n",
+        'import torch\n\n\ndef f(x, use_amp):\n    with torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.float16):\n'
+        "        pass\n"
+        '    return torch.amp.autocast("cuda", dtype=torch.float16), '
+        'torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.bfloat16)\n',
+        why="on CUDA",
+        run=_SEEN + "result = [seen(context) for context in f(None, True)]",
     ),
-    fix=(
-        "Safe: arguments become keywords, and the dtype that the old default meant is written out. `cache_enabled=True` is "
-        "written out too where the project touches that setting anywhere."
+    Bad(
+        "import torch\nfrom torch.cpu.amp import autocast\n\n\n@autocast(False)\ndef f(x):\n    return x @ x\n\n\n"
+        "def g(x):\n    with autocast():\n        return x @ x, f(x)\n",
+        'import torch\n\n\n@torch.amp.autocast("cpu", enabled=False, dtype=torch.bfloat16)\ndef f(x):\n    return x @ x\n\n\n'
+        'def g(x):\n    with torch.amp.autocast("cpu", dtype=torch.bfloat16):\n        return x @ x, f(x)\n',
+        why="on the CPU, as a decorator too, imported by name",
+        run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = g(x)",
     ),
-    targets=tuple(_DEVICES),
-    check=_check,
-    triggers=triggers(("autocast",)),
-    collectors=(CACHE,),
-    deprecated=TorchVersion(2, 4),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/cuda/amp/autocast_mode.py:18-56, torch/cpu/amp/autocast_mode.py:17, torch/amp/autocast_mode.py of torch 2.13.0",
-        "run on 2.13.0: an inner `torch.amp.autocast` takes the dtype of the outer one, the old classes do not",
+    Bad(
+        "import torch\n\n\ndef f(x):\n    with torch.autocast('cpu', torch.float16, cache_enabled=False):\n"
+        "        with torch.cpu.amp.autocast():\n            return x @ x\n",
+        "import torch\n\n\ndef f(x):\n    with torch.autocast('cpu', torch.float16, cache_enabled=False):\n"
+        '        with torch.amp.autocast("cpu", dtype=torch.bfloat16, cache_enabled=True):\n            return x @ x\n',
+        why="inside another autocast",
+        run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = f(x)",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(x, use_amp):\n    with torch.cuda.amp.autocast(use_amp):\n        pass\n"
-            "    return torch.cuda.amp.autocast(), torch.cuda.amp.autocast(enabled=use_amp, dtype=torch.bfloat16)\n",
-            'import torch\n\n\ndef f(x, use_amp):\n    with torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.float16):\n'
-            "        pass\n"
-            '    return torch.amp.autocast("cuda", dtype=torch.float16), '
-            'torch.amp.autocast("cuda", enabled=use_amp, dtype=torch.bfloat16)\n',
-            why="on CUDA",
-            run=_SEEN + "result = [seen(context) for context in f(None, True)]",
-        ),
-        Bad(
-            "import torch\nfrom torch.cpu.amp import autocast\n\n\n@autocast(False)\ndef f(x):\n    return x @ x\n\n\n"
-            "def g(x):\n    with autocast():\n        return x @ x, f(x)\n",
-            'import torch\n\n\n@torch.amp.autocast("cpu", enabled=False, dtype=torch.bfloat16)\ndef f(x):\n    return x @ x\n\n\n'
-            'def g(x):\n    with torch.amp.autocast("cpu", dtype=torch.bfloat16):\n        return x @ x, f(x)\n',
-            why="on the CPU, as a decorator too, imported by name",
-            run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = g(x)",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(x):\n    with torch.autocast('cpu', torch.float16, cache_enabled=False):\n"
-            "        with torch.cpu.amp.autocast():\n            return x @ x\n",
-            "import torch\n\n\ndef f(x):\n    with torch.autocast('cpu', torch.float16, cache_enabled=False):\n"
-            '        with torch.amp.autocast("cpu", dtype=torch.bfloat16, cache_enabled=True):\n            return x @ x\n',
-            why="inside another autocast",
-            run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = f(x)",
-        ),
-        Bad(
-            "import torch.cuda.amp as amp\n\n\ndef f():\n    return amp.autocast()\n",
-            "import torch.cuda.amp as amp\nimport torch\n\n\ndef f():\n"
-            '    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
-            why="a module that is not torch.amp",
-            run=_SEEN + "result = seen(f())",
-        ),
-        Bad(
-            "from functools import partial\n\nfrom torch.cuda.amp import autocast\n\nhalf = partial(autocast, enabled=True)\n",
-            why="a reference that is no call",
-        ),
-        Ok("import torch\n\n\ndef f():\n    return torch.autocast('cuda')\n", "the new one"),
-        Ok(
-            "import torch\nfrom torch.amp import autocast\n\n\ndef f():\n    return autocast('cuda')\n",
-            "the new one by its name",
-        ),
-        Ok("import torch\nfrom mylib.amp import autocast\n\nx = autocast()\n", "a function of that name elsewhere"),
-        Ok(
-            "import torch\n\n\ndef f():\n    if hasattr(torch, 'autocast'):\n        return torch.autocast('cuda')\n"
-            "    return None\n\n\ntry:\n    from torch.amp import autocast\nexcept ImportError:\n    from torch.cuda.amp import autocast\n",
-            "a fallback for old releases",
-        ),
+    Bad(
+        "import torch.cuda.amp as amp\n\n\ndef f():\n    return amp.autocast()\n",
+        "import torch.cuda.amp as amp\nimport torch\n\n\ndef f():\n"
+        '    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
+        why="a module that is not torch.amp",
+        run=_SEEN + "result = seen(f())",
+    ),
+    Bad(
+        "from functools import partial\n\nfrom torch.cuda.amp import autocast\n\nhalf = partial(autocast, enabled=True)\n",
+        why="a reference that is no call",
+    ),
+    Ok("import torch\n\n\ndef f():\n    return torch.autocast('cuda')\n", "the new one"),
+    Ok(
+        "import torch\nfrom torch.amp import autocast\n\n\ndef f():\n    return autocast('cuda')\n",
+        "the new one by its name",
+    ),
+    Ok("import torch\nfrom mylib.amp import autocast\n\nx = autocast()\n", "a function of that name elsewhere"),
+    Ok(
+        "import torch\n\n\ndef f():\n    if hasattr(torch, 'autocast'):\n        return torch.autocast('cuda')\n"
+        "    return None\n\n\ntry:\n    from torch.amp import autocast\nexcept ImportError:\n    from torch.cuda.amp import autocast\n",
+        "a fallback for old releases",
     ),
 )

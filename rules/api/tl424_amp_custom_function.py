@@ -12,7 +12,6 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
-_SINCE = TorchVersion(2, 4)
 _PARAMETERS = {"custom_fwd": ("fwd", "cast_inputs"), "custom_bwd": ("bwd",)}
 
 
@@ -31,8 +30,25 @@ _NAMES = {
     for module in ("", "autocast_mode.")
 }
 
+RULE = Rule(
+    code="TL424",
+    name="amp-custom-function",
+    summary="`torch.cuda.amp.custom_fwd` or `custom_bwd`, deprecated in favour of those in `torch.amp`",
+    why='They warn since 2.4. The new ones serve every device and have to be told which: `device_type="cuda"`.',
+    fix="Safe: the old functions are the new ones with that argument. Offered for decorators and calls.",
+    targets=tuple(_NAMES),
+    triggers=triggers(("custom_fwd", "custom_bwd")),
+    deprecated=TorchVersion(2, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+_SINCE = TorchVersion(2, 4)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     old, short = _NAMES[use.target]
     name = spelled(view, use, f"torch.amp.{short}")
@@ -61,60 +77,45 @@ _RUN = (
     "import torch\nx = torch.ones(2, requires_grad=True)\ny = Double.apply(x)\ny.sum().backward()\nresult = [y, x.grad]"
 )
 
-RULE = Rule(
-    code="TL424",
-    name="amp-custom-function",
-    summary="`torch.cuda.amp.custom_fwd` or `custom_bwd`, deprecated in favour of those in `torch.amp`",
-    why='They warn since 2.4. The new ones serve every device and have to be told which: `device_type="cuda"`.',
-    fix="Safe: the old functions are the new ones with that argument. Offered for decorators and calls.",
-    targets=tuple(_NAMES),
-    check=_check,
-    triggers=triggers(("custom_fwd", "custom_bwd")),
-    deprecated=TorchVersion(2, 4),
-    aliases=("TOR101", "TOR103"),
-    sources=(
-        "torch/cuda/amp/autocast_mode.py:90-110 of torch 2.13.0: `functools.partial(torch.amp.custom_fwd, device_type='cuda')`",
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    @torch.cuda.amp.custom_fwd\n"
+        + _BODY
+        + "    @torch.cuda.amp.custom_bwd\n    def backward(ctx, grad):\n        return grad * 2\n",
+        'import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    @torch.amp.custom_fwd(device_type="cuda")\n'
+        + _BODY
+        + '    @torch.amp.custom_bwd(device_type="cuda")\n    def backward(ctx, grad):\n        return grad * 2\n',
+        why="bare decorators",
+        run=_RUN,
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    @torch.cuda.amp.custom_fwd\n"
-            + _BODY
-            + "    @torch.cuda.amp.custom_bwd\n    def backward(ctx, grad):\n        return grad * 2\n",
-            'import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    @torch.amp.custom_fwd(device_type="cuda")\n'
-            + _BODY
-            + '    @torch.amp.custom_bwd(device_type="cuda")\n    def backward(ctx, grad):\n        return grad * 2\n',
-            why="bare decorators",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch.cuda.amp import custom_bwd, custom_fwd\n\n\nclass Double(torch.autograd.Function):\n"
-            "    @staticmethod\n    @custom_fwd(cast_inputs=torch.float32)\n"
-            + _BODY
-            + "    @custom_bwd\n    def backward(ctx, grad):\n        return grad * 2\n",
-            "import torch\n\n\nclass Double(torch.autograd.Function):\n"
-            '    @staticmethod\n    @torch.amp.custom_fwd(cast_inputs=torch.float32, device_type="cuda")\n'
-            + _BODY
-            + '    @torch.amp.custom_bwd(device_type="cuda")\n    def backward(ctx, grad):\n        return grad * 2\n',
-            why="imported by name, one of them called",
-            run=_RUN,
-        ),
-        Bad(
-            "import functools\n\nfrom torch.cuda.amp import custom_fwd\n\nhalf = functools.partial(custom_fwd, cast_inputs=None)\n",
-            why="a reference that is neither",
-        ),
-        Ok('import torch\n\nforward = torch.amp.custom_fwd(device_type="cuda")\n', "the new one"),
-        Ok(
-            "import torch\nfrom mylib.amp import custom_fwd\n\n\n@custom_fwd\ndef f(x):\n    return x\n",
-            "another library's",
-        ),
-        Ok(
-            "import torch\n\n\ndef custom_fwd(f):\n    return f\n\n\n@custom_fwd\ndef f(x):\n    '''see torch.cuda.amp'''\n    return x\n",
-            "an own function",
-        ),
-        Ok(
-            "import torch\n\nif hasattr(torch.amp, 'custom_fwd'):\n    from torch.amp import custom_fwd\nelse:\n"
-            "    from torch.cuda.amp import custom_fwd\n",
-            "a test that handles both",
-        ),
+    Bad(
+        "import torch\nfrom torch.cuda.amp import custom_bwd, custom_fwd\n\n\nclass Double(torch.autograd.Function):\n"
+        "    @staticmethod\n    @custom_fwd(cast_inputs=torch.float32)\n"
+        + _BODY
+        + "    @custom_bwd\n    def backward(ctx, grad):\n        return grad * 2\n",
+        "import torch\n\n\nclass Double(torch.autograd.Function):\n"
+        '    @staticmethod\n    @torch.amp.custom_fwd(cast_inputs=torch.float32, device_type="cuda")\n'
+        + _BODY
+        + '    @torch.amp.custom_bwd(device_type="cuda")\n    def backward(ctx, grad):\n        return grad * 2\n',
+        why="imported by name, one of them called",
+        run=_RUN,
+    ),
+    Bad(
+        "import functools\n\nfrom torch.cuda.amp import custom_fwd\n\nhalf = functools.partial(custom_fwd, cast_inputs=None)\n",
+        why="a reference that is neither",
+    ),
+    Ok('import torch\n\nforward = torch.amp.custom_fwd(device_type="cuda")\n', "the new one"),
+    Ok(
+        "import torch\nfrom mylib.amp import custom_fwd\n\n\n@custom_fwd\ndef f(x):\n    return x\n",
+        "another library's",
+    ),
+    Ok(
+        "import torch\n\n\ndef custom_fwd(f):\n    return f\n\n\n@custom_fwd\ndef f(x):\n    '''see torch.cuda.amp'''\n    return x\n",
+        "an own function",
+    ),
+    Ok(
+        "import torch\n\nif hasattr(torch.amp, 'custom_fwd'):\n    from torch.amp import custom_fwd\nelse:\n"
+        "    from torch.cuda.amp import custom_fwd\n",
+        "a test that handles both",
     ),
 )

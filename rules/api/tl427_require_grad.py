@@ -10,6 +10,25 @@ from torchlift.project import Collector
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 
+RULE = Rule(
+    code="TL427",
+    name="require-grad",
+    summary="An assignment to `require_grad`, which is no attribute of a tensor",
+    why=(
+        "The attribute is called `requires_grad`. Python lets the assignment through, so layers that were meant to be frozen are "
+        "trained, without a warning."
+    ),
+    fix=(
+        "For review, because the correction changes what the program does: offered for parameters from a loop over those of a module, for "
+        "`.weight` and `.bias`, and for tensors that torch made in the same function. Elsewhere it is an information. Nothing is reported "
+        "where the project reads or declares such an attribute itself."
+    ),
+    targets=("*.require_grad",),
+    triggers=("require_grad",),
+    aliases=("TOR002",),
+    sources=("torch/_tensor.py and torch/_C/_VariableFunctions of 2.13.0 have no such name; assigned to on 2.13.0",),
+)
+
 _NAME = "require_grad"
 _LISTS = frozenset({"parameters", "buffers"})
 _NAMED_LISTS = frozenset({"named_parameters", "named_buffers"})
@@ -37,7 +56,7 @@ def _collect(view: ModuleView) -> bool | None:
 _OWN = Collector("require_grad_attribute", (_NAME,), _collect)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     node, view = use.node, context.view
     if use.kind != "store" or not isinstance(node, ast.Attribute) or context.project.records(_OWN):
         return
@@ -88,55 +107,37 @@ def _binds_tensor(view: ModuleView, binding: Binding) -> bool:
     return isinstance(function, ast.Attribute) and function.attr in names
 
 
-RULE = Rule(
-    code="TL427",
-    name="require-grad",
-    summary="An assignment to `require_grad`, which is no attribute of a tensor",
-    why=(
-        "The attribute is called `requires_grad`. Python lets the assignment through, so layers that were meant to be frozen are "
-        "trained, without a warning."
+COLLECTORS = (_OWN,)
+
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef freeze(model):\n    for name, param in model.named_parameters():\n"
+        "        param.require_grad = 'head' in name\n    for param in model.parameters():\n        param.require_grad = False\n",
+        "import torch\n\n\ndef freeze(model):\n    for name, param in model.named_parameters():\n"
+        "        param.requires_grad = 'head' in name\n    for param in model.parameters():\n        param.requires_grad = False\n",
+        safety="unsafe",
+        why="parameters",
+        run="model = torch.nn.Linear(2, 2)\nfreeze(model)\nresult = [p.requires_grad for p in model.parameters()]",
+        differs="The parameters were not frozen.",
     ),
-    fix=(
-        "For review, because the correction changes what the program does: offered for parameters from a loop over those of a module, for "
-        "`.weight` and `.bias`, and for tensors that torch made in the same function. Elsewhere it is an information. Nothing is reported "
-        "where the project reads or declares such an attribute itself."
+    Bad(
+        "import torch as th\n\n\ndef f(net):\n    x = th.zeros(3)\n    x.require_grad = True\n    net.fc.weight.require_grad = False\n    return x\n",
+        "import torch as th\n\n\ndef f(net):\n    x = th.zeros(3)\n    x.requires_grad = True\n    net.fc.weight.requires_grad = False\n    return x\n",
+        safety="unsafe",
+        why="a tensor and a weight",
     ),
-    targets=("*.require_grad",),
-    check=_check,
-    triggers=("require_grad",),
-    collectors=(_OWN,),
-    aliases=("TOR002",),
-    sources=("torch/_tensor.py and torch/_C/_VariableFunctions of 2.13.0 have no such name; assigned to on 2.13.0",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef freeze(model):\n    for name, param in model.named_parameters():\n"
-            "        param.require_grad = 'head' in name\n    for param in model.parameters():\n        param.require_grad = False\n",
-            "import torch\n\n\ndef freeze(model):\n    for name, param in model.named_parameters():\n"
-            "        param.requires_grad = 'head' in name\n    for param in model.parameters():\n        param.requires_grad = False\n",
-            safety="unsafe",
-            why="parameters",
-            run="model = torch.nn.Linear(2, 2)\nfreeze(model)\nresult = [p.requires_grad for p in model.parameters()]",
-            differs="The parameters were not frozen.",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef f(net):\n    x = th.zeros(3)\n    x.require_grad = True\n    net.fc.weight.require_grad = False\n    return x\n",
-            "import torch as th\n\n\ndef f(net):\n    x = th.zeros(3)\n    x.requires_grad = True\n    net.fc.weight.requires_grad = False\n    return x\n",
-            safety="unsafe",
-            why="a tensor and a weight",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(x):\n    x.require_grad = True\n    return torch.sin(x)\n",
-            why="a value that may be anything",
-        ),
-        Ok("import torch\n\nx = torch.zeros(1)\nx.requires_grad = True\n", "the right name"),
-        Ok("import torch\n\nrequire_grad = True\nx = torch.zeros(1, requires_grad=require_grad)\n", "a variable"),
-        Ok(
-            "import torch\n\n\nclass Model:\n    def __init__(self, require_grad):\n        self.require_grad = require_grad\n",
-            "an object's own attribute",
-        ),
-        Ok(
-            "import torch\n\n\ndef f(options):\n    options.require_grad = True\n    return options.require_grad\n",
-            "an attribute that the project reads",
-        ),
+    Bad(
+        "import torch\n\n\ndef f(x):\n    x.require_grad = True\n    return torch.sin(x)\n",
+        why="a value that may be anything",
+    ),
+    Ok("import torch\n\nx = torch.zeros(1)\nx.requires_grad = True\n", "the right name"),
+    Ok("import torch\n\nrequire_grad = True\nx = torch.zeros(1, requires_grad=require_grad)\n", "a variable"),
+    Ok(
+        "import torch\n\n\nclass Model:\n    def __init__(self, require_grad):\n        self.require_grad = require_grad\n",
+        "an object's own attribute",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(options):\n    options.require_grad = True\n    return options.require_grad\n",
+        "an attribute that the project reads",
     ),
 )

@@ -21,6 +21,21 @@ _DEVICES = {
 }
 _TRIGGERS = triggers(("GradScaler",))
 
+RULE = Rule(
+    code="TL428",
+    name="amp-grad-scaler",
+    summary="`torch.cuda.amp.GradScaler`, deprecated in favour of `torch.amp.GradScaler`",
+    why="It warns since 2.4 and is a subclass of `torch.amp.GradScaler` that fills in the device.",
+    fix=(
+        "Safe for calls: the device comes first, the other arguments stay as they are. For review where the project asks for an "
+        "instance of the old class. References, base classes and such tests are only reported."
+    ),
+    targets=tuple(_DEVICES),
+    triggers=_TRIGGERS,
+    deprecated=TorchVersion(2, 4),
+    sources=("torch/cuda/amp/grad_scaler.py:12-38 and torch/cpu/amp/grad_scaler.py:9 of torch 2.13.0",),
+)
+
 
 def _old(name: str) -> OldName:
     device = _DEVICES[name]
@@ -43,7 +58,7 @@ def _collect(view: ModuleView) -> int | None:
 _TESTS = Collector("old_grad_scaler_tests", _TRIGGERS, _collect)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, old = context.view, _NAMES[use.target]
     device = _DEVICES[use.target]
 
@@ -61,58 +76,44 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield from old_uses("TL428", use, context, old, answer)
 
 
+COLLECTORS = (_TESTS,)
+
 _SEEN = """import torch
 def seen(scaler):
     return [scaler._device, scaler.is_enabled(), isinstance(scaler, torch.amp.GradScaler), scaler.state_dict()]
 """
 
-RULE = Rule(
-    code="TL428",
-    name="amp-grad-scaler",
-    summary="`torch.cuda.amp.GradScaler`, deprecated in favour of `torch.amp.GradScaler`",
-    why="It warns since 2.4 and is a subclass of `torch.amp.GradScaler` that fills in the device.",
-    fix=(
-        "Safe for calls: the device comes first, the other arguments stay as they are. For review where the project asks for an "
-        "instance of the old class. References, base classes and such tests are only reported."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef make(use_amp):\n    return torch.cuda.amp.GradScaler(1024.0, enabled=use_amp), torch.cpu.amp.GradScaler()\n",
+        "import torch\n\n\ndef make(use_amp):\n"
+        '    return torch.amp.GradScaler("cuda", 1024.0, enabled=use_amp), torch.amp.GradScaler("cpu")\n',
+        why="made with other arguments",
+        run=_SEEN + "result = [seen(scaler) for scaler in make(True)]",
     ),
-    targets=tuple(_DEVICES),
-    check=_check,
-    triggers=_TRIGGERS,
-    collectors=(_TESTS,),
-    deprecated=TorchVersion(2, 4),
-    sources=("torch/cuda/amp/grad_scaler.py:12-38 and torch/cpu/amp/grad_scaler.py:9 of torch 2.13.0",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef make(use_amp):\n    return torch.cuda.amp.GradScaler(1024.0, enabled=use_amp), torch.cpu.amp.GradScaler()\n",
-            "import torch\n\n\ndef make(use_amp):\n"
-            '    return torch.amp.GradScaler("cuda", 1024.0, enabled=use_amp), torch.amp.GradScaler("cpu")\n',
-            why="made with other arguments",
-            run=_SEEN + "result = [seen(scaler) for scaler in make(True)]",
-        ),
-        Bad(
-            "from torch.cuda.amp import GradScaler\n\nscaler = GradScaler()\n",
-            'import torch\n\nscaler = torch.amp.GradScaler("cuda")\n',
-            why="imported by name",
-            run=_SEEN + "result = seen(scaler)",
-        ),
-        Bad(
-            "import torch\n\n\ndef make():\n    return torch.cuda.amp.GradScaler()\n\n\ndef is_scaler(value):\n"
-            "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
-            'import torch\n\n\ndef make():\n    return torch.amp.GradScaler("cuda")\n\n\ndef is_scaler(value):\n'
-            "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
-            safety="unsafe",
-            why="a test for the old class",
-        ),
-        Bad("from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n", why="a base class"),
-        Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),
-        Ok(
-            "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler  # amp\n\ns = ShardedGradScaler()\n",
-            "FSDP's own",
-        ),
-        Ok("import torch\nfrom mylib.amp import GradScaler\n\nscaler = GradScaler()\n", "another library's"),
-        Ok(
-            "import torch\nfrom torch.cuda.amp import GradScaler\n\n\ndef f(scaler: GradScaler):\n    return scaler\n",
-            "an annotation",
-        ),
+    Bad(
+        "from torch.cuda.amp import GradScaler\n\nscaler = GradScaler()\n",
+        'import torch\n\nscaler = torch.amp.GradScaler("cuda")\n',
+        why="imported by name",
+        run=_SEEN + "result = seen(scaler)",
+    ),
+    Bad(
+        "import torch\n\n\ndef make():\n    return torch.cuda.amp.GradScaler()\n\n\ndef is_scaler(value):\n"
+        "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
+        'import torch\n\n\ndef make():\n    return torch.amp.GradScaler("cuda")\n\n\ndef is_scaler(value):\n'
+        "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
+        safety="unsafe",
+        why="a test for the old class",
+    ),
+    Bad("from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n", why="a base class"),
+    Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),
+    Ok(
+        "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler  # amp\n\ns = ShardedGradScaler()\n",
+        "FSDP's own",
+    ),
+    Ok("import torch\nfrom mylib.amp import GradScaler\n\nscaler = GradScaler()\n", "another library's"),
+    Ok(
+        "import torch\nfrom torch.cuda.amp import GradScaler\n\n\ndef f(scaler: GradScaler):\n    return scaler\n",
+        "an annotation",
     ),
 )

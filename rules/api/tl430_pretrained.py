@@ -18,6 +18,30 @@ from torchlift.view import ModuleView, Use
 _SINCE = TorchVersion(1, 12)
 _PACKAGES = ("", ".detection", ".segmentation", ".video", ".quantization", ".optical_flow")
 _TABLES = tuple(f"torchvision.models{package}.__dict__" for package in _PACKAGES)
+
+RULE = Rule(
+    code="TL430",
+    name="pretrained",
+    summary="`pretrained=` of a torchvision model, deprecated in favour of `weights=`",
+    why=(
+        "torchvision warns since 0.13 and may remove the parameter. `weights=` names the weights: an enumeration, whose first "
+        "version is what `pretrained=True` loads; `DEFAULT` may be another one with other accuracy and preprocessing."
+    ),
+    fix=(
+        "Safe: the weights that torchvision itself takes for the old value, from its own table; a value that is known at run time only "
+        "becomes a choice. Needs torchvision 0.13. Only reported where the model is chosen by name, where there are no such weights, "
+        "and where `quantize` is not written out."
+    ),
+    targets=(*BUILDERS, *_TABLES),
+    triggers=("torchvision.models", "models & from torchvision import ", "models & torchvision as "),
+    deprecated=_SINCE,
+    aliases=("TOR201",),
+    sources=(
+        "torchvision/models/_utils.py, `handle_legacy_interface`, and its uses in torchvision 0.28.0: all 121 models",
+        "https://pytorch.org/vision/stable/models.html",
+    ),
+)
+
 _OLD = ("pretrained", "pretrained_backbone")
 
 
@@ -66,7 +90,7 @@ def _is_old_value(value: ast.expr, old: str) -> bool:
     )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target in _TABLES:
         yield from _from_table(use, view)
@@ -189,89 +213,66 @@ def _finding(
     return Finding("TL430", view.path, view.span(node), message, Severity.WARNING, advice, fix)
 
 
-RULE = Rule(
-    code="TL430",
-    name="pretrained",
-    summary="`pretrained=` of a torchvision model, deprecated in favour of `weights=`",
-    why=(
-        "torchvision warns since 0.13 and may remove the parameter. `weights=` names the weights: an enumeration, whose first "
-        "version is what `pretrained=True` loads; `DEFAULT` may be another one with other accuracy and preprocessing."
+EXAMPLES = (
+    Bad(
+        "import torchvision\n\n\ndef build(flag):\n    a = torchvision.models.resnet50(pretrained=True)\n"
+        "    b = torchvision.models.resnet50(False)\n    c = torchvision.models.resnet50(progress=False, pretrained=flag)\n"
+        "    return a, b, c, torchvision.models.resnet50(True, False)\n",
+        "import torchvision\n\n\ndef build(flag):\n    a = torchvision.models.resnet50(weights=torchvision.models.ResNet50_Weights.IMAGENET1K_V1)\n"
+        "    b = torchvision.models.resnet50(weights=None)\n"
+        "    c = torchvision.models.resnet50(progress=False, weights=torchvision.models.ResNet50_Weights.IMAGENET1K_V1 if flag else None)\n"
+        "    return a, b, c, torchvision.models.resnet50(torchvision.models.ResNet50_Weights.IMAGENET1K_V1, False)\n",
+        why="a classifier",
+        files=BY_HAND,
+        run="result = [build(True), build(False), build(1)]",
     ),
-    fix=(
-        "Safe: the weights that torchvision itself takes for the old value, from its own table; a value that is known at run time only "
-        "becomes a choice. Needs torchvision 0.13. Only reported where the model is chosen by name, where there are no such weights, "
-        "and where `quantize` is not written out."
+    Bad(
+        "from torchvision.models.detection import ssd300_vgg16\n\n\ndef build():\n"
+        "    return ssd300_vgg16(pretrained=True, pretrained_backbone=True), ssd300_vgg16(False, True, 91, True)\n",
+        "from torchvision.models.detection import ssd300_vgg16\nfrom torchvision.models.detection import SSD300_VGG16_Weights\n"
+        "from torchvision.models import VGG16_Weights\n\n\ndef build():\n"
+        "    return ssd300_vgg16(weights=SSD300_VGG16_Weights.COCO_V1, weights_backbone=VGG16_Weights.IMAGENET1K_FEATURES), "
+        "ssd300_vgg16(None, True, 91, VGG16_Weights.IMAGENET1K_FEATURES)\n",
+        why="a detector with its backbone, imported by name",
+        files=BY_HAND,
+        run="result = build()",
     ),
-    targets=(*BUILDERS, *_TABLES),
-    check=_check,
-    triggers=("torchvision.models", "models & from torchvision import ", "models & torchvision as "),
-    deprecated=_SINCE,
-    aliases=("TOR201",),
-    sources=(
-        "torchvision/models/_utils.py, `handle_legacy_interface`, and its uses in torchvision 0.28.0: all 121 models",
-        "https://pytorch.org/vision/stable/models.html",
+    Bad(
+        "from torchvision import models\n\n\ndef build(arch):\n    return models.__dict__[arch](pretrained=True)\n",
+        why="a model chosen by its name",
     ),
-    examples=(
-        Bad(
-            "import torchvision\n\n\ndef build(flag):\n    a = torchvision.models.resnet50(pretrained=True)\n"
-            "    b = torchvision.models.resnet50(False)\n    c = torchvision.models.resnet50(progress=False, pretrained=flag)\n"
-            "    return a, b, c, torchvision.models.resnet50(True, False)\n",
-            "import torchvision\n\n\ndef build(flag):\n    a = torchvision.models.resnet50(weights=torchvision.models.ResNet50_Weights.IMAGENET1K_V1)\n"
-            "    b = torchvision.models.resnet50(weights=None)\n"
-            "    c = torchvision.models.resnet50(progress=False, weights=torchvision.models.ResNet50_Weights.IMAGENET1K_V1 if flag else None)\n"
-            "    return a, b, c, torchvision.models.resnet50(torchvision.models.ResNet50_Weights.IMAGENET1K_V1, False)\n",
-            why="a classifier",
-            files=BY_HAND,
-            run="result = [build(True), build(False), build(1)]",
-        ),
-        Bad(
-            "from torchvision.models.detection import ssd300_vgg16\n\n\ndef build():\n"
-            "    return ssd300_vgg16(pretrained=True, pretrained_backbone=True), ssd300_vgg16(False, True, 91, True)\n",
-            "from torchvision.models.detection import ssd300_vgg16\nfrom torchvision.models.detection import SSD300_VGG16_Weights\n"
-            "from torchvision.models import VGG16_Weights\n\n\ndef build():\n"
-            "    return ssd300_vgg16(weights=SSD300_VGG16_Weights.COCO_V1, weights_backbone=VGG16_Weights.IMAGENET1K_FEATURES), "
-            "ssd300_vgg16(None, True, 91, VGG16_Weights.IMAGENET1K_FEATURES)\n",
-            why="a detector with its backbone, imported by name",
-            files=BY_HAND,
-            run="result = build()",
-        ),
-        Bad(
-            "from torchvision import models\n\n\ndef build(arch):\n    return models.__dict__[arch](pretrained=True)\n",
-            why="a model chosen by its name",
-        ),
-        Bad(
-            "from functools import partial\n\nfrom torchvision.models import resnet50\n\nmake = partial(resnet50, pretrained=True)\n",
-            why="through functools.partial",
-        ),
-        Bad(
-            "import torchvision.models.quantization as q\n\n\ndef build(quantize):\n    return q.resnet18(pretrained=True, quantize=quantize)\n",
-            why="which weights depends on `quantize`",
-        ),
-        Bad(
-            "from torchvision.models import vit_h_14\n\nmodel = vit_h_14(pretrained=True)\n",
-            why="a model without such weights",
-        ),
-        Bad(
-            "from torchvision.models import resnet50\n\nmodel = resnet50(pretrained=True)\n",
-            why="the project supports a torchvision without `weights`",
-            min_torch=TorchVersion(1, 11),
-        ),
-        Ok(
-            "from torchvision.models import ResNet50_Weights, resnet50\n\nmodel = resnet50(weights=ResNet50_Weights.DEFAULT)\n",
-            "the new parameter",
-        ),
-        Ok("import timm\n\nmodel = timm.create_model('resnet50', pretrained=True)  # not torchvision.models\n", "timm"),
-        Ok(
-            "from torchvision.models.vgg import cfgs, make_layers\n\nlayers = make_layers(cfgs['D'], False)\n",
-            "no model builder",
-        ),
-        Ok(
-            "from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n",
-            "weights by position",
-        ),
-        Ok(
-            "from mymodels import resnet50\nimport torchvision.models\n\nm = resnet50(pretrained=True)\n",
-            "an own model",
-        ),
+    Bad(
+        "from functools import partial\n\nfrom torchvision.models import resnet50\n\nmake = partial(resnet50, pretrained=True)\n",
+        why="through functools.partial",
+    ),
+    Bad(
+        "import torchvision.models.quantization as q\n\n\ndef build(quantize):\n    return q.resnet18(pretrained=True, quantize=quantize)\n",
+        why="which weights depends on `quantize`",
+    ),
+    Bad(
+        "from torchvision.models import vit_h_14\n\nmodel = vit_h_14(pretrained=True)\n",
+        why="a model without such weights",
+    ),
+    Bad(
+        "from torchvision.models import resnet50\n\nmodel = resnet50(pretrained=True)\n",
+        why="the project supports a torchvision without `weights`",
+        min_torch=TorchVersion(1, 11),
+    ),
+    Ok(
+        "from torchvision.models import ResNet50_Weights, resnet50\n\nmodel = resnet50(weights=ResNet50_Weights.DEFAULT)\n",
+        "the new parameter",
+    ),
+    Ok("import timm\n\nmodel = timm.create_model('resnet50', pretrained=True)  # not torchvision.models\n", "timm"),
+    Ok(
+        "from torchvision.models.vgg import cfgs, make_layers\n\nlayers = make_layers(cfgs['D'], False)\n",
+        "no model builder",
+    ),
+    Ok(
+        "from torchvision.models import resnet50\n\n\ndef build(weights):\n    return resnet50(weights)\n",
+        "weights by position",
+    ),
+    Ok(
+        "from mymodels import resnet50\nimport torchvision.models\n\nm = resnet50(pretrained=True)\n",
+        "an own model",
     ),
 )

@@ -14,6 +14,20 @@ from torchlift.view import Use
 _V2 = "torchvision.transforms.v2"
 # torchvision 0.16, which brought `ToImage` and `scale=`, is the one for torch 2.1.
 _SINCE = TorchVersion(2, 1)
+
+RULE = Rule(
+    code="TL431",
+    name="v2-to-tensor",
+    summary="`torchvision.transforms.v2.ToTensor`, deprecated in favour of `ToImage` and `ToDtype`",
+    why="It warns and will be removed; it mixed two steps, the conversion to an image and the scaling to floats.",
+    fix="For review, where the file has torch at hand: the two transforms in a `Compose`, as torchvision's documentation says.",
+    targets=(f"{_V2}.ToTensor",),
+    triggers=("ToTensor & v2",),
+    deprecated=_SINCE,
+    aliases=("TOR202",),
+    sources=("torchvision/transforms/v2/_deprecated.py:12-45 of torchvision 0.28.0",),
+)
+
 _OLD = OldName(
     f"{_V2}.ToTensor",
     (f"{_V2}.ToImage",),
@@ -22,7 +36,7 @@ _OLD = OldName(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
 
     def answer(call: ast.Call) -> CallAdvice:
@@ -49,35 +63,20 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL431", finding.path, finding.span, said, finding.severity, finding.help, finding.fix)
 
 
-RULE = Rule(
-    code="TL431",
-    name="v2-to-tensor",
-    summary="`torchvision.transforms.v2.ToTensor`, deprecated in favour of `ToImage` and `ToDtype`",
-    why="It warns and will be removed; it mixed two steps, the conversion to an image and the scaling to floats.",
-    fix="For review, where the file has torch at hand: the two transforms in a `Compose`, as torchvision's documentation says.",
-    targets=(f"{_V2}.ToTensor",),
-    check=_check,
-    triggers=("ToTensor & v2",),
-    deprecated=_SINCE,
-    aliases=("TOR202",),
-    sources=("torchvision/transforms/v2/_deprecated.py:12-45 of torchvision 0.28.0",),
-    examples=(
-        Bad(
-            "import torch\nfrom torchvision.transforms import v2\n\nsteps = v2.Compose([v2.ToTensor(), v2.Resize(8)])\nkind = torch.uint8\n",
-            "import torch\nfrom torchvision.transforms import v2\n\n"
-            "steps = v2.Compose([v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]), v2.Resize(8)])\nkind = torch.uint8\n",
-            safety="unsafe",
-            why="a call",
-        ),
-        Bad(
-            "from torchvision.transforms.v2 import ToTensor\n\nsteps = [ToTensor]\n", why="a reference that is no call"
-        ),
-        Bad("from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n", why="imported for others"),
-        Ok(
-            "from torchvision import transforms  # v2 later\n\nstep = transforms.ToTensor()\n",
-            "the first version of the transforms, which stays",
-        ),
-        Ok("from torchvision.transforms import v2\n\nstep = v2.PILToTensor()\n", "another transform"),
-        Ok("from albumentations.pytorch import ToTensorV2 as ToTensor\n\nv2 = ToTensor()\n", "another library's"),
+EXAMPLES = (
+    Bad(
+        "import torch\nfrom torchvision.transforms import v2\n\nsteps = v2.Compose([v2.ToTensor(), v2.Resize(8)])\nkind = torch.uint8\n",
+        "import torch\nfrom torchvision.transforms import v2\n\n"
+        "steps = v2.Compose([v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]), v2.Resize(8)])\nkind = torch.uint8\n",
+        safety="unsafe",
+        why="a call",
     ),
+    Bad("from torchvision.transforms.v2 import ToTensor\n\nsteps = [ToTensor]\n", why="a reference that is no call"),
+    Bad("from torchvision.transforms.v2 import ToTensor\n\n__all__ = ['ToTensor']\n", why="imported for others"),
+    Ok(
+        "from torchvision import transforms  # v2 later\n\nstep = transforms.ToTensor()\n",
+        "the first version of the transforms, which stays",
+    ),
+    Ok("from torchvision.transforms import v2\n\nstep = v2.PILToTensor()\n", "another transform"),
+    Ok("from albumentations.pytorch import ToTensorV2 as ToTensor\n\nv2 = ToTensor()\n", "another library's"),
 )

@@ -9,8 +9,22 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL441",
+    name="expm1",
+    summary="`torch.exp(x) - 1` where `torch.expm1(x)` keeps small values",
+    why="In float32 the result is 0 for x below 6e-8. Advice on numerics, not on an upgrade.",
+    fix="None: results change, for the better, which is for you to decide.",
+    targets=("torch.exp",),
+    triggers=("torch.exp", "exp & torch as "),
+    severity=Severity.INFO,
+    default=False,
+    aliases=("TOR107",),
+    sources=("https://docs.pytorch.org/docs/stable/special.html#torch.special.expm1",),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or len(call.args) != 1 or call.keywords:
         return
@@ -27,25 +41,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL441", view.path, view.span(around), message, Severity.INFO, advice)
 
 
-RULE = Rule(
-    code="TL441",
-    name="expm1",
-    summary="`torch.exp(x) - 1` where `torch.expm1(x)` keeps small values",
-    why="In float32 the result is 0 for x below 6e-8. Advice on numerics, not on an upgrade.",
-    fix="None: results change, for the better, which is for you to decide.",
-    targets=("torch.exp",),
-    check=_check,
-    triggers=("torch.exp", "exp & torch as "),
-    severity=Severity.INFO,
-    default=False,
-    aliases=("TOR107",),
-    sources=("https://docs.pytorch.org/docs/stable/special.html#torch.special.expm1",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(x):\n    return (torch.exp(x) - 1) * 2, torch.exp(-x) - 1.0\n", why="one taken off"
-        ),
-        Ok("import torch\n\n\ndef f(x):\n    return torch.expm1(x)\n", "the accurate function"),
-        Ok("import torch\n\n\ndef f(x):\n    return 1 - torch.exp(x), torch.exp(x) - 2\n", "other differences"),
-        Ok("import math\nimport torch\n\n\ndef f(x):\n    return math.exp(x) - 1\n", "Python's"),
-    ),
+EXAMPLES = (
+    Bad("import torch\n\n\ndef f(x):\n    return (torch.exp(x) - 1) * 2, torch.exp(-x) - 1.0\n", why="one taken off"),
+    Ok("import torch\n\n\ndef f(x):\n    return torch.expm1(x)\n", "the accurate function"),
+    Ok("import torch\n\n\ndef f(x):\n    return 1 - torch.exp(x), torch.exp(x) - 2\n", "other differences"),
+    Ok("import math\nimport torch\n\n\ndef f(x):\n    return math.exp(x) - 1\n", "Python's"),
 )

@@ -9,8 +9,22 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL443",
+    name="rsqrt",
+    summary="`a / torch.sqrt(b)` where `a * torch.rsqrt(b)` is one step less",
+    why="Advice on speed, not on an upgrade.",
+    fix="None: results change in the last bits.",
+    targets=("torch.sqrt",),
+    triggers=("torch.sqrt", "sqrt & torch as "),
+    severity=Severity.INFO,
+    default=False,
+    aliases=("TOR109",),
+    sources=("https://docs.pytorch.org/docs/stable/generated/torch.rsqrt.html",),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or len(call.args) != 1 or call.keywords:
         return
@@ -28,25 +42,9 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL443", view.path, view.span(around), message, Severity.INFO, advice)
 
 
-RULE = Rule(
-    code="TL443",
-    name="rsqrt",
-    summary="`a / torch.sqrt(b)` where `a * torch.rsqrt(b)` is one step less",
-    why="Advice on speed, not on an upgrade.",
-    fix="None: results change in the last bits.",
-    targets=("torch.sqrt",),
-    check=_check,
-    triggers=("torch.sqrt", "sqrt & torch as "),
-    severity=Severity.INFO,
-    default=False,
-    aliases=("TOR109",),
-    sources=("https://docs.pytorch.org/docs/stable/generated/torch.rsqrt.html",),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n", why="a quotient"
-        ),
-        Ok("import torch\n\n\ndef f(a, b):\n    return a * torch.rsqrt(b)\n", "the one step"),
-        Ok("import torch\n\n\ndef f(a, b):\n    return torch.sqrt(b) / a\n", "the other way round"),
-        Ok("import math\nimport torch\n\n\ndef f(a):\n    return a / math.sqrt(3)\n", "Python's"),
-    ),
+EXAMPLES = (
+    Bad("import torch\n\n\ndef f(a, b):\n    return a / torch.sqrt(b + 1e-6), 1 / torch.sqrt(b)\n", why="a quotient"),
+    Ok("import torch\n\n\ndef f(a, b):\n    return a * torch.rsqrt(b)\n", "the one step"),
+    Ok("import torch\n\n\ndef f(a, b):\n    return torch.sqrt(b) / a\n", "the other way round"),
+    Ok("import math\nimport torch\n\n\ndef f(a):\n    return a / math.sqrt(3)\n", "Python's"),
 )

@@ -10,8 +10,25 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL445",
+    name="zero-grad",
+    summary="`zero_grad(set_to_none=False)`, which keeps gradients in memory",
+    why="Advice on speed, not on an upgrade.",
+    fix="For review: None and zero are not the same to optimizers.",
+    targets=("*.zero_grad",),
+    triggers=("set_to_none", "zero_grad(False"),
+    severity=Severity.INFO,
+    default=False,
+    aliases=("TOR402",),
+    sources=(
+        "torch/profiler/_pattern_matcher.py of torch 2.13.0, `GradNotSetToNonePattern`",
+        "torch/optim/optimizer.py, `zero_grad`",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
     if call is None or len(call.args) + len(call.keywords) != 1:
         return
@@ -33,34 +50,17 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL445", view.path, view.span(call), message, Severity.INFO, f"Needs review: {review}", fix)
 
 
-RULE = Rule(
-    code="TL445",
-    name="zero-grad",
-    summary="`zero_grad(set_to_none=False)`, which keeps gradients in memory",
-    why="Advice on speed, not on an upgrade.",
-    fix="For review: None and zero are not the same to optimizers.",
-    targets=("*.zero_grad",),
-    check=_check,
-    triggers=("set_to_none", "zero_grad(False"),
-    severity=Severity.INFO,
-    default=False,
-    aliases=("TOR402",),
-    sources=(
-        "torch/profiler/_pattern_matcher.py of torch 2.13.0, `GradNotSetToNonePattern`",
-        "torch/optim/optimizer.py, `zero_grad`",
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(optimizer, model):\n    optimizer.zero_grad(set_to_none=False)\n    model.zero_grad(False)\n",
+        "import torch\n\n\ndef f(optimizer, model):\n    optimizer.zero_grad()\n    model.zero_grad()\n",
+        safety="unsafe",
+        why="said either way",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef f(optimizer, model):\n    optimizer.zero_grad(set_to_none=False)\n    model.zero_grad(False)\n",
-            "import torch\n\n\ndef f(optimizer, model):\n    optimizer.zero_grad()\n    model.zero_grad()\n",
-            safety="unsafe",
-            why="said either way",
-        ),
-        Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.zero_grad()  # set_to_none\n", "the default"),
-        Ok(
-            "import torch\n\n\ndef f(optimizer, flag):\n    optimizer.zero_grad(set_to_none=flag)\n",
-            "known at run time only",
-        ),
-        Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.reset(set_to_none=False)\n", "another method"),
+    Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.zero_grad()  # set_to_none\n", "the default"),
+    Ok(
+        "import torch\n\n\ndef f(optimizer, flag):\n    optimizer.zero_grad(set_to_none=flag)\n",
+        "known at run time only",
     ),
+    Ok("import torch\n\n\ndef f(optimizer):\n    optimizer.reset(set_to_none=False)\n", "another method"),
 )

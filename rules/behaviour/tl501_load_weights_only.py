@@ -10,6 +10,30 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL501",
+    name="load-weights-only",
+    summary="`torch.load` without `weights_only`, which means True since torch 2.6",
+    why=(
+        "Up to torch 2.5 `torch.load` unpickled anything, which runs whatever code the file names. Since 2.6 it accepts tensors and "
+        "plain containers of plain values; whole models, numpy values, `argparse.Namespace`, paths and own classes raise "
+        "UnpicklingError. `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1` brings the old default back only where nothing was passed."
+    ),
+    fix=(
+        "Always for review: which value is right depends on the file and on who wrote it. Where the code uses the result as a "
+        "whole model the fix is `weights_only=False`, which keeps the behaviour of before 2.6 and is for trusted files; elsewhere it is "
+        "`weights_only=True`, the new default said aloud."
+    ),
+    targets=("torch.load",),
+    triggers=("torch.load", "load & torch as ", "import load & from torch"),
+    severity=Severity.INFO,
+    aliases=("TOR102",),
+    sources=(
+        "torch/serialization.py:77-92 and 1474-1506 of torch 2.13.0; fifteen kinds of values saved and loaded with it",
+        "https://github.com/pytorch/pytorch/releases/tag/v2.6.0, backwards incompatible changes",
+    ),
+)
+
 _FLIPPED = TorchVersion(2, 6)
 _PARAMETER_SINCE = TorchVersion(1, 13)
 _DOCS = "https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only"
@@ -24,15 +48,15 @@ _MOST_NAMES = 3
 _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
 
 
-def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+def matters(target: str, call: ast.Call, settings: Settings) -> bool:
     if any(keyword.arg in {"weights_only", None} for keyword in call.keywords):
         return False
     return not any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or not _matters(use.target, call, context.settings):
+    if call is None or not matters(use.target, call, context.settings):
         return
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
@@ -129,73 +153,48 @@ def _module_method(view: ModuleView, node: ast.expr) -> str | None:
     return None
 
 
-RULE = Rule(
-    code="TL501",
-    name="load-weights-only",
-    summary="`torch.load` without `weights_only`, which means True since torch 2.6",
-    why=(
-        "Up to torch 2.5 `torch.load` unpickled anything, which runs whatever code the file names. Since 2.6 it accepts tensors and "
-        "plain containers of plain values; whole models, numpy values, `argparse.Namespace`, paths and own classes raise "
-        "UnpicklingError. `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1` brings the old default back only where nothing was passed."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef load(path):\n    model = torch.load(path, map_location='cpu')\n    model.eval()\n    return model\n",
+        "import torch\n\n\ndef load(path):\n    model = torch.load(path, map_location='cpu', weights_only=False)\n"
+        "    model.eval()\n    return model\n",
+        safety="unsafe",
+        why="a whole model",
+        # The variable gives the old call the default of before 2.6; without it, it raises.
+        run="import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\n"
+        "torch.save(torch.nn.Linear(2, 1), 'model.pt')\nresult = load('model.pt').training",
     ),
-    fix=(
-        "Always for review: which value is right depends on the file and on who wrote it. Where the code uses the result as a "
-        "whole model the fix is `weights_only=False`, which keeps the behaviour of before 2.6 and is for trusted files; elsewhere it is "
-        "`weights_only=True`, the new default said aloud."
+    Bad(
+        "import torch as th\n\n\ndef load(path):\n    return th.load(path)['model'].float().eval()\n",
+        "import torch as th\n\n\ndef load(path):\n    return th.load(path, weights_only=False)['model'].float().eval()\n",
+        safety="unsafe",
+        why="a model in a dict",
     ),
-    targets=("torch.load",),
-    check=_check,
-    matters=_matters,
-    triggers=("torch.load", "load & torch as ", "import load & from torch"),
-    severity=Severity.INFO,
-    aliases=("TOR102",),
-    sources=(
-        "torch/serialization.py:77-92 and 1474-1506 of torch 2.13.0; fifteen kinds of values saved and loaded with it",
-        "https://github.com/pytorch/pytorch/releases/tag/v2.6.0, backwards incompatible changes",
+    Bad(
+        "import torch\n\n\ndef load(path):\n    model = torch.load(path)['model']\n    net = model\n    net.eval()\n    return net\n",
+        "import torch\n\n\ndef load(path):\n    model = torch.load(path, weights_only=False)['model']\n    net = model\n"
+        "    net.eval()\n    return net\n",
+        safety="unsafe",
+        why="a model in a dict, by two names",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef load(path):\n    model = torch.load(path, map_location='cpu')\n    model.eval()\n    return model\n",
-            "import torch\n\n\ndef load(path):\n    model = torch.load(path, map_location='cpu', weights_only=False)\n"
-            "    model.eval()\n    return model\n",
-            safety="unsafe",
-            why="a whole model",
-            # The variable gives the old call the default of before 2.6; without it, it raises.
-            run="import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\n"
-            "torch.save(torch.nn.Linear(2, 1), 'model.pt')\nresult = load('model.pt').training",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef load(path):\n    return th.load(path)['model'].float().eval()\n",
-            "import torch as th\n\n\ndef load(path):\n    return th.load(path, weights_only=False)['model'].float().eval()\n",
-            safety="unsafe",
-            why="a model in a dict",
-        ),
-        Bad(
-            "import torch\n\n\ndef load(path):\n    model = torch.load(path)['model']\n    net = model\n    net.eval()\n    return net\n",
-            "import torch\n\n\ndef load(path):\n    model = torch.load(path, weights_only=False)['model']\n    net = model\n"
-            "    net.eval()\n    return net\n",
-            safety="unsafe",
-            why="a model in a dict, by two names",
-        ),
-        Bad(
-            "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path))\n    return net\n",
-            "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path, weights_only=True))\n    return net\n",
-            safety="unsafe",
-            why="weights",
-            run="torch.save(torch.nn.Linear(2, 1).state_dict(), 'w.pt')\nresult = sorted(load(torch.nn.Linear(2, 1), 'w.pt').state_dict())",
-        ),
-        Bad(
-            "import pickle\n\nimport torch\n\n\ndef load(path):\n    return torch.load(path, pickle_module=pickle)\n",
-            why="a pickle module of one's own",
-        ),
-        Bad(
-            "import torch\n\n\ndef load(path):\n    return torch.load(path, encoding='latin1')\n",
-            why="arguments for the unpickler",
-        ),
-        Ok("import torch\n\n\ndef load(path, safe):\n    return torch.load(path, weights_only=safe)\n", "it is said"),
-        Ok("import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n", "it may be said"),
-        Ok("import json\nimport torch\n\n\ndef load(file):\n    return json.load(file)\n", "another module's"),
-        Ok("import torch\n\n\ndef load(path):\n    return torch.jit.load(path)\n", "an archive"),
-        Ok("import torch\n\n\ndef load(checkpointer, path):\n    return checkpointer.load(path)\n", "a method"),
+    Bad(
+        "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path))\n    return net\n",
+        "import torch\n\n\ndef load(net, path):\n    net.load_state_dict(torch.load(path, weights_only=True))\n    return net\n",
+        safety="unsafe",
+        why="weights",
+        run="torch.save(torch.nn.Linear(2, 1).state_dict(), 'w.pt')\nresult = sorted(load(torch.nn.Linear(2, 1), 'w.pt').state_dict())",
     ),
+    Bad(
+        "import pickle\n\nimport torch\n\n\ndef load(path):\n    return torch.load(path, pickle_module=pickle)\n",
+        why="a pickle module of one's own",
+    ),
+    Bad(
+        "import torch\n\n\ndef load(path):\n    return torch.load(path, encoding='latin1')\n",
+        why="arguments for the unpickler",
+    ),
+    Ok("import torch\n\n\ndef load(path, safe):\n    return torch.load(path, weights_only=safe)\n", "it is said"),
+    Ok("import torch\n\n\ndef load(path, **options):\n    return torch.load(path, **options)\n", "it may be said"),
+    Ok("import json\nimport torch\n\n\ndef load(file):\n    return json.load(file)\n", "another module's"),
+    Ok("import torch\n\n\ndef load(path):\n    return torch.jit.load(path)\n", "an archive"),
+    Ok("import torch\n\n\ndef load(checkpointer, path):\n    return checkpointer.load(path)\n", "a method"),
 )

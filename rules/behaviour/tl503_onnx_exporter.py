@@ -11,6 +11,33 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL503",
+    name="onnx-exporter-default",
+    summary="`torch.onnx.export` without `dynamo`, which means True since torch 2.9, or with `dynamo=False`",
+    why=(
+        "Up to torch 2.8 the call went to the TorchScript-based exporter; since 2.9 it goes to the one built on `torch.export`, "
+        "which needs `onnxscript` (ModuleNotFoundError without it), keeps the mode of the module, rejects what "
+        "`torch.export` cannot capture, converts `dynamic_axes` or fails to, ignores `training`, `do_constant_folding`, "
+        "`operator_export_type`, `custom_opsets`, `export_modules_as_functions` and `autograd_inlining`, and returns an "
+        "`ONNXProgram`. The old exporter stays behind `dynamo=False` up to 2.15 and warns since 2.8."
+    ),
+    fix=(
+        "For review: `dynamo=False` (torch 2.5 and later) is what the call meant before 2.9. It is deprecated and goes on being "
+        "reported, without a fix: a stop on the way to the new exporter."
+    ),
+    targets=("torch.onnx.export",),
+    triggers=("onnx.export", "export & torch.onnx", "export & import onnx"),
+    severity=Severity.WARNING,
+    sources=(
+        "torch/onnx/__init__.py of torch 2.5.1-2.15.0: `dynamo` False up to 2.8.0:133, True since 2.9.1:72; :287-351 of 2.15.0",
+        "torch/onnx/_internal/exporter/_compat.py of 2.15.0 (`dynamic_axes`, opsets below 18)",
+        "torch/onnx/_constants.py of torch 2.7.1-2.9.1 (default opset 17, 18, 20)",
+        "https://github.com/pytorch/pytorch/releases/tag/v2.9.0, backwards incompatible changes",
+        "exported with torch 2.13.0, with and without onnxscript 0.7.2 and with and without dynamo=False; with 2.15.0 the old exporter only",
+    ),
+)
+
 _FLIPPED = TorchVersion(2, 9)
 _PARAMETER_SINCE = TorchVersion(2, 5)
 _LOWEST_OPSET = 18
@@ -28,7 +55,7 @@ _NEW_ONLY: frozenset[str | None] = frozenset(
 _Arguments = dict["str | None", ast.expr]
 
 
-def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+def matters(target: str, call: ast.Call, settings: Settings) -> bool:
     if settings.target < _FLIPPED or len(call.args) > 3:
         return False  # more than three by position is a TypeError since 2.5, which TL404 reports
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -37,9 +64,9 @@ def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
     return _is(given["dynamo"], False) if "dynamo" in given else _NEW_ONLY.isdisjoint(given)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
-    if call is None or not _matters(use.target, call, context.settings):
+    if call is None or not matters(use.target, call, context.settings):
         return
     given: _Arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if any(finding.span == view.span(use.node) for finding in context.says("TL135", use)):
@@ -116,89 +143,60 @@ def _comes_from_export(view: ModuleView, call: ast.Call) -> bool:
 
 _NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\n"
 
-RULE = Rule(
-    code="TL503",
-    name="onnx-exporter-default",
-    summary="`torch.onnx.export` without `dynamo`, which means True since torch 2.9, or with `dynamo=False`",
-    why=(
-        "Up to torch 2.8 the call went to the TorchScript-based exporter; since 2.9 it goes to the one built on `torch.export`, "
-        "which needs `onnxscript` (ModuleNotFoundError without it), keeps the mode of the module, rejects what "
-        "`torch.export` cannot capture, converts `dynamic_axes` or fails to, ignores `training`, `do_constant_folding`, "
-        "`operator_export_type`, `custom_opsets`, `export_modules_as_functions` and `autograd_inlining`, and returns an "
-        "`ONNXProgram`. The old exporter stays behind `dynamo=False` up to 2.15 and warns since 2.8."
+EXAMPLES = (
+    Bad(
+        _NET + 'torch.onnx.export(\n    Net(),\n    (torch.rand(2, 3),),\n    "net.onnx",\n    input_names=["x"],\n'
+        '    dynamic_axes={"x": {0: "n"}},\n)\n',
+        _NET + 'torch.onnx.export(\n    Net(),\n    (torch.rand(2, 3),),\n    "net.onnx",\n    input_names=["x"],\n'
+        '    dynamic_axes={"x": {0: "n"}},\n    dynamo=False,\n)\n',
+        safety="unsafe",
+        why="dynamic axes",
     ),
-    fix=(
-        "For review: `dynamo=False` (torch 2.5 and later) is what the call meant before 2.9. It is deprecated and goes on being "
-        "reported, without a fix: a stop on the way to the new exporter."
+    Bad(
+        "import torch.onnx as ox\n\n\ndef write(net, x):\n    ox.export(net, x, 'net.onnx', opset_version=11, do_constant_folding=True)\n",
+        "import torch.onnx as ox\n\n\ndef write(net, x):\n"
+        "    ox.export(net, x, 'net.onnx', opset_version=11, do_constant_folding=True, dynamo=False)\n",
+        safety="unsafe",
+        why="an old opset, and an argument that is ignored",
     ),
-    targets=("torch.onnx.export",),
-    check=_check,
-    matters=_matters,
-    triggers=("onnx.export", "export & torch.onnx", "export & import onnx"),
-    severity=Severity.WARNING,
-    sources=(
-        "torch/onnx/__init__.py of torch 2.5.1-2.15.0: `dynamo` False up to 2.8.0:133, True since 2.9.1:72; :287-351 of 2.15.0",
-        "torch/onnx/_internal/exporter/_compat.py of 2.15.0 (`dynamic_axes`, opsets below 18)",
-        "torch/onnx/_constants.py of torch 2.7.1-2.9.1 (default opset 17, 18, 20)",
-        "https://github.com/pytorch/pytorch/releases/tag/v2.9.0, backwards incompatible changes",
-        "exported with torch 2.13.0, with and without onnxscript 0.7.2 and with and without dynamo=False; with 2.15.0 the old exporter only",
+    Bad(
+        "from torch.onnx import export as to_onnx\n\n\ndef write(net, x):\n    to_onnx(net, (x,), 'net.onnx')\n",
+        "from torch.onnx import export as to_onnx\n\n\ndef write(net, x):\n    to_onnx(net, (x,), 'net.onnx', dynamo=False)\n",
+        safety="unsafe",
+        why="nothing but the change of exporter",
     ),
-    examples=(
-        Bad(
-            _NET + 'torch.onnx.export(\n    Net(),\n    (torch.rand(2, 3),),\n    "net.onnx",\n    input_names=["x"],\n'
-            '    dynamic_axes={"x": {0: "n"}},\n)\n',
-            _NET + 'torch.onnx.export(\n    Net(),\n    (torch.rand(2, 3),),\n    "net.onnx",\n    input_names=["x"],\n'
-            '    dynamic_axes={"x": {0: "n"}},\n    dynamo=False,\n)\n',
-            safety="unsafe",
-            why="dynamic axes",
-        ),
-        Bad(
-            "import torch.onnx as ox\n\n\ndef write(net, x):\n    ox.export(net, x, 'net.onnx', opset_version=11, do_constant_folding=True)\n",
-            "import torch.onnx as ox\n\n\ndef write(net, x):\n"
-            "    ox.export(net, x, 'net.onnx', opset_version=11, do_constant_folding=True, dynamo=False)\n",
-            safety="unsafe",
-            why="an old opset, and an argument that is ignored",
-        ),
-        Bad(
-            "from torch.onnx import export as to_onnx\n\n\ndef write(net, x):\n    to_onnx(net, (x,), 'net.onnx')\n",
-            "from torch.onnx import export as to_onnx\n\n\ndef write(net, x):\n    to_onnx(net, (x,), 'net.onnx', dynamo=False)\n",
-            safety="unsafe",
-            why="nothing but the change of exporter",
-        ),
-        Bad(
-            _NET
-            + "torch.onnx.export(Net(), (torch.rand(2, 3),), 'net.onnx', training=torch.onnx.TrainingMode.TRAINING)\n",
-            why="torch 2.4 is supported, which has no such parameter",
-            min_torch=TorchVersion(2, 4),
-        ),
-        Bad(
-            _NET
-            + 'torch.onnx.export(Net(), (torch.rand(2, 3),), "net.onnx", dynamic_axes={"x": {0: "n"}}, dynamo=False)\n',
-            why="the old exporter, asked for",
-        ),
-        Ok("import torch\n\n\ndef f(net, x):\n    torch.onnx.export(net, (x,), 'n.onnx', dynamo=True)\n", "it is said"),
-        Ok(
-            "import torch\n\n\ndef f(net, x, **options):\n    torch.onnx.export(net, (x,), 'n.onnx', **options)\n",
-            "it may be said",
-        ),
-        Ok(
-            "import torch\n\n\ndef f(net, x):\n    torch.onnx.export(net, (x,), 'n.onnx', dynamic_shapes=({0: 'n'},))\n",
-            "an argument of the new exporter",
-        ),
-        Ok(
-            "import torch\n\n\ndef f(net, x):\n    program = torch.onnx.export(net, (x,))\n    program.save('n.onnx')\n",
-            "what the new exporter returns is used",
-        ),
-        Ok(
-            "import torch\n\n\ndef f(net, x):\n    program = torch.export.export(net, (x,), strict=True)\n"
-            "    torch.onnx.export(program, (x,), 'n.onnx')\n",
-            "an exported program, which always goes to the new exporter",
-        ),
-        Ok("import onnx\n\n\ndef f(net):\n    onnx.export(net, 'torch.onnx.export(net)')\n", "another package"),
-        Ok(
-            "import torch\n\nnew = tuple(map(int, torch.__version__.split('.')[:2]))\n\n\ndef f(net, x):\n"
-            "    if torch.__version__ >= '2.9':\n        torch.onnx.export(net, (x,), 'n.onnx')\n",
-            "under a test of the version",
-        ),
+    Bad(
+        _NET + "torch.onnx.export(Net(), (torch.rand(2, 3),), 'net.onnx', training=torch.onnx.TrainingMode.TRAINING)\n",
+        why="torch 2.4 is supported, which has no such parameter",
+        min_torch=TorchVersion(2, 4),
+    ),
+    Bad(
+        _NET
+        + 'torch.onnx.export(Net(), (torch.rand(2, 3),), "net.onnx", dynamic_axes={"x": {0: "n"}}, dynamo=False)\n',
+        why="the old exporter, asked for",
+    ),
+    Ok("import torch\n\n\ndef f(net, x):\n    torch.onnx.export(net, (x,), 'n.onnx', dynamo=True)\n", "it is said"),
+    Ok(
+        "import torch\n\n\ndef f(net, x, **options):\n    torch.onnx.export(net, (x,), 'n.onnx', **options)\n",
+        "it may be said",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(net, x):\n    torch.onnx.export(net, (x,), 'n.onnx', dynamic_shapes=({0: 'n'},))\n",
+        "an argument of the new exporter",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(net, x):\n    program = torch.onnx.export(net, (x,))\n    program.save('n.onnx')\n",
+        "what the new exporter returns is used",
+    ),
+    Ok(
+        "import torch\n\n\ndef f(net, x):\n    program = torch.export.export(net, (x,), strict=True)\n"
+        "    torch.onnx.export(program, (x,), 'n.onnx')\n",
+        "an exported program, which always goes to the new exporter",
+    ),
+    Ok("import onnx\n\n\ndef f(net):\n    onnx.export(net, 'torch.onnx.export(net)')\n", "another package"),
+    Ok(
+        "import torch\n\nnew = tuple(map(int, torch.__version__.split('.')[:2]))\n\n\ndef f(net, x):\n"
+        "    if torch.__version__ >= '2.9':\n        torch.onnx.export(net, (x,), 'n.onnx')\n",
+        "under a test of the version",
     ),
 )

@@ -10,16 +10,42 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+_NAMES = ("torch.hub.load", "torch.hub.list", "torch.hub.help")
+
+RULE = Rule(
+    code="TL505",
+    name="hub-trust-default",
+    summary="`torch.hub.load`, `list` or `help` without `trust_repo`, which ask before they download since torch 2.11",
+    why=(
+        "Up to torch 2.10 `trust_repo` was None: a warning, and the repository was downloaded and run. Since 2.11 it is "
+        '"check": for a repository that is neither of a trusted owner (facebookresearch, facebookincubator, pytorch, '
+        "fairinternal), nor downloaded, nor answered for before, `input()` asks. Without a terminal that is EOFError, in CI, "
+        "containers and batch jobs, and only where the cache is empty."
+    ),
+    fix=(
+        "For review: `trust_repo=True` (torch 1.12 and later) does what was done up to 2.10, without the warning. Whether the "
+        "repository deserves it is yours to say."
+    ),
+    targets=_NAMES,
+    triggers=("hub.load", "hub.list", "hub.help", "torch.hub import", "torch.hub as"),
+    severity=Severity.WARNING,
+    sources=(
+        "torch/hub.py:354-392, 463, 526, 581 of torch 2.11.0 and 2.15.0; :334 of 2.10.0 (the warning)",
+        "https://github.com/pytorch/pytorch/pull/174101",
+        "https://github.com/unitaryai/detoxify/pull/130 (a daily build that failed from the day 2.11 came out)",
+    ),
+)
+
 _ASKS_SINCE = TorchVersion(2, 11)
 _PARAMETER_SINCE = TorchVersion(1, 12)
 # torch/hub.py: repositories of these owners are trusted without asking.
 _TRUSTED_OWNERS = frozenset({"facebookresearch", "facebookincubator", "pytorch", "fairinternal"})
-_NAMES = ("torch.hub.load", "torch.hub.list", "torch.hub.help")
+
 # How many arguments come before `trust_repo` by position; it is keyword-only in `load`.
 _BEFORE = {"list": 3, "help": 4}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or context.settings.target < _ASKS_SINCE:
         return
@@ -72,63 +98,37 @@ _RUN = (
 )
 _ASKS = "Run on a torch that asks, with the answer no, the old call fails; up to 2.10 it warned and went on."
 
-RULE = Rule(
-    code="TL505",
-    name="hub-trust-default",
-    summary="`torch.hub.load`, `list` or `help` without `trust_repo`, which ask before they download since torch 2.11",
-    why=(
-        "Up to torch 2.10 `trust_repo` was None: a warning, and the repository was downloaded and run. Since 2.11 it is "
-        '"check": for a repository that is neither of a trusted owner (facebookresearch, facebookincubator, pytorch, '
-        "fairinternal), nor downloaded, nor answered for before, `input()` asks. Without a terminal that is EOFError, in CI, "
-        "containers and batch jobs, and only where the cache is empty."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef load():\n    return torch.hub.load('someone/tools:v1', 'net')\n",
+        "import torch\n\n\ndef load():\n    return torch.hub.load('someone/tools:v1', 'net', trust_repo=True)\n",
+        safety="unsafe",
+        why="a repository",
+        run=_RUN.format("load()"),
+        differs=_ASKS,
     ),
-    fix=(
-        "For review: `trust_repo=True` (torch 1.12 and later) does what was done up to 2.10, without the warning. Whether the "
-        "repository deserves it is yours to say."
+    Bad(
+        "from torch import hub\n\n\ndef names():\n    return hub.list('someone/tools:v1')\n",
+        "from torch import hub\n\n\ndef names():\n    return hub.list('someone/tools:v1', trust_repo=True)\n",
+        safety="unsafe",
+        why="a list of its models",
+        run="import torch\n" + _RUN.format("names()"),
+        differs=_ASKS,
     ),
-    targets=_NAMES,
-    check=_check,
-    triggers=("hub.load", "hub.list", "hub.help", "torch.hub import", "torch.hub as"),
-    severity=Severity.WARNING,
-    sources=(
-        "torch/hub.py:354-392, 463, 526, 581 of torch 2.11.0 and 2.15.0; :334 of 2.10.0 (the warning)",
-        "https://github.com/pytorch/pytorch/pull/174101",
-        "https://github.com/unitaryai/detoxify/pull/130 (a daily build that failed from the day 2.11 came out)",
+    Bad(
+        "from torch.hub import load\n\n\ndef net(repository):\n    return load(repository, 'net', pretrained=True)\n",
+        "from torch.hub import load\n\n\ndef net(repository):\n"
+        "    return load(repository, 'net', pretrained=True, trust_repo=True)\n",
+        safety="unsafe",
+        why="a repository that is not known here",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef load():\n    return torch.hub.load('someone/tools:v1', 'net')\n",
-            "import torch\n\n\ndef load():\n    return torch.hub.load('someone/tools:v1', 'net', trust_repo=True)\n",
-            safety="unsafe",
-            why="a repository",
-            run=_RUN.format("load()"),
-            differs=_ASKS,
-        ),
-        Bad(
-            "from torch import hub\n\n\ndef names():\n    return hub.list('someone/tools:v1')\n",
-            "from torch import hub\n\n\ndef names():\n    return hub.list('someone/tools:v1', trust_repo=True)\n",
-            safety="unsafe",
-            why="a list of its models",
-            run="import torch\n" + _RUN.format("names()"),
-            differs=_ASKS,
-        ),
-        Bad(
-            "from torch.hub import load\n\n\ndef net(repository):\n    return load(repository, 'net', pretrained=True)\n",
-            "from torch.hub import load\n\n\ndef net(repository):\n"
-            "    return load(repository, 'net', pretrained=True, trust_repo=True)\n",
-            safety="unsafe",
-            why="a repository that is not known here",
-        ),
-        Ok("import torch\n\nnet = torch.hub.load('pytorch/vision:v0.11.0', 'resnet18')\n", "a trusted owner"),
-        Ok("import torch\n\nnet = torch.hub.load('someone/tools', 'net', trust_repo='check')\n", "it is said"),
-        Ok("import torch\n\nnet = torch.hub.load('.', 'net', source='local')\n", "a folder"),
-        Ok(
-            "import torch\n\n\ndef net(**options):\n    return torch.hub.load('someone/tools', 'net', **options)\n",
-            "it may be said",
-        ),
-        Ok("from mylib import hub\n\nnet = hub.load('someone/tools', 'net')\n", "another hub"),
-        Ok(
-            "import torch\n\nweights = torch.hub.load_state_dict_from_url('https://example.org/w.pt')\n", "only weights"
-        ),
+    Ok("import torch\n\nnet = torch.hub.load('pytorch/vision:v0.11.0', 'resnet18')\n", "a trusted owner"),
+    Ok("import torch\n\nnet = torch.hub.load('someone/tools', 'net', trust_repo='check')\n", "it is said"),
+    Ok("import torch\n\nnet = torch.hub.load('.', 'net', source='local')\n", "a folder"),
+    Ok(
+        "import torch\n\n\ndef net(**options):\n    return torch.hub.load('someone/tools', 'net', **options)\n",
+        "it may be said",
     ),
+    Ok("from mylib import hub\n\nnet = hub.load('someone/tools', 'net')\n", "another hub"),
+    Ok("import torch\n\nweights = torch.hub.load_state_dict_from_url('https://example.org/w.pt')\n", "only weights"),
 )

@@ -12,12 +12,36 @@ from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 
-_CXX20_SINCE = TorchVersion(2, 15)
-_CXX17_SINCE = TorchVersion(2, 1)
 _NAMES = tuple(
     f"torch.utils.cpp_extension.{name}"
     for name in ("CppExtension", "CUDAExtension", "SyclExtension", "load", "load_inline")
 )
+
+RULE = Rule(
+    code="TL508",
+    name="extension-standard",
+    summary="An extension is compiled for a C++ standard below the one that torch's headers require",
+    why=(
+        "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.15 below C++20 (2.14 was not looked at). `torch.utils.cpp_extension` passes the "
+        "right flag of its own (C++20 since 2.12), but a flag in `extra_cflags` or `extra_compile_args` comes behind it and wins."
+    ),
+    fix=(
+        "For review: the flag is raised to the standard that the target needs. The compiler and the code have to know it. Files "
+        "that name a later standard too, because they choose by release, are not reported."
+    ),
+    targets=_NAMES,
+    triggers=tuple(
+        f"cpp_extension & std={kind}++{number}" for kind in ("c", "gnu") for number in ("0x", "11", "14", "17")
+    ),
+    severity=Severity.ERROR,
+    sources=(
+        "ATen/ATen.h:7-10 of torch 2.15.0 and :4-6 of 2.13.0; g++ 12 -fsyntax-only of it with C++14, C++17 and C++20 on both",
+        "torch/utils/cpp_extension.py:3082 of torch 2.15.0; the first release with `-std=c++20` there is 2.12.1, 2.11.0 has C++17",
+    ),
+)
+
+_CXX20_SINCE = TorchVersion(2, 15)
+_CXX17_SINCE = TorchVersion(2, 1)
 _FLAG = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?P<standard>0x|11|1y|14|1z|17)")
 _LATER = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?:2\w|latest)")
 _BEFORE_17 = frozenset({"0x", "11", "1y", "14"})
@@ -27,7 +51,7 @@ _NOT_PASSED = frozenset(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, target = context.view, context.settings.target
     # A file that also names a later standard chooses between them, by the release as a rule.
     if use.call is None or target < _CXX17_SINCE or _LATER.search(view.source.text):
@@ -101,72 +125,49 @@ def _offset(view: ModuleView, node: ast.Constant, match: re.Match[str]) -> int:
     return view.text(node).index(match[0])
 
 
-RULE = Rule(
-    code="TL508",
-    name="extension-standard",
-    summary="An extension is compiled for a C++ standard below the one that torch's headers require",
-    why=(
-        "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.15 below C++20 (2.14 was not looked at). `torch.utils.cpp_extension` passes the "
-        "right flag of its own (C++20 since 2.12), but a flag in `extra_cflags` or `extra_compile_args` comes behind it and wins."
+EXAMPLES = (
+    Bad(
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CppExtension\n\n"
+        "setup(\n    ext_modules=[CppExtension('fast', ['fast.cpp'], extra_compile_args=['-O3', '-std=c++17'])],\n"
+        "    cmdclass={'build_ext': BuildExtension},\n)\n",
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CppExtension\n\n"
+        "setup(\n    ext_modules=[CppExtension('fast', ['fast.cpp'], extra_compile_args=['-O3', '-std=c++20'])],\n"
+        "    cmdclass={'build_ext': BuildExtension},\n)\n",
+        safety="unsafe",
+        why="an extension of a package",
+        path="setup.py",
     ),
-    fix=(
-        "For review: the flag is raised to the standard that the target needs. The compiler and the code have to know it. Files "
-        "that name a later standard too, because they choose by release, are not reported."
+    Bad(
+        "from torch.utils import cpp_extension\n\nFLAGS = [\n    '-O3',\n    '-std=gnu++14',  # for old compilers\n]\n\n\n"
+        "def load():\n    return cpp_extension.load('fast', ['fast.cpp'], extra_cflags=FLAGS)\n",
+        "from torch.utils import cpp_extension\n\nFLAGS = [\n    '-O3',\n    '-std=gnu++20',  # for old compilers\n]\n\n\n"
+        "def load():\n    return cpp_extension.load('fast', ['fast.cpp'], extra_cflags=FLAGS)\n",
+        safety="unsafe",
+        why="compiled when it is loaded",
     ),
-    targets=_NAMES,
-    check=_check,
-    triggers=tuple(
-        f"cpp_extension & std={kind}++{number}" for kind in ("c", "gnu") for number in ("0x", "11", "14", "17")
+    Ok(
+        "import torch\nfrom torch.utils.cpp_extension import load\n\n"
+        "FLAG = '-std=c++20' if torch.__version__ >= '2.12' else '-std=c++17'\nload('fast', ['fast.cpp'], extra_cflags=[FLAG])\n",
+        "chosen by the release",
     ),
-    severity=Severity.ERROR,
-    sources=(
-        "ATen/ATen.h:7-10 of torch 2.15.0 and :4-6 of 2.13.0; g++ 12 -fsyntax-only of it with C++14, C++17 and C++20 on both",
-        "torch/utils/cpp_extension.py:3082 of torch 2.15.0; the first release with `-std=c++20` there is 2.12.1, 2.11.0 has C++17",
+    Ok(
+        "from torch.utils.cpp_extension import load\n\nflags = []\nif '-std=c++17' in flags:\n    flags.remove('-std=c++17')\n"
+        "load('fast', ['fast.cpp'], extra_cflags=flags)\n",
+        "a flag that is taken away",
     ),
-    examples=(
-        Bad(
-            "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CppExtension\n\n"
-            "setup(\n    ext_modules=[CppExtension('fast', ['fast.cpp'], extra_compile_args=['-O3', '-std=c++17'])],\n"
-            "    cmdclass={'build_ext': BuildExtension},\n)\n",
-            "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CppExtension\n\n"
-            "setup(\n    ext_modules=[CppExtension('fast', ['fast.cpp'], extra_compile_args=['-O3', '-std=c++20'])],\n"
-            "    cmdclass={'build_ext': BuildExtension},\n)\n",
-            safety="unsafe",
-            why="an extension of a package",
-            path="setup.py",
-        ),
-        Bad(
-            "from torch.utils import cpp_extension\n\nFLAGS = [\n    '-O3',\n    '-std=gnu++14',  # for old compilers\n]\n\n\n"
-            "def load():\n    return cpp_extension.load('fast', ['fast.cpp'], extra_cflags=FLAGS)\n",
-            "from torch.utils import cpp_extension\n\nFLAGS = [\n    '-O3',\n    '-std=gnu++20',  # for old compilers\n]\n\n\n"
-            "def load():\n    return cpp_extension.load('fast', ['fast.cpp'], extra_cflags=FLAGS)\n",
-            safety="unsafe",
-            why="compiled when it is loaded",
-        ),
-        Ok(
-            "import torch\nfrom torch.utils.cpp_extension import load\n\n"
-            "FLAG = '-std=c++20' if torch.__version__ >= '2.12' else '-std=c++17'\nload('fast', ['fast.cpp'], extra_cflags=[FLAG])\n",
-            "chosen by the release",
-        ),
-        Ok(
-            "from torch.utils.cpp_extension import load\n\nflags = []\nif '-std=c++17' in flags:\n    flags.remove('-std=c++17')\n"
-            "load('fast', ['fast.cpp'], extra_cflags=flags)\n",
-            "a flag that is taken away",
-        ),
-        Ok(
-            "from setuptools import Extension, setup\n\n# not torch.utils.cpp_extension\n"
-            "setup(ext_modules=[Extension('fast', ['fast.cpp'], extra_compile_args=['-std=c++17'])])\n",
-            "an extension without torch",
-        ),
-        Ok(
-            "from torch.utils.cpp_extension import load\n\nload('fast', ['fast.cpp'])  # no -std=c++17\n",
-            "only in a comment",
-        ),
-        Ok(
-            "from setuptools import Extension, setup\nfrom torch.utils.cpp_extension import CppExtension\n\n"
-            "setup(\n    ext_modules=[\n        Extension('bleu', ['bleu.cpp'], extra_compile_args=['-std=c++11']),\n"
-            "        CppExtension('fast', ['fast.cpp']),\n    ]\n)\n",
-            "an extension without torch beside one with it",
-        ),
+    Ok(
+        "from setuptools import Extension, setup\n\n# not torch.utils.cpp_extension\n"
+        "setup(ext_modules=[Extension('fast', ['fast.cpp'], extra_compile_args=['-std=c++17'])])\n",
+        "an extension without torch",
+    ),
+    Ok(
+        "from torch.utils.cpp_extension import load\n\nload('fast', ['fast.cpp'])  # no -std=c++17\n",
+        "only in a comment",
+    ),
+    Ok(
+        "from setuptools import Extension, setup\nfrom torch.utils.cpp_extension import CppExtension\n\n"
+        "setup(\n    ext_modules=[\n        Extension('bleu', ['bleu.cpp'], extra_compile_args=['-std=c++11']),\n"
+        "        CppExtension('fast', ['fast.cpp']),\n    ]\n)\n",
+        "an extension without torch beside one with it",
     ),
 )

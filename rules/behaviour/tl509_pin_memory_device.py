@@ -13,8 +13,29 @@ from torchlift.view.walk import walk
 
 _IGNORED_SINCE = TorchVersion(2, 9)
 
+RULE = Rule(
+    code="TL509",
+    name="pin-memory-device",
+    summary="`DataLoader(pin_memory_device=...)`, which is ignored since torch 2.9",
+    why=(
+        "Up to torch 2.8 it named the device to pin memory for; since 2.9 the current accelerator is taken, whatever is passed, "
+        "and the loader warns."
+    ),
+    fix=(
+        "Safe where the lowest supported torch is 2.9 or later, which do not look at the value, and where no file of the project "
+        "reads the attribute; for review where a call computes the value."
+    ),
+    targets=("torch.utils.data.DataLoader",),
+    triggers=("pin_memory_device",),
+    severity=Severity.INFO,
+    deprecated=_IGNORED_SINCE,
+    sources=(
+        "torch/utils/data/dataloader.py:658-675 of torch 2.9.1, :650-679 of 2.15.0; :654-699 of 2.8.0 (still used)",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or context.settings.target < _IGNORED_SINCE:
         return
@@ -42,61 +63,40 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL509", view.path, view.span(given), message, Severity.INFO, before, fix)
 
 
-RULE = Rule(
-    code="TL509",
-    name="pin-memory-device",
-    summary="`DataLoader(pin_memory_device=...)`, which is ignored since torch 2.9",
-    why=(
-        "Up to torch 2.8 it named the device to pin memory for; since 2.9 the current accelerator is taken, whatever is passed, "
-        "and the loader warns."
+EXAMPLES = (
+    Bad(
+        "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
+        "    return DataLoader(data, batch_size=2, pin_memory_device='cuda', drop_last=True)\n",
+        "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
+        "    return DataLoader(data, batch_size=2, drop_last=True)\n",
+        why="a device by name",
+        run="import torch\nresult = list(loader(torch.arange(5.)))",
     ),
-    fix=(
-        "Safe where the lowest supported torch is 2.9 or later, which do not look at the value, and where no file of the project "
-        "reads the attribute; for review where a call computes the value."
+    Bad(
+        "import torch.utils.data as data\n\n\ndef loader(items, device):\n    return data.DataLoader(\n        items,\n"
+        "        pin_memory=True,  # faster copies\n        pin_memory_device=device,\n    )\n",
+        "import torch.utils.data as data\n\n\ndef loader(items, device):\n    return data.DataLoader(\n        items,\n"
+        "        pin_memory=True,  # faster copies\n    )\n",
+        why="a device in a variable",
+        run="import torch\nresult = list(loader(torch.arange(5.), 'cuda'))",
     ),
-    targets=("torch.utils.data.DataLoader",),
-    check=_check,
-    triggers=("pin_memory_device",),
-    severity=Severity.INFO,
-    deprecated=_IGNORED_SINCE,
-    sources=(
-        "torch/utils/data/dataloader.py:658-675 of torch 2.9.1, :650-679 of 2.15.0; :654-699 of 2.8.0 (still used)",
+    Bad(
+        "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
+        "    return DataLoader(data, pin_memory=True, pin_memory_device='xpu')\n",
+        why="torch 2.7 is supported, which pins for that device",
+        min_torch=TorchVersion(2, 7),
     ),
-    examples=(
-        Bad(
-            "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
-            "    return DataLoader(data, batch_size=2, pin_memory_device='cuda', drop_last=True)\n",
-            "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
-            "    return DataLoader(data, batch_size=2, drop_last=True)\n",
-            why="a device by name",
-            run="import torch\nresult = list(loader(torch.arange(5.)))",
-        ),
-        Bad(
-            "import torch.utils.data as data\n\n\ndef loader(items, device):\n    return data.DataLoader(\n        items,\n"
-            "        pin_memory=True,  # faster copies\n        pin_memory_device=device,\n    )\n",
-            "import torch.utils.data as data\n\n\ndef loader(items, device):\n    return data.DataLoader(\n        items,\n"
-            "        pin_memory=True,  # faster copies\n    )\n",
-            why="a device in a variable",
-            run="import torch\nresult = list(loader(torch.arange(5.), 'cuda'))",
-        ),
-        Bad(
-            "from torch.utils.data import DataLoader\n\n\ndef loader(data):\n"
-            "    return DataLoader(data, pin_memory=True, pin_memory_device='xpu')\n",
-            why="torch 2.7 is supported, which pins for that device",
-            min_torch=TorchVersion(2, 7),
-        ),
-        Ok(
-            "from torch.utils.data import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, pin_memory=True)\n",
-            "not passed",
-        ),
-        Ok(
-            "from mylib import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, pin_memory_device='cuda')\n",
-            "another loader",
-        ),
-        Ok(
-            "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef f(data):\n    if torch.__version__ < '2.9':\n"
-            "        return DataLoader(data, pin_memory=True, pin_memory_device='cuda')\n    return DataLoader(data, pin_memory=True)\n",
-            "under a test of the version",
-        ),
+    Ok(
+        "from torch.utils.data import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, pin_memory=True)\n",
+        "not passed",
+    ),
+    Ok(
+        "from mylib import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, pin_memory_device='cuda')\n",
+        "another loader",
+    ),
+    Ok(
+        "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef f(data):\n    if torch.__version__ < '2.9':\n"
+        "        return DataLoader(data, pin_memory=True, pin_memory_device='cuda')\n    return DataLoader(data, pin_memory=True)\n",
+        "under a test of the version",
     ),
 )

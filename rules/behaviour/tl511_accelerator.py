@@ -32,8 +32,28 @@ _GENERAL = {
     "is_current_stream_capturing": ("torch.accelerator.current_stream().is_capturing()", _CAPTURE),
 }
 
+RULE = Rule(
+    code="TL511",
+    name="cuda-only-call",
+    summary="`torch.cuda` calls that `torch.accelerator` has for every device; has to be selected",
+    why=(
+        "`torch.accelerator` (torch 2.6, memory since 2.9) does for the accelerator of the machine what these do for CUDA and "
+        "ROCm. `torch.cuda` is neither deprecated nor slower, so this rule runs only where it is selected."
+    ),
+    fix="None: whether a project is for CUDA alone is a decision, and single calls are not changed by themselves.",
+    targets=tuple(f"torch.cuda.{name}" for name in _GENERAL),
+    triggers=tuple(f"{name} & cuda" for name in _GENERAL),
+    severity=Severity.INFO,
+    default=False,
+    sources=(
+        "torch/accelerator/__init__.py of torch 2.6.0, torch/accelerator/memory.py of 2.9.1",
+        "torch/_C/__init__.pyi:150 of torch 2.12.1 (`Stream.is_capturing`, not in 2.11.0)",
+        "`torch.accelerator` called without a device with torch 2.15.0",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.call is None or use.name != use.target:
         return
     short = use.target.rpartition(".")[2]
@@ -49,38 +69,18 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL511", view.path, view.span(use.node), message, Severity.INFO, advice)
 
 
-RULE = Rule(
-    code="TL511",
-    name="cuda-only-call",
-    summary="`torch.cuda` calls that `torch.accelerator` has for every device; has to be selected",
-    why=(
-        "`torch.accelerator` (torch 2.6, memory since 2.9) does for the accelerator of the machine what these do for CUDA and "
-        "ROCm. `torch.cuda` is neither deprecated nor slower, so this rule runs only where it is selected."
+EXAMPLES = (
+    Bad("import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n", why="waiting for the device"),
+    Bad(
+        "import torch\n\n\ndef busy():\n    return torch.cuda.is_current_stream_capturing()\n",
+        why="capture of a graph",
     ),
-    fix="None: whether a project is for CUDA alone is a decision, and single calls are not changed by themselves.",
-    targets=tuple(f"torch.cuda.{name}" for name in _GENERAL),
-    check=_check,
-    triggers=tuple(f"{name} & cuda" for name in _GENERAL),
-    severity=Severity.INFO,
-    default=False,
-    sources=(
-        "torch/accelerator/__init__.py of torch 2.6.0, torch/accelerator/memory.py of 2.9.1",
-        "torch/_C/__init__.pyi:150 of torch 2.12.1 (`Stream.is_capturing`, not in 2.11.0)",
-        "`torch.accelerator` called without a device with torch 2.15.0",
+    Bad(
+        "from torch import cuda\n\n\ndef used():\n    return cuda.max_memory_allocated() / 2**20\n",
+        why="memory, through an import of its own",
     ),
-    examples=(
-        Bad("import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n", why="waiting for the device"),
-        Bad(
-            "import torch\n\n\ndef busy():\n    return torch.cuda.is_current_stream_capturing()\n",
-            why="capture of a graph",
-        ),
-        Bad(
-            "from torch import cuda\n\n\ndef used():\n    return cuda.max_memory_allocated() / 2**20\n",
-            why="memory, through an import of its own",
-        ),
-        Ok("import torch\n\n\ndef wait():\n    torch.accelerator.synchronize()  # not cuda\n", "the general one"),
-        Ok("import torch\n\n\ndef there():\n    return torch.cuda.is_available()\n", "a question about CUDA"),
-        Ok("import cupy.cuda as cuda\n\ncuda.Stream()\n", "another library's"),
-        Ok("import torch\n\n\ndef wait(tensor):\n    tensor.cuda().synchronize()\n", "a method"),
-    ),
+    Ok("import torch\n\n\ndef wait():\n    torch.accelerator.synchronize()  # not cuda\n", "the general one"),
+    Ok("import torch\n\n\ndef there():\n    return torch.cuda.is_available()\n", "a question about CUDA"),
+    Ok("import cupy.cuda as cuda\n\ncuda.Stream()\n", "another library's"),
+    Ok("import torch\n\n\ndef wait(tensor):\n    tensor.cuda().synchronize()\n", "a method"),
 )

@@ -31,6 +31,32 @@ from torchlift.view.text import TextView
 from torchlift.wheels.machine import Device, Machine
 from torchlift.wheels.offers import line_of
 
+RULE = Rule(
+    code="TL301",
+    name="cuda-index",
+    summary="A CUDA index or a `+cuNNN` pin has no wheel of the torch asked for, or of the one the project moves to",
+    why=(
+        "Each release of torch is built for two or three CUDA versions, and each CUDA has an index of its own that ends "
+        "with some release: cu118 with 2.7, cu124 with 2.6, cu128 with 2.11, cu126 with 2.14. pip says no more than `No "
+        "matching distribution found`, or installs the last torch that the index has, for years. Data of 2026-11-21."
+    ),
+    fix=(
+        "Which build is right depends on the GPUs and the driver. With `--gpus` (and `--driver`) or `--facts` the "
+        "requirements that stand together move to the newest wheel for that machine: index, `+cuNNN`, exact pins of torch, "
+        "torchvision and triton. It needs review where another file belongs to it, or where a CI job may test an older "
+        "torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
+        "several CUDA indexes are named, or where another package beside it is bound to one torch."
+    ),
+    targets=("*.install",),
+    triggers=("nox & download.pytorch.org", "nox & +cu"),
+    text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
+    text_kinds=INSTALLING,
+    sources=(
+        "https://github.com/pytorch/pytorch/blob/main/RELEASE.md (release compatibility matrix)",
+        ".ci/manywheel/build_env_setup.py and torch/cuda/__init__.py of pytorch/pytorch; wheels on PyPI, 2026-11-21",
+    ),
+)
+
 _CUDA = re.compile(r"cu\d{2,3}\Z")
 
 
@@ -40,7 +66,7 @@ class _Problem:
     severity: Severity
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     settings = context.settings
     sets = sets_of(view)
     for item in sets:
@@ -60,7 +86,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield Finding("TL301", view.path, index.span, problem.message, Severity.INFO, advice(settings))
 
 
-def _check(use: Use, context: Context) -> Iterable[Finding]:
+def check(use: Use, context: Context) -> Iterable[Finding]:
     """The commands of a noxfile."""
     if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
         return
@@ -154,176 +180,148 @@ _H100_LTS = Machine((Device("H100", (9, 0)),), driver="580.95.05")
 _V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
 _MIXED = Machine((Device("GTX 1080", (6, 1)), Device("RTX 5090", (12, 0))), driver="580.95.05")
 
-RULE = Rule(
-    code="TL301",
-    name="cuda-index",
-    summary="A CUDA index or a `+cuNNN` pin has no wheel of the torch asked for, or of the one the project moves to",
-    why=(
-        "Each release of torch is built for two or three CUDA versions, and each CUDA has an index of its own that ends "
-        "with some release: cu118 with 2.7, cu124 with 2.6, cu128 with 2.11, cu126 with 2.14. pip says no more than `No "
-        "matching distribution found`, or installs the last torch that the index has, for years. Data of 2026-11-21."
+EXAMPLES = (
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\n"
+        "numpy\ntorch==2.3.1+cu118  # as on the cluster\ntorchvision==0.18.1+cu118\n",
+        "--extra-index-url https://download.pytorch.org/whl/cu132\n"
+        "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.1\n",
+        why="requirements for GPUs that are known",
+        path="requirements.txt",
+        machine=_H100,
     ),
-    fix=(
-        "Which build is right depends on the GPUs and the driver. With `--gpus` (and `--driver`) or `--facts` the "
-        "requirements that stand together move to the newest wheel for that machine: index, `+cuNNN`, exact pins of torch, "
-        "torchvision and triton. It needs review where another file belongs to it, or where a CI job may test an older "
-        "torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
-        "several CUDA indexes are named, or where another package beside it is bound to one torch."
+    Bad(
+        'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
+        "    --index-url https://download.pytorch.org/whl/cu124\n",
+        'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
+        "    --index-url https://download.pytorch.org/whl/cu126\n",
+        why="a Volta GPU, for which torch 2.14 is the last",
+        path="Dockerfile",
+        machine=_V100,
     ),
-    targets=("*.install",),
-    check=_check,
-    triggers=("nox & download.pytorch.org", "nox & +cu"),
-    text=_text,
-    text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
-    text_kinds=INSTALLING,
-    sources=(
-        "https://github.com/pytorch/pytorch/blob/main/RELEASE.md (release compatibility matrix)",
-        ".ci/manywheel/build_env_setup.py and torch/cuda/__init__.py of pytorch/pytorch; wheels on PyPI, 2026-11-21",
+    Bad(
+        '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
+        'torch = { index = "pytorch-cu121" }\n\n[[tool.uv.index]]\nname = "pytorch-cu121"  # ours\n'
+        'url = "https://download.pytorch.org/whl/cu121"\nexplicit = true\n',
+        '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
+        'torch = { index = "pytorch-cu130" }\n\n[[tool.uv.index]]\nname = "pytorch-cu130"  # ours\n'
+        'url = "https://download.pytorch.org/whl/cu130"\nexplicit = true\n',
+        why="an index of uv, with its names",
+        path="pyproject.toml",
+        machine=_H100_LTS,
     ),
-    examples=(
-        Bad(
-            "--extra-index-url https://download.pytorch.org/whl/cu118\n"
-            "numpy\ntorch==2.3.1+cu118  # as on the cluster\ntorchvision==0.18.1+cu118\n",
-            "--extra-index-url https://download.pytorch.org/whl/cu132\n"
-            "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.1\n",
-            why="requirements for GPUs that are known",
-            path="requirements.txt",
-            machine=_H100,
-        ),
-        Bad(
-            'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
-            "    --index-url https://download.pytorch.org/whl/cu124\n",
-            'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
-            "    --index-url https://download.pytorch.org/whl/cu126\n",
-            why="a Volta GPU, for which torch 2.14 is the last",
-            path="Dockerfile",
-            machine=_V100,
-        ),
-        Bad(
-            '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
-            'torch = { index = "pytorch-cu121" }\n\n[[tool.uv.index]]\nname = "pytorch-cu121"  # ours\n'
-            'url = "https://download.pytorch.org/whl/cu121"\nexplicit = true\n',
-            '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
-            'torch = { index = "pytorch-cu130" }\n\n[[tool.uv.index]]\nname = "pytorch-cu130"  # ours\n'
-            'url = "https://download.pytorch.org/whl/cu130"\nexplicit = true\n',
-            why="an index of uv, with its names",
-            path="pyproject.toml",
-            machine=_H100_LTS,
-        ),
-        Bad(
-            "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
-            why="a release that this index never had, for unknown GPUs",
-            path="requirements.txt",
-        ),
-        Bad(
-            "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.5.1 --index-url "
-            "https://download.pytorch.org/whl/cu124\n",
-            "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.15.0 --index-url "
-            "https://download.pytorch.org/whl/cu132\n",
-            "unsafe",
-            why="a job that may test an older torch on purpose",
-            path=".github/workflows/test.yml",
-            machine=_H100,
-        ),
-        Bad(
-            "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu118\n",
-            "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu132\n",
-            "unsafe",
-            why="an index for requirements in another file",
-            path="requirements.txt",
-            machine=_H100,
-        ),
-        Bad(
-            "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118\n",
-            why="GPUs that no single wheel serves",
-            path="requirements.txt",
-            machine=_MIXED,
-        ),
-        Bad(
-            "--extra-index-url https://download.pytorch.org/whl/cu118\n"
-            "torch==2.3.1+cu118 --hash=sha256:0123456789abcdef\n",
-            why="hashes of the old files",
-            path="requirements.txt",
-            machine=_H100,
-        ),
-        Bad(
-            "--extra-index-url https://download.pytorch.org/whl/cu118\n"
-            'torch==2.3.1+cu118 ; sys_platform == "linux"\ntorch==2.3.1 ; sys_platform == "darwin"\n',
-            why="pins under conditions",
-            path="requirements/gpu.txt",
-            machine=_H100,
-        ),
-        Bad(
-            "pip install torch==2.3.1+cu118 xformers==0.0.27 --index-url https://download.pytorch.org/whl/cu118\n",
-            why="another package beside it that is built for one torch",
-            path="install.sh",
-            machine=_H100,
-        ),
-        Bad(
-            "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
-            why="a page of links from before torch 2",
-            path="setup.sh",
-            machine=_H100,
-        ),
-        Bad(
-            "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
-            why="a README, which is only reported",
-            path="README.md",
-            machine=_H100,
-        ),
-        Bad(
-            "pip install torch --index-url https://download.pytorch.org/whl/cu132\n",
-            "pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
-            why="an index without code for the GPU",
-            path="install.sh",
-            machine=_V100,
-        ),
-        Bad(
-            "import nox\n\n\n@nox.session\ndef tests(session):\n"
-            '    session.install("torch==2.3.1", "--index-url", "https://download.pytorch.org/whl/cu121")\n',
-            "import nox\n\n\n@nox.session\ndef tests(session):\n"
-            '    session.install("torch==2.15.0", "--index-url", "https://download.pytorch.org/whl/cu132")\n',
-            "unsafe",
-            why="a session of nox",
-            path="noxfile.py",
-            machine=_H100,
-        ),
-        Ok(
-            "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",
-            "an index that has the target",
-            "a.sh",
-        ),
-        Ok(
-            "pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126\n",
-            "the last torch for the GPU that is named",
-            "b.sh",
-            machine=_V100,
-        ),
-        Ok(
-            "pip install torch --index-url https://download.pytorch.org/whl/cpu\n"
-            "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n",
-            "builds without CUDA",
-            "c.sh",
-        ),
-        Ok(
-            "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu128\n",
-            "nightly builds, of which nothing is known",
-            "d.sh",
-        ),
-        Ok(
-            "pip install torch --index-url https://download.pytorch.org/whl/${CUDA}\n"
-            'pip install "torch==${TORCH}" --index-url https://download.pytorch.org/whl/cu$CUDA_SHORT\n',
-            "an index that a variable fills in",
-            "e.sh",
-        ),
-        Ok("# pip install torch --index-url https://download.pytorch.org/whl/cu118\n", "a comment", "f.sh"),
-        Ok('echo "pip install torch --index-url https://download.pytorch.org/whl/cu118"\n', "a hint on screen", "g.sh"),
-        Ok("jax[cuda12]==0.4.30\njaxlib==0.4.30+cuda12.cudnn89\ntorch\n", "somebody else's build", "requirements.txt"),
-        Ok(
-            "pip install torch --index-url https://download.pytorch.org/whl/cu140\n",
-            "a CUDA newer than the data",
-            "h.sh",
-        ),
-        Ok("# Tool\n\nThe index https://download.pytorch.org/whl/cu118 is gone.\n", "prose of a README", "README.md"),
+    Bad(
+        "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
+        why="a release that this index never had, for unknown GPUs",
+        path="requirements.txt",
     ),
+    Bad(
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.5.1 --index-url "
+        "https://download.pytorch.org/whl/cu124\n",
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.15.0 --index-url "
+        "https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="a job that may test an older torch on purpose",
+        path=".github/workflows/test.yml",
+        machine=_H100,
+    ),
+    Bad(
+        "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu118\n",
+        "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="an index for requirements in another file",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118\n",
+        why="GPUs that no single wheel serves",
+        path="requirements.txt",
+        machine=_MIXED,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118 --hash=sha256:0123456789abcdef\n",
+        why="hashes of the old files",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\n"
+        'torch==2.3.1+cu118 ; sys_platform == "linux"\ntorch==2.3.1 ; sys_platform == "darwin"\n',
+        why="pins under conditions",
+        path="requirements/gpu.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch==2.3.1+cu118 xformers==0.0.27 --index-url https://download.pytorch.org/whl/cu118\n",
+        why="another package beside it that is built for one torch",
+        path="install.sh",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
+        why="a page of links from before torch 2",
+        path="setup.sh",
+        machine=_H100,
+    ),
+    Bad(
+        "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
+        why="a README, which is only reported",
+        path="README.md",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch --index-url https://download.pytorch.org/whl/cu132\n",
+        "pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
+        why="an index without code for the GPU",
+        path="install.sh",
+        machine=_V100,
+    ),
+    Bad(
+        "import nox\n\n\n@nox.session\ndef tests(session):\n"
+        '    session.install("torch==2.3.1", "--index-url", "https://download.pytorch.org/whl/cu121")\n',
+        "import nox\n\n\n@nox.session\ndef tests(session):\n"
+        '    session.install("torch==2.15.0", "--index-url", "https://download.pytorch.org/whl/cu132")\n',
+        "unsafe",
+        why="a session of nox",
+        path="noxfile.py",
+        machine=_H100,
+    ),
+    Ok(
+        "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",
+        "an index that has the target",
+        "a.sh",
+    ),
+    Ok(
+        "pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126\n",
+        "the last torch for the GPU that is named",
+        "b.sh",
+        machine=_V100,
+    ),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu\n"
+        "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n",
+        "builds without CUDA",
+        "c.sh",
+    ),
+    Ok(
+        "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu128\n",
+        "nightly builds, of which nothing is known",
+        "d.sh",
+    ),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/${CUDA}\n"
+        'pip install "torch==${TORCH}" --index-url https://download.pytorch.org/whl/cu$CUDA_SHORT\n',
+        "an index that a variable fills in",
+        "e.sh",
+    ),
+    Ok("# pip install torch --index-url https://download.pytorch.org/whl/cu118\n", "a comment", "f.sh"),
+    Ok('echo "pip install torch --index-url https://download.pytorch.org/whl/cu118"\n', "a hint on screen", "g.sh"),
+    Ok("jax[cuda12]==0.4.30\njaxlib==0.4.30+cuda12.cudnn89\ntorch\n", "somebody else's build", "requirements.txt"),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/cu140\n",
+        "a CUDA newer than the data",
+        "h.sh",
+    ),
+    Ok("# Tool\n\nThe index https://download.pytorch.org/whl/cu118 is gone.\n", "prose of a README", "README.md"),
 )

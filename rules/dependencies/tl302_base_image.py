@@ -15,6 +15,28 @@ from torchlift.view.text import TextKind, TextView
 from torchlift.wheels.offers import cuda_of, line_of
 
 _KINDS: frozenset[TextKind] = frozenset({"dockerfile", "yaml"})
+
+RULE = Rule(
+    code="TL302",
+    name="base-image",
+    summary="A base image holds another CUDA, or another torch, than the torch that is installed in it",
+    why=(
+        "torch's wheels bring the CUDA libraries that they need; what the image has is used by compilers. "
+        "`torch.utils.cpp_extension` raises `The detected CUDA version mismatches the version that was used to compile "
+        "PyTorch` where the major versions differ, and wheels of torch 2.15 are for CUDA 13 only. An image of PyTorch holds "
+        "packages that were made for its own torch."
+    ),
+    fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
+    targets=(),
+    check=nothing,
+    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda"),
+    text_kinds=_KINDS,
+    sources=(
+        "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
+        "https://hub.docker.com/r/pytorch/pytorch/tags and https://hub.docker.com/r/nvidia/cuda/tags",
+    ),
+)
+
 _COMPILES = re.compile(
     r"\bnvcc\b|TORCH_CUDA_ARCH_LIST|--no-build-isolation|\bflash[-_]attn\b|\bapex\b|\bMAX_JOBS\b|FORCE_CUDA|CUDA_HOME|"
     r"setup\.py[\"', ]+(?:install|develop|build|bdist)|--global-option|DS_BUILD_|transformer[-_]engine|pip3? install[^\n]*"
@@ -22,7 +44,7 @@ _COMPILES = re.compile(
 )
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if "/cuda:" not in view.code and "/pytorch:" not in view.code:
         return
     target = target_line(context.settings.target)
@@ -112,79 +134,58 @@ def _spelled(pair: tuple[int, int]) -> str:
     return f"{pair[0]}.{pair[1]}"
 
 
-RULE = Rule(
-    code="TL302",
-    name="base-image",
-    summary="A base image holds another CUDA, or another torch, than the torch that is installed in it",
-    why=(
-        "torch's wheels bring the CUDA libraries that they need; what the image has is used by compilers. "
-        "`torch.utils.cpp_extension` raises `The detected CUDA version mismatches the version that was used to compile "
-        "PyTorch` where the major versions differ, and wheels of torch 2.15 are for CUDA 13 only. An image of PyTorch holds "
-        "packages that were made for its own torch."
+EXAMPLES = (
+    Bad(
+        "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
+        "RUN pip install flash-attn --no-build-isolation\n",
+        why="a compiler of CUDA 12 beside a torch for CUDA 13",
+        path="Dockerfile",
     ),
-    fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
-    targets=(),
-    check=nothing,
-    text=_text,
-    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda"),
-    text_kinds=_KINDS,
-    sources=(
-        "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
-        "https://hub.docker.com/r/pytorch/pytorch/tags and https://hub.docker.com/r/nvidia/cuda/tags",
+    Bad(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
+        "RUN pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
+        why="another CUDA than that of the index",
+        path="docker/Dockerfile.gpu",
     ),
-    examples=(
-        Bad(
-            "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
-            "RUN pip install flash-attn --no-build-isolation\n",
-            why="a compiler of CUDA 12 beside a torch for CUDA 13",
-            path="Dockerfile",
-        ),
-        Bad(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
-            "RUN pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
-            why="another CUDA than that of the index",
-            path="docker/Dockerfile.gpu",
-        ),
-        Bad(
-            "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nCOPY . /app\n",
-            why="an image of an older torch",
-            path="Dockerfile",
-        ),
-        Bad(
-            "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch==2.15.0\nRUN pip install -e .\n",
-            why="an image whose torch is replaced",
-            path="Dockerfile",
-        ),
-        Ok(
-            "FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nRUN pip install torch==2.15.0\n",
-            "the same major version",
-            "Dockerfile",
-        ),
-        Ok(
-            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip install torch==2.15.0\n",
-            "an image without a compiler",
-            "Dockerfile",
-        ),
-        Ok(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN make\nFROM ubuntu:24.04\nRUN pip install torch\n",
-            "another stage",
-            "Dockerfile",
-        ),
-        Ok(
-            "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",
-            "a tag that is filled in",
-            "Dockerfile",
-        ),
-        Ok(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
-            "a torch without CUDA",
-            "Dockerfile",
-        ),
-        Ok(
-            "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
-            "somebody else's image",
-            "Dockerfile",
-        ),
-        Ok("# FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nFROM ubuntu\n", "a comment", "Dockerfile"),
+    Bad(
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nCOPY . /app\n",
+        why="an image of an older torch",
+        path="Dockerfile",
     ),
+    Bad(
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch==2.15.0\nRUN pip install -e .\n",
+        why="an image whose torch is replaced",
+        path="Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nRUN pip install torch==2.15.0\n",
+        "the same major version",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip install torch==2.15.0\n",
+        "an image without a compiler",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN make\nFROM ubuntu:24.04\nRUN pip install torch\n",
+        "another stage",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",
+        "a tag that is filled in",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
+        "a torch without CUDA",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
+        "somebody else's image",
+        "Dockerfile",
+    ),
+    Ok("# FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nFROM ubuntu\n", "a comment", "Dockerfile"),
 )

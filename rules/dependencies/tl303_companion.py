@@ -22,10 +22,30 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
 from torchlift.view.text import TextView
 
+RULE = Rule(
+    code="TL303",
+    name="companion-version",
+    summary="torch and torchvision, torchaudio or triton are pinned to releases that do not belong together",
+    why=(
+        "Each torchvision up to 0.28 and each torchaudio up to 2.10 requires one exact torch, and each torch one triton: "
+        "their compiled parts fit nothing else (`operator torchvision::nms does not exist`). pip refuses a list with two "
+        "that do not belong together; installed one after the other, the last one silently replaces torch."
+    ),
+    fix=(
+        "Needs review: where both are exact, the companion is set to the release that belongs to torch; it may be torch "
+        "that was forgotten. Ranges are only reported."
+    ),
+    targets=SETUP,
+    triggers=("install_requires & torch",),
+    text_triggers=("torchvision", "torchaudio", "triton & torch"),
+    text_kinds=INSTALLING,
+    sources=("METADATA of the wheels of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
+)
+
 _COMPANIONS = ("torchvision", "torchaudio", "triton")
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for item in sets_of(view):
         if item.no_deps:
             continue
@@ -59,7 +79,7 @@ def _contradict(torch: Pin, other: Pin) -> bool:
     return not can_go_together(torch.specifier, other.name, other.specifier)
 
 
-def _check(use: Use, context: Context) -> Iterable[Finding]:
+def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
         yield from _in_set(context.view.path, read, fixable=True)
@@ -109,99 +129,78 @@ def _finding(path: str, torch: Pin, other: Pin, *, fixable: bool) -> Finding:
     return Finding("TL303", path, other.span, message, Severity.ERROR, help, fix)
 
 
-RULE = Rule(
-    code="TL303",
-    name="companion-version",
-    summary="torch and torchvision, torchaudio or triton are pinned to releases that do not belong together",
-    why=(
-        "Each torchvision up to 0.28 and each torchaudio up to 2.10 requires one exact torch, and each torch one triton: "
-        "their compiled parts fit nothing else (`operator torchvision::nms does not exist`). pip refuses a list with two "
-        "that do not belong together; installed one after the other, the last one silently replaces torch."
+EXAMPLES = (
+    Bad(
+        "torch==2.1.0\ntorchvision==0.15.2\n",
+        "torch==2.1.0\ntorchvision==0.16.0\n",
+        "unsafe",
+        why="two exact pins",
+        path="requirements.txt",
     ),
-    fix=(
-        "Needs review: where both are exact, the companion is set to the release that belongs to torch; it may be torch "
-        "that was forgotten. Ranges are only reported."
+    Bad(
+        'dependencies = 1\n[project]\nname = "a"\ndependencies = [\n  "torch==2.5.1",\n  "torchvision>=0.21",\n]\n',
+        why="a lower bound that no release for this torch meets",
+        path="pyproject.toml",
     ),
-    targets=SETUP,
-    check=_check,
-    triggers=("install_requires & torch",),
-    text=_text,
-    text_triggers=("torchvision", "torchaudio", "triton & torch"),
-    text_kinds=INSTALLING,
-    sources=("METADATA of the wheels of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
-    examples=(
-        Bad(
-            "torch==2.1.0\ntorchvision==0.15.2\n",
-            "torch==2.1.0\ntorchvision==0.16.0\n",
-            "unsafe",
-            why="two exact pins",
-            path="requirements.txt",
-        ),
-        Bad(
-            'dependencies = 1\n[project]\nname = "a"\ndependencies = [\n  "torch==2.5.1",\n  "torchvision>=0.21",\n]\n',
-            why="a lower bound that no release for this torch meets",
-            path="pyproject.toml",
-        ),
-        Bad(
-            "RUN pip install torch==2.4.0 torchvision==0.19.0 torchaudio==2.3.0\n",
-            "RUN pip install torch==2.4.0 torchvision==0.19.0 torchaudio==2.4.0\n",
-            "unsafe",
-            why="one of three was forgotten",
-            path="Dockerfile",
-        ),
-        Bad(
-            "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.5.1\n  - torchvision=0.15.2\n",
-            "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.5.1\n  - torchvision=0.20.1\n",
-            "unsafe",
-            why="a conda environment",
-            path="environment.yml",
-        ),
-        Bad(
-            "torch==2.6.0\ntriton==3.0.0\n",
-            "torch==2.6.0\ntriton==3.2.0\n",
-            "unsafe",
-            why="a triton of another torch",
-            path="requirements-gpu.txt",
-        ),
-        Bad(
-            'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.17.0"])\n',
-            'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.18.0"])\n',
-            "unsafe",
-            why="literals of setup.py",
-            path="setup.py",
-        ),
-        Bad(
-            "-r base.txt\ntorchvision==0.15.2\n",
-            "-r base.txt\ntorchvision==0.16.0\n",
-            "unsafe",
-            why="torch in a file that is included",
-            path="requirements.txt",
-            files=(("base.txt", "torch==2.1.0\n"),),
-        ),
-        Ok(
-            "-r base.txt\ntorchvision==0.16.0\n",
-            "a companion of the torch in an included file",
-            "requirements.txt",
-            (("base.txt", "torch==2.1.0\n"),),
-        ),
-        Ok("torch==2.1.2\ntorchvision==0.16.2\ntorchaudio==2.1.2\ntriton==2.1.0\n", "a set", "requirements.txt"),
-        Ok("torch>=2.1\ntorchvision>=0.15\n", "ranges with a common release", "requirements.txt"),
-        Ok("torch==2.15.0\ntorchvision==0.29.2\n", "a companion that is open for later torch", "requirements.txt"),
-        Ok("torch==1.13.1\ntorchvision==0.14.1\n", "releases from before the data", "requirements.txt"),
-        Ok(
-            'torch==2.1.0\ntorchvision==0.15.2 ; python_version < "3.9"\n',
-            "a pin under a condition",
-            "requirements.txt",
-        ),
-        Ok(
-            "pip install torch==2.1.0\npip install --no-deps torchvision==0.15.2\n",
-            "commands of their own",
-            "install.sh",
-        ),
-        Ok(
-            '[project]\nname = "a"\n[project.optional-dependencies]\nold = ["torch==2.0.1"]\nnew = ["torchvision==0.16.0"]\n',
-            "two lists",
-            "pyproject.toml",
-        ),
+    Bad(
+        "RUN pip install torch==2.4.0 torchvision==0.19.0 torchaudio==2.3.0\n",
+        "RUN pip install torch==2.4.0 torchvision==0.19.0 torchaudio==2.4.0\n",
+        "unsafe",
+        why="one of three was forgotten",
+        path="Dockerfile",
+    ),
+    Bad(
+        "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.5.1\n  - torchvision=0.15.2\n",
+        "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.5.1\n  - torchvision=0.20.1\n",
+        "unsafe",
+        why="a conda environment",
+        path="environment.yml",
+    ),
+    Bad(
+        "torch==2.6.0\ntriton==3.0.0\n",
+        "torch==2.6.0\ntriton==3.2.0\n",
+        "unsafe",
+        why="a triton of another torch",
+        path="requirements-gpu.txt",
+    ),
+    Bad(
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.17.0"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.18.0"])\n',
+        "unsafe",
+        why="literals of setup.py",
+        path="setup.py",
+    ),
+    Bad(
+        "-r base.txt\ntorchvision==0.15.2\n",
+        "-r base.txt\ntorchvision==0.16.0\n",
+        "unsafe",
+        why="torch in a file that is included",
+        path="requirements.txt",
+        files=(("base.txt", "torch==2.1.0\n"),),
+    ),
+    Ok(
+        "-r base.txt\ntorchvision==0.16.0\n",
+        "a companion of the torch in an included file",
+        "requirements.txt",
+        (("base.txt", "torch==2.1.0\n"),),
+    ),
+    Ok("torch==2.1.2\ntorchvision==0.16.2\ntorchaudio==2.1.2\ntriton==2.1.0\n", "a set", "requirements.txt"),
+    Ok("torch>=2.1\ntorchvision>=0.15\n", "ranges with a common release", "requirements.txt"),
+    Ok("torch==2.15.0\ntorchvision==0.29.2\n", "a companion that is open for later torch", "requirements.txt"),
+    Ok("torch==1.13.1\ntorchvision==0.14.1\n", "releases from before the data", "requirements.txt"),
+    Ok(
+        'torch==2.1.0\ntorchvision==0.15.2 ; python_version < "3.9"\n',
+        "a pin under a condition",
+        "requirements.txt",
+    ),
+    Ok(
+        "pip install torch==2.1.0\npip install --no-deps torchvision==0.15.2\n",
+        "commands of their own",
+        "install.sh",
+    ),
+    Ok(
+        '[project]\nname = "a"\n[project.optional-dependencies]\nold = ["torch==2.0.1"]\nnew = ["torchvision==0.16.0"]\n',
+        "two lists",
+        "pyproject.toml",
     ),
 )

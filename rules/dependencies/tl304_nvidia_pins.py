@@ -17,6 +17,30 @@ from torchlift.view import Use
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import cuda_of, line_of
 
+RULE = Rule(
+    code="TL304",
+    name="nvidia-library-pins",
+    summary="NVIDIA libraries are pinned for another CUDA, or to other versions, than torch brings",
+    why=(
+        "torch's default wheels require NVIDIA's libraries for CUDA 12 up to torch 2.10 and for CUDA 13 since 2.11. The "
+        "packages of both families put files of the same names into the same folders: `nvidia-nccl-cu12` and "
+        "`nvidia-nccl-cu13` are one `libnccl.so.2`. pip finds no fault, and `import torch` ends in `undefined symbol`. "
+        "Within a family torch requires exact versions, and any other one cannot be installed beside it."
+    ),
+    fix=(
+        "Needs review: beside an exact torch the version is set to the one that torch requires. A library of the wrong "
+        "family is only reported; its line is best removed."
+    ),
+    targets=SETUP,
+    triggers=("install_requires & -cu1",),
+    text_triggers=("nvidia & -cu1",),
+    text_kinds=INSTALLING,
+    sources=(
+        "METADATA of the Linux x86_64 wheels of torch on PyPI, 2026-11-21",
+        "https://github.com/pytorch/pytorch/issues/186591",
+    ),
+)
+
 # What torch itself requires; a library beyond these may be there for somebody else.
 _LIBRARY = re.compile(
     r"nvidia-(?:cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|"
@@ -24,7 +48,7 @@ _LIBRARY = re.compile(
 )
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for item in sets_of(view):
         if item.no_deps or item.conda:
             continue
@@ -33,7 +57,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
             yield replace(finding, severity=severity_in(view, finding.severity), fix=fix)
 
 
-def _check(use: Use, context: Context) -> Iterable[Finding]:
+def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
         yield from _in_set(context.view.path, read, context.settings)
@@ -110,69 +134,44 @@ def _versions(path: str, libraries: list[Pin], release: str) -> Iterator[Finding
         yield Finding("TL304", path, pin.span, message, Severity.ERROR, help, fix)
 
 
-RULE = Rule(
-    code="TL304",
-    name="nvidia-library-pins",
-    summary="NVIDIA libraries are pinned for another CUDA, or to other versions, than torch brings",
-    why=(
-        "torch's default wheels require NVIDIA's libraries for CUDA 12 up to torch 2.10 and for CUDA 13 since 2.11. The "
-        "packages of both families put files of the same names into the same folders: `nvidia-nccl-cu12` and "
-        "`nvidia-nccl-cu13` are one `libnccl.so.2`. pip finds no fault, and `import torch` ends in `undefined symbol`. "
-        "Within a family torch requires exact versions, and any other one cannot be installed beside it."
+EXAMPLES = (
+    Bad(
+        "torch==2.15.0\nnvidia-cublas-cu12==12.8.4.1\nnvidia-cudnn-cu12==9.10.2.21\nnvidia-nccl-cu12==2.27.5\n",
+        why="the libraries of the torch before",
+        path="requirements.txt",
     ),
-    fix=(
-        "Needs review: beside an exact torch the version is set to the one that torch requires. A library of the wrong "
-        "family is only reported; its line is best removed."
+    Bad(
+        '[project]\nname = "a"\ndependencies = ["torch>=2.11", "nvidia-nccl-cu12"]\n',
+        why="a library beside a range that has CUDA 13 only",
+        path="pyproject.toml",
     ),
-    targets=SETUP,
-    check=_check,
-    triggers=("install_requires & -cu1",),
-    text=_text,
-    text_triggers=("nvidia & -cu1",),
-    text_kinds=INSTALLING,
-    sources=(
-        "METADATA of the Linux x86_64 wheels of torch on PyPI, 2026-11-21",
-        "https://github.com/pytorch/pytorch/issues/186591",
+    Bad(
+        "torch==2.5.1\nnvidia-cudnn-cu12==9.5.1.17\n",
+        "torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\n",
+        "unsafe",
+        why="a version that torch does not allow",
+        path="requirements.txt",
     ),
-    examples=(
-        Bad(
-            "torch==2.15.0\nnvidia-cublas-cu12==12.8.4.1\nnvidia-cudnn-cu12==9.10.2.21\nnvidia-nccl-cu12==2.27.5\n",
-            why="the libraries of the torch before",
-            path="requirements.txt",
-        ),
-        Bad(
-            '[project]\nname = "a"\ndependencies = ["torch>=2.11", "nvidia-nccl-cu12"]\n',
-            why="a library beside a range that has CUDA 13 only",
-            path="pyproject.toml",
-        ),
-        Bad(
-            "torch==2.5.1\nnvidia-cudnn-cu12==9.5.1.17\n",
-            "torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\n",
-            "unsafe",
-            why="a version that torch does not allow",
-            path="requirements.txt",
-        ),
-        Bad(
-            "pip install torch==2.14.1 nvidia-cudnn-cu12 --index-url https://download.pytorch.org/whl/cu130\n",
-            why="one command with a CUDA 13 index",
-            path="install.sh",
-        ),
-        Ok(
-            "torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\nnvidia-nccl-cu12==2.21.5\n",
-            "what torch asks for",
-            "requirements.txt",
-        ),
-        Ok(
-            "torch==2.15.0\nnvidia-ml-py==12.535.77\nnvidia-dali-cuda120\n",
-            "other packages of NVIDIA",
-            "requirements.txt",
-        ),
-        Ok(
-            "torch==2.14.1+cu126\nnvidia-cudnn-cu12\n--extra-index-url https://download.pytorch.org/whl/cu126\n",
-            "a build for CUDA 12",
-            "requirements.txt",
-        ),
-        Ok("nvidia-cudnn-cu12==9.8.0.87\ntensorrt\n", "no torch in the list", "requirements.txt"),
-        Ok("pip install --no-deps torch==2.15.0 nvidia-cudnn-cu12==9.8.0.87\n", "dependencies left out", "a.sh"),
+    Bad(
+        "pip install torch==2.14.1 nvidia-cudnn-cu12 --index-url https://download.pytorch.org/whl/cu130\n",
+        why="one command with a CUDA 13 index",
+        path="install.sh",
     ),
+    Ok(
+        "torch==2.5.1\nnvidia-cudnn-cu12==9.1.0.70\nnvidia-nccl-cu12==2.21.5\n",
+        "what torch asks for",
+        "requirements.txt",
+    ),
+    Ok(
+        "torch==2.15.0\nnvidia-ml-py==12.535.77\nnvidia-dali-cuda120\n",
+        "other packages of NVIDIA",
+        "requirements.txt",
+    ),
+    Ok(
+        "torch==2.14.1+cu126\nnvidia-cudnn-cu12\n--extra-index-url https://download.pytorch.org/whl/cu126\n",
+        "a build for CUDA 12",
+        "requirements.txt",
+    ),
+    Ok("nvidia-cudnn-cu12==9.8.0.87\ntensorrt\n", "no torch in the list", "requirements.txt"),
+    Ok("pip install --no-deps torch==2.15.0 nvidia-cudnn-cu12==9.8.0.87\n", "dependencies left out", "a.sh"),
 )

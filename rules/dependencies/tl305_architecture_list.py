@@ -30,6 +30,33 @@ _BUILDERS = (
     "torch.utils.cpp_extension.load",
     "torch.utils.cpp_extension.load_inline",
 )
+
+RULE = Rule(
+    code="TL305",
+    name="architecture-list",
+    summary="A list of GPU architectures names some that the toolkit no longer compiles for, or lacks the GPUs named",
+    why=(
+        "Extensions are compiled for the architectures in TORCH_CUDA_ARCH_LIST or behind -gencode, by the CUDA that torch "
+        "was built with. CUDA 13 refuses everything below 7.5 (Maxwell, Pascal, Volta): `nvcc fatal: Unsupported gpu "
+        "architecture 'compute_70'`. All wheels of torch 2.15 are for CUDA 13. A GPU that the list leaves out gets `no kernel "
+        "image is available`."
+    ),
+    fix=(
+        "With `--gpus` or `--facts`, TORCH_CUDA_ARCH_LIST loses what the toolkit of the wheel for these GPUs refuses. What "
+        "they need besides is added after review: the code may not be made for them. `-gencode` flags and CMake's lists are only reported. Nothing is reported where the file asks for "
+        "the version of the toolkit itself."
+    ),
+    targets=_BUILDERS,
+    triggers=("cpp_extension & arch=compute_",),
+    text_triggers=("TORCH_CUDA_ARCH_LIST", "gencode", "CMAKE_CUDA_ARCHITECTURES"),
+    text_kinds=_KINDS,
+    sources=(
+        "https://developer.nvidia.com/blog/navigating-gpu-architecture-support-a-guide-for-nvidia-cuda-developers",
+        "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
+        "torch/utils/cpp_extension.py of torch 2.15.0",
+    ),
+)
+
 # A file that asks for the toolkit's version chooses the list by it.
 _ASKS_FOR_TOOLKIT = re.compile(
     r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|cuda_ver\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
@@ -38,7 +65,7 @@ _WORDS = re.compile(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-
 _CUBIN = re.compile(r"(\d+)\.(\d)([af]?)")
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if not _WORDS.search(view.code):
         return
     own = toolkit_in(view)
@@ -59,7 +86,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
                 yield Finding("TL305", view.path, finding.span, finding.message, severity, finding.help, fix)
 
 
-def _check(use: Use, context: Context) -> Iterable[Finding]:
+def check(use: Use, context: Context) -> Iterable[Finding]:
     return context.once(_in_file) if use.call is not None else ()
 
 
@@ -200,110 +227,83 @@ def _spelled(pair: tuple[int, int]) -> str:
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
 _V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
 
-RULE = Rule(
-    code="TL305",
-    name="architecture-list",
-    summary="A list of GPU architectures names some that the toolkit no longer compiles for, or lacks the GPUs named",
-    why=(
-        "Extensions are compiled for the architectures in TORCH_CUDA_ARCH_LIST or behind -gencode, by the CUDA that torch "
-        "was built with. CUDA 13 refuses everything below 7.5 (Maxwell, Pascal, Volta): `nvcc fatal: Unsupported gpu "
-        "architecture 'compute_70'`. All wheels of torch 2.15 are for CUDA 13. A GPU that the list leaves out gets `no kernel "
-        "image is available`."
+EXAMPLES = (
+    Bad(
+        'export TORCH_CUDA_ARCH_LIST="6.0;7.0;7.5;8.0;9.0+PTX"\npip install .\n',
+        'export TORCH_CUDA_ARCH_LIST="7.5;8.0;9.0+PTX"\npip install .\n',
+        why="what CUDA 13 dropped, for GPUs that are known",
+        path="build.sh",
+        machine=_H100,
     ),
-    fix=(
-        "With `--gpus` or `--facts`, TORCH_CUDA_ARCH_LIST loses what the toolkit of the wheel for these GPUs refuses. What "
-        "they need besides is added after review: the code may not be made for them. `-gencode` flags and CMake's lists are only reported. Nothing is reported where the file asks for "
-        "the version of the toolkit itself."
+    Bad(
+        'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.0 7.5 8.0"\n',
+        'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.5 8.0 9.0"\n',
+        "unsafe",
+        why="a GPU that the list leaves out",
+        path="Dockerfile",
+        machine=_H100,
     ),
-    targets=_BUILDERS,
-    check=_check,
-    triggers=("cpp_extension & arch=compute_",),
-    text=_text,
-    text_triggers=("TORCH_CUDA_ARCH_LIST", "gencode", "CMAKE_CUDA_ARCHITECTURES"),
-    text_kinds=_KINDS,
-    sources=(
-        "https://developer.nvidia.com/blog/navigating-gpu-architecture-support-a-guide-for-nvidia-cuda-developers",
-        "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
-        "torch/utils/cpp_extension.py of torch 2.15.0",
+    Bad(
+        "env:\n  TORCH_CUDA_ARCH_LIST: '6.0;7.0;8.0'\n",
+        why="GPUs that nobody named",
+        path=".github/workflows/build.yml",
     ),
-    examples=(
-        Bad(
-            'export TORCH_CUDA_ARCH_LIST="6.0;7.0;7.5;8.0;9.0+PTX"\npip install .\n',
-            'export TORCH_CUDA_ARCH_LIST="7.5;8.0;9.0+PTX"\npip install .\n',
-            why="what CUDA 13 dropped, for GPUs that are known",
-            path="build.sh",
-            machine=_H100,
-        ),
-        Bad(
-            'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.0 7.5 8.0"\n',
-            'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.5 8.0 9.0"\n',
-            "unsafe",
-            why="a GPU that the list leaves out",
-            path="Dockerfile",
-            machine=_H100,
-        ),
-        Bad(
-            "env:\n  TORCH_CUDA_ARCH_LIST: '6.0;7.0;8.0'\n",
-            why="GPUs that nobody named",
-            path=".github/workflows/build.yml",
-        ),
-        Bad(
-            'FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nENV TORCH_CUDA_ARCH_LIST="7.0;8.0"\n',
-            why="an image whose toolkit refuses it",
-            path="Dockerfile",
-        ),
-        Bad(
-            'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="8.0;10.0"\n',
-            why="an image whose toolkit does not know it yet",
-            path="Dockerfile",
-        ),
-        Bad(
-            'TORCH = $(shell python -c "import torch; print(torch.__path__[0])")\n'
-            "NVCCFLAGS = -I$(TORCH)/include -gencode=arch=compute_60,code=sm_60 -gencode=arch=compute_80,code=sm_80\n",
-            why="flags of nvcc in a makefile",
-            path="Makefile",
-        ),
-        Bad(
-            "find_package(Torch REQUIRED)\nset(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n",
-            why="a list of CMake",
-            path="CMakeLists.txt",
-        ),
-        Bad(
-            "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\n"
-            'setup(ext_modules=[CUDAExtension("a", ["a.cu"], extra_compile_args={"nvcc": ["-O3",\n'
-            '    "-gencode", "arch=compute_70,code=sm_70", "-gencode", "arch=compute_80,code=sm_80"]})])\n',
-            why="literals of setup.py",
-            path="setup.py",
-        ),
-        Ok('export TORCH_CUDA_ARCH_LIST="7.5;8.0;8.6;9.0;10.0;12.0+PTX"\n', "what CUDA 13 compiles for", "a.sh"),
-        Ok('export TORCH_CUDA_ARCH_LIST="7.0;8.0"\n', "Volta GPUs, whose torch is for CUDA 12", "b.sh", machine=_V100),
-        Ok(
-            'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="6.0;7.0;8.0"\n',
-            "an image whose toolkit compiles for it",
-            "Dockerfile",
-        ),
-        Ok(
-            'ARG CUDA="11.6"\nFROM pytorch/pytorch:1.13.1-cuda${CUDA}-cudnn8-devel\nENV TORCH_CUDA_ARCH_LIST="6.0 7.0"\n',
-            "an image whose toolkit is filled in",
-            "Dockerfile",
-        ),
-        Ok(
-            'if [[ "$CUDA_VERSION" == 12* ]]; then\n  export TORCH_CUDA_ARCH_LIST="6.0;7.0"\nfi\n',
-            "a list chosen by the toolkit",
-            "c.sh",
-        ),
-        Ok('export TORCH_CUDA_ARCH_LIST="$ARCHS"\nunset TORCH_CUDA_ARCH_LIST\n', "a list from elsewhere", "d.sh"),
-        Ok('echo "TORCH_CUDA_ARCH_LIST=6.0"\n# TORCH_CUDA_ARCH_LIST=6.0\n', "a message and a comment", "e.sh"),
-        Ok(
-            "NVCC = /usr/local/cuda/bin/nvcc\nFLAGS = -gencode=arch=compute_60,code=sm_60 -lnvinfer\n",
-            "a plugin of another library, compiled by whatever toolkit is there",
-            "Makefile",
-        ),
-        Ok("export MY_TORCH_CUDA_ARCH_LIST=6.0\n", "somebody else's variable", "f.sh"),
-        Ok(
-            'if(CUDAToolkit_VERSION VERSION_LESS "13.0")\n  set(CMAKE_CUDA_ARCHITECTURES 70 80)\nendif()\n',
-            "CMake that asks for the toolkit",
-            "CMakeLists.txt",
-        ),
+    Bad(
+        'FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nENV TORCH_CUDA_ARCH_LIST="7.0;8.0"\n',
+        why="an image whose toolkit refuses it",
+        path="Dockerfile",
+    ),
+    Bad(
+        'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="8.0;10.0"\n',
+        why="an image whose toolkit does not know it yet",
+        path="Dockerfile",
+    ),
+    Bad(
+        'TORCH = $(shell python -c "import torch; print(torch.__path__[0])")\n'
+        "NVCCFLAGS = -I$(TORCH)/include -gencode=arch=compute_60,code=sm_60 -gencode=arch=compute_80,code=sm_80\n",
+        why="flags of nvcc in a makefile",
+        path="Makefile",
+    ),
+    Bad(
+        "find_package(Torch REQUIRED)\nset(CMAKE_CUDA_ARCHITECTURES 60 70 80)\n",
+        why="a list of CMake",
+        path="CMakeLists.txt",
+    ),
+    Bad(
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\n"
+        'setup(ext_modules=[CUDAExtension("a", ["a.cu"], extra_compile_args={"nvcc": ["-O3",\n'
+        '    "-gencode", "arch=compute_70,code=sm_70", "-gencode", "arch=compute_80,code=sm_80"]})])\n',
+        why="literals of setup.py",
+        path="setup.py",
+    ),
+    Ok('export TORCH_CUDA_ARCH_LIST="7.5;8.0;8.6;9.0;10.0;12.0+PTX"\n', "what CUDA 13 compiles for", "a.sh"),
+    Ok('export TORCH_CUDA_ARCH_LIST="7.0;8.0"\n', "Volta GPUs, whose torch is for CUDA 12", "b.sh", machine=_V100),
+    Ok(
+        'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST="6.0;7.0;8.0"\n',
+        "an image whose toolkit compiles for it",
+        "Dockerfile",
+    ),
+    Ok(
+        'ARG CUDA="11.6"\nFROM pytorch/pytorch:1.13.1-cuda${CUDA}-cudnn8-devel\nENV TORCH_CUDA_ARCH_LIST="6.0 7.0"\n',
+        "an image whose toolkit is filled in",
+        "Dockerfile",
+    ),
+    Ok(
+        'if [[ "$CUDA_VERSION" == 12* ]]; then\n  export TORCH_CUDA_ARCH_LIST="6.0;7.0"\nfi\n',
+        "a list chosen by the toolkit",
+        "c.sh",
+    ),
+    Ok('export TORCH_CUDA_ARCH_LIST="$ARCHS"\nunset TORCH_CUDA_ARCH_LIST\n', "a list from elsewhere", "d.sh"),
+    Ok('echo "TORCH_CUDA_ARCH_LIST=6.0"\n# TORCH_CUDA_ARCH_LIST=6.0\n', "a message and a comment", "e.sh"),
+    Ok(
+        "NVCC = /usr/local/cuda/bin/nvcc\nFLAGS = -gencode=arch=compute_60,code=sm_60 -lnvinfer\n",
+        "a plugin of another library, compiled by whatever toolkit is there",
+        "Makefile",
+    ),
+    Ok("export MY_TORCH_CUDA_ARCH_LIST=6.0\n", "somebody else's variable", "f.sh"),
+    Ok(
+        'if(CUDAToolkit_VERSION VERSION_LESS "13.0")\n  set(CMAKE_CUDA_ARCHITECTURES 70 80)\nendif()\n',
+        "CMake that asks for the toolkit",
+        "CMakeLists.txt",
     ),
 )

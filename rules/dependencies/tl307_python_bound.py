@@ -19,8 +19,34 @@ from torchlift.view.text import TextKind, TextView
 
 _KINDS: frozenset[TextKind] = frozenset({"toml", "ini", "yaml", "dockerfile"})
 
+RULE = Rule(
+    code="TL307",
+    name="python-bound",
+    summary="A Python is asked for that the torch beside it, or the one the project moves to, has no wheel for",
+    why=(
+        "Each release of torch has wheels for some Pythons only: 2.9 to 2.14 for 3.10 to 3.14, 2.15 for 3.11 to 3.15. Where "
+        "the metadata allows more, uv and Poetry refuse to lock, and pip fails on the Pythons that are left out."
+    ),
+    fix=(
+        "Needs review: where the lower bound of torch leaves the lowest Pythons without any wheel, `>=3.8` in the metadata "
+        "becomes the first that has one. Nothing could be installed below it, unless torch is built from source. Everything "
+        "else is only reported."
+    ),
+    targets=SETUP,
+    triggers=("python_requires & torch",),
+    text_triggers=(
+        "requires-python & torch",
+        "python_requires & torch",
+        "poetry & torch",
+        "dependencies & torch",
+        "FROM & python:3",
+    ),
+    text_kinds=_KINDS,
+    sources=("File lists and METADATA of torch on PyPI, 2026-11-21",),
+)
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if view.kind == "dockerfile" and "python:" not in view.code:
         return
     sets = sets_of(view)
@@ -32,7 +58,7 @@ def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
         yield from _images(view, sets, context.settings)
 
 
-def _check(use: Use, context: Context) -> Iterable[Finding]:
+def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
         yield from _bounds(context.view.path, read, context.settings)
@@ -138,97 +164,70 @@ def _range(minors: Iterable[int]) -> str:
     return f"3.{ordered[0]}" if len(ordered) == 1 else f"3.{ordered[0]} to 3.{ordered[-1]}"
 
 
-RULE = Rule(
-    code="TL307",
-    name="python-bound",
-    summary="A Python is asked for that the torch beside it, or the one the project moves to, has no wheel for",
-    why=(
-        "Each release of torch has wheels for some Pythons only: 2.9 to 2.14 for 3.10 to 3.14, 2.15 for 3.11 to 3.15. Where "
-        "the metadata allows more, uv and Poetry refuse to lock, and pip fails on the Pythons that are left out."
+EXAMPLES = (
+    Bad(
+        '[project]\nname = "a"\nrequires-python = ">=3.8"  # for now\ndependencies = ["torch>=2.9"]\n',
+        '[project]\nname = "a"\nrequires-python = ">=3.10"  # for now\ndependencies = ["torch>=2.9"]\n',
+        "unsafe",
+        why="a lower bound of torch that needs a newer Python",
+        path="pyproject.toml",
     ),
-    fix=(
-        "Needs review: where the lower bound of torch leaves the lowest Pythons without any wheel, `>=3.8` in the metadata "
-        "becomes the first that has one. Nothing could be installed below it, unless torch is built from source. Everything "
-        "else is only reported."
+    Bad(
+        "[options]\npython_requires = >=3.9,<4\ninstall_requires =\n    torch >= 2.15\n",
+        "[options]\npython_requires = >=3.11,<4\ninstall_requires =\n    torch >= 2.15\n",
+        "unsafe",
+        why="the same in setup.cfg",
+        path="setup.cfg",
     ),
-    targets=SETUP,
-    check=_check,
-    triggers=("python_requires & torch",),
-    text=_text,
-    text_triggers=(
-        "requires-python & torch",
-        "python_requires & torch",
-        "poetry & torch",
-        "dependencies & torch",
-        "FROM & python:3",
+    Bad(
+        'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.8", install_requires=["torch>=2.10"])\n',
+        'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.10", install_requires=["torch>=2.10"])\n',
+        "unsafe",
+        why="the same in setup.py",
+        path="setup.py",
     ),
-    text_kinds=_KINDS,
-    sources=("File lists and METADATA of torch on PyPI, 2026-11-21",),
-    examples=(
-        Bad(
-            '[project]\nname = "a"\nrequires-python = ">=3.8"  # for now\ndependencies = ["torch>=2.9"]\n',
-            '[project]\nname = "a"\nrequires-python = ">=3.10"  # for now\ndependencies = ["torch>=2.9"]\n',
-            "unsafe",
-            why="a lower bound of torch that needs a newer Python",
-            path="pyproject.toml",
-        ),
-        Bad(
-            "[options]\npython_requires = >=3.9,<4\ninstall_requires =\n    torch >= 2.15\n",
-            "[options]\npython_requires = >=3.11,<4\ninstall_requires =\n    torch >= 2.15\n",
-            "unsafe",
-            why="the same in setup.cfg",
-            path="setup.cfg",
-        ),
-        Bad(
-            'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.8", install_requires=["torch>=2.10"])\n',
-            'from setuptools import setup\n\nsetup(name="a", python_requires=">=3.10", install_requires=["torch>=2.10"])\n',
-            "unsafe",
-            why="the same in setup.py",
-            path="setup.py",
-        ),
-        Bad(
-            '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "^2.10"\n',
-            why="a bound in Poetry's notation",
-            path="pyproject.toml",
-        ),
-        Bad(
-            '[project]\nname = "a"\nrequires-python = ">=3.8,<3.11"\ndependencies = ["torch"]\n',
-            why="an upper bound that leaves the target out",
-            path="pyproject.toml",
-        ),
-        Bad(
-            "name: a\ndependencies:\n  - python=3.9\n  - pip:\n    - torch==2.10.0\n",
-            why="a conda environment",
-            path="environment.yaml",
-        ),
-        Bad("FROM python:3.9-slim\nRUN pip install torch\n", why="an image of Python", path="Dockerfile"),
-        Ok(
-            '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch>=2.0"]\n',
-            "an older torch for older Pythons",
-            "pyproject.toml",
-        ),
-        Ok(
-            '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch"]\n',
-            "any torch",
-            "pyproject.toml",
-        ),
-        Ok(
-            '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = []\n'
-            '[project.optional-dependencies]\ngpu = ["torch>=2.15"]\n',
-            "a torch that is optional",
-            "pyproject.toml",
-        ),
-        Ok(
-            '[project]\nname = "a"\nrequires-python = ">=3.8"\n'
-            "dependencies = [\"torch>=2.15; python_version >= '3.11'\"]\n",
-            "a torch under a condition",
-            "pyproject.toml",
-        ),
-        Ok("FROM python:3.12\nRUN pip install torch\n", "a Python that fits", "Dockerfile"),
-        Ok(
-            "FROM python:3.9 AS docs\nRUN pip install sphinx\nFROM ubuntu\nRUN pip install torch\n",
-            "another stage",
-            "Dockerfile",
-        ),
+    Bad(
+        '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "^2.10"\n',
+        why="a bound in Poetry's notation",
+        path="pyproject.toml",
+    ),
+    Bad(
+        '[project]\nname = "a"\nrequires-python = ">=3.8,<3.11"\ndependencies = ["torch"]\n',
+        why="an upper bound that leaves the target out",
+        path="pyproject.toml",
+    ),
+    Bad(
+        "name: a\ndependencies:\n  - python=3.9\n  - pip:\n    - torch==2.10.0\n",
+        why="a conda environment",
+        path="environment.yaml",
+    ),
+    Bad("FROM python:3.9-slim\nRUN pip install torch\n", why="an image of Python", path="Dockerfile"),
+    Ok(
+        '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch>=2.0"]\n',
+        "an older torch for older Pythons",
+        "pyproject.toml",
+    ),
+    Ok(
+        '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch"]\n',
+        "any torch",
+        "pyproject.toml",
+    ),
+    Ok(
+        '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = []\n'
+        '[project.optional-dependencies]\ngpu = ["torch>=2.15"]\n',
+        "a torch that is optional",
+        "pyproject.toml",
+    ),
+    Ok(
+        '[project]\nname = "a"\nrequires-python = ">=3.8"\n'
+        "dependencies = [\"torch>=2.15; python_version >= '3.11'\"]\n",
+        "a torch under a condition",
+        "pyproject.toml",
+    ),
+    Ok("FROM python:3.12\nRUN pip install torch\n", "a Python that fits", "Dockerfile"),
+    Ok(
+        "FROM python:3.9 AS docs\nRUN pip install sphinx\nFROM ubuntu\nRUN pip install torch\n",
+        "another stage",
+        "Dockerfile",
     ),
 )

@@ -13,6 +13,23 @@ from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import line_of
 
+RULE = Rule(
+    code="TL308",
+    name="conda-channel",
+    summary="torch is taken from PyTorch's conda channel, which ended with torch 2.5",
+    why=(
+        "Nothing newer than torch 2.5 was published in the channel `pytorch`. An environment that names it stays at 2.5 "
+        "without a word, or cannot be solved. `pytorch-cuda` and `cudatoolkit` chose a CUDA for the packages of that "
+        "channel."
+    ),
+    fix="None: whether pip or conda-forge takes over depends on what else is in the environment.",
+    targets=(),
+    check=nothing,
+    text_triggers=("pytorch-cuda", "channels & pytorch", "conda & pytorch", "mamba & pytorch", "micromamba & pytorch"),
+    text_kinds=INSTALLING,
+    sources=("https://github.com/pytorch/pytorch/issues/138506",),
+)
+
 _LAST = (2, 5)
 _PACKAGES = ("pytorch", "torchvision", "torchaudio", "pytorch-cuda")
 _CHANNEL = "pytorch"
@@ -21,7 +38,7 @@ _TOOLKITS = ("pytorch-cuda", "cudatoolkit")
 _NEED_NVIDIA = ("cuda", "cuda-toolkit", "cuda-nvcc", "cuda-compiler", "cuda-libraries-dev")
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     if target_line(context.settings.target) <= _LAST:
         return
     for item in sets_of(view):
@@ -82,52 +99,35 @@ def _help(item: PinSet, context: TextContext) -> str:
     return advice
 
 
-RULE = Rule(
-    code="TL308",
-    name="conda-channel",
-    summary="torch is taken from PyTorch's conda channel, which ended with torch 2.5",
-    why=(
-        "Nothing newer than torch 2.5 was published in the channel `pytorch`. An environment that names it stays at 2.5 "
-        "without a word, or cannot be solved. `pytorch-cuda` and `cudatoolkit` chose a CUDA for the packages of that "
-        "channel."
+EXAMPLES = (
+    Bad(
+        "name: a\nchannels:\n  - pytorch\n  - nvidia\n  - defaults\ndependencies:\n  - python=3.10\n  - pytorch=2.1\n"
+        "  - torchvision\n  - pytorch-cuda=12.1\n",
+        why="an environment file",
+        path="environment.yml",
     ),
-    fix="None: whether pip or conda-forge takes over depends on what else is in the environment.",
-    targets=(),
-    check=nothing,
-    text=_text,
-    text_triggers=("pytorch-cuda", "channels & pytorch", "conda & pytorch", "mamba & pytorch", "micromamba & pytorch"),
-    text_kinds=INSTALLING,
-    sources=("https://github.com/pytorch/pytorch/issues/138506",),
-    examples=(
-        Bad(
-            "name: a\nchannels:\n  - pytorch\n  - nvidia\n  - defaults\ndependencies:\n  - python=3.10\n  - pytorch=2.1\n"
-            "  - torchvision\n  - pytorch-cuda=12.1\n",
-            why="an environment file",
-            path="environment.yml",
-        ),
-        Bad(
-            "conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia\n",
-            why="a command",
-            path="install.sh",
-        ),
-        Bad(
-            "name: a\nchannels: \n  - pytorch\ndependencies:\n  - pytorch=2.8\n",
-            why="a release that the channel never had",
-            path="environment-gpu.yaml",
-        ),
-        Bad("name: a\ndependencies:\n  - pytorch::pytorch\n", why="one package", path="environment.yml"),
-        Ok(
-            "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch-gpu\n  - torchvision\n",
-            "conda-forge",
-            "environment.yml",
-        ),
-        Ok(
-            "name: a\nchannels:\n  - pytorch\ndependencies:\n  - faiss-gpu\n  - pip:\n    - torch\n",
-            "another package of the channel",
-            "environment.yml",
-        ),
-        Ok("conda install -c conda-forge pytorch\n", "a command for conda-forge", "a.sh"),
-        Ok("# conda install pytorch -c pytorch\necho 'conda install pytorch -c pytorch'\n", "no command", "b.sh"),
-        Ok("conda remove pytorch\nconda create -n pytorch python=3.12\n", "the name of an environment", "c.sh"),
+    Bad(
+        "conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia\n",
+        why="a command",
+        path="install.sh",
     ),
+    Bad(
+        "name: a\nchannels: \n  - pytorch\ndependencies:\n  - pytorch=2.8\n",
+        why="a release that the channel never had",
+        path="environment-gpu.yaml",
+    ),
+    Bad("name: a\ndependencies:\n  - pytorch::pytorch\n", why="one package", path="environment.yml"),
+    Ok(
+        "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch-gpu\n  - torchvision\n",
+        "conda-forge",
+        "environment.yml",
+    ),
+    Ok(
+        "name: a\nchannels:\n  - pytorch\ndependencies:\n  - faiss-gpu\n  - pip:\n    - torch\n",
+        "another package of the channel",
+        "environment.yml",
+    ),
+    Ok("conda install -c conda-forge pytorch\n", "a command for conda-forge", "a.sh"),
+    Ok("# conda install pytorch -c pytorch\necho 'conda install pytorch -c pytorch'\n", "no command", "b.sh"),
+    Ok("conda remove pytorch\nconda create -n pytorch python=3.12\n", "the name of an environment", "c.sh"),
 )

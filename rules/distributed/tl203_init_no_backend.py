@@ -15,11 +15,31 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL203",
+    name="init-process-group-without-backend",
+    summary="`init_process_group` without a backend",
+    why=(
+        "With neither `backend` nor `device_id` a group gets a backend for each kind of device, but `get_backend()` answers "
+        '"undefined", so comparisons with "nccl" or "gloo" are false. Since torch 2.15 the NCCL part is made inside '
+        "`init_process_group`, on a device that is guessed from `LOCAL_RANK` or the rank."
+    ),
+    fix=(
+        "None: whether the program may run without GPUs is for its author to say. The advice names the device in the words "
+        "this project uses."
+    ),
+    targets=("torch.distributed.init_process_group",),
+    sources=(
+        "`get_backend()` measured on torch 2.13.0 and 2.15.0, 2026-11-21",
+        "torch/distributed/distributed_c10d.py of the 2.15.0 wheel (lines 820-849), read 2026-11-21",
+    ),
+)
+
 _SHOWN = 3
 _DEVICE_TYPES = frozenset({"device_type", "_device_type"})
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     unbound = unbound_init(use, context)
     if unbound is None or unbound.init.backend != "absent":
         return
@@ -108,49 +128,30 @@ def _backend_comparisons(project: Project) -> list[str]:
     return [f"{path}:{line}" for path, lines in sorted(project.records(_COMPARISONS).items()) for line in lines]
 
 
-RULE = Rule(
-    code="TL203",
-    name="init-process-group-without-backend",
-    summary="`init_process_group` without a backend",
-    why=(
-        "With neither `backend` nor `device_id` a group gets a backend for each kind of device, but `get_backend()` answers "
-        '"undefined", so comparisons with "nccl" or "gloo" are false. Since torch 2.15 the NCCL part is made inside '
-        "`init_process_group`, on a device that is guessed from `LOCAL_RANK` or the rank."
+COLLECTORS = (*OF_DEVICES, _COMPARISONS)
+
+EXAMPLES = (
+    Bad("import torch.distributed as dist\n\ndist.init_process_group()\n", why="nothing named"),
+    Bad(
+        "from torch.distributed import init_process_group as init\n\ninit(backend=None, rank=0, world_size=2)\n",
+        why="the backend is None",
     ),
-    fix=(
-        "None: whether the program may run without GPUs is for its author to say. The advice names the device in the words "
-        "this project uses."
+    Bad(
+        "import torch.distributed as dist\n\ndist.init_process_group(init_method='env://')\n"
+        "fast = dist.get_backend() == 'nccl'\n",
+        why="the answer of get_backend is compared",
     ),
-    targets=("torch.distributed.init_process_group",),
-    check=_check,
-    collectors=(*OF_DEVICES, _COMPARISONS),
-    sources=(
-        "`get_backend()` measured on torch 2.13.0 and 2.15.0, 2026-11-21",
-        "torch/distributed/distributed_c10d.py of the 2.15.0 wheel (lines 820-849), read 2026-11-21",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef mesh(device_type, sizes):\n    if not dist.is_initialized():\n"
+        "        dist.init_process_group()\n",
+        why="a library that is given the type of the device",
     ),
-    examples=(
-        Bad("import torch.distributed as dist\n\ndist.init_process_group()\n", why="nothing named"),
-        Bad(
-            "from torch.distributed import init_process_group as init\n\ninit(backend=None, rank=0, world_size=2)\n",
-            why="the backend is None",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\ndist.init_process_group(init_method='env://')\n"
-            "fast = dist.get_backend() == 'nccl'\n",
-            why="the answer of get_backend is compared",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef mesh(device_type, sizes):\n    if not dist.is_initialized():\n"
-            "        dist.init_process_group()\n",
-            why="a library that is given the type of the device",
-        ),
-        Ok("import torch.distributed as dist\n\ndist.init_process_group('gloo')\n", "a backend is named"),
-        Ok(
-            "import torch\n\ntorch.distributed.init_process_group(device_id=torch.device('cuda:0'))\n",
-            "the device names the backend",
-        ),
-        Ok("import torch.distributed as dist\n\n\ndef f(**kw):\n    dist.init_process_group(**kw)\n", "open keywords"),
-        Ok("import mpi as dist\n\ndist.init_process_group()\n", "another library"),
-        Ok('"""Call torch.distributed.init_process_group() first."""\n', "a docstring"),
+    Ok("import torch.distributed as dist\n\ndist.init_process_group('gloo')\n", "a backend is named"),
+    Ok(
+        "import torch\n\ntorch.distributed.init_process_group(device_id=torch.device('cuda:0'))\n",
+        "the device names the backend",
     ),
+    Ok("import torch.distributed as dist\n\n\ndef f(**kw):\n    dist.init_process_group(**kw)\n", "open keywords"),
+    Ok("import mpi as dist\n\ndist.init_process_group()\n", "another library"),
+    Ok('"""Call torch.distributed.init_process_group() first."""\n', "a docstring"),
 )

@@ -14,12 +14,34 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL205",
+    name="local-rank-option-of-the-old-launcher",
+    summary="A `--local_rank` option that torchrun does not pass",
+    why=(
+        "`torch.distributed.launch` passes the local rank as an option; it is deprecated and says that it will be removed. "
+        "torchrun sets the environment variable `LOCAL_RANK` and passes nothing, so the option keeps its default in every "
+        "process: all of them use one GPU, which the NCCL of torch 2.15 refuses while the group is made."
+    ),
+    fix=(
+        'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
+        "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
+        "variable, and where DeepSpeed's launcher may pass the option."
+    ),
+    targets=("*.add_argument",),
+    triggers=("--local_rank", "--local-rank"),
+    sources=(
+        "torch/distributed/launch.py and run.py of the 2.10-2.15 wheels (FutureWarning; LOCAL_RANK), read 2026-11-21",
+        "https://github.com/pytorch/pytorch/blob/v2.13.0/torch/distributed/run.py",
+    ),
+)
+
 _SPELLINGS = frozenset({"--local_rank", "--local-rank"})
 # These launchers do pass the option, or fill the attribute.
 _LAUNCHERS = ("deepspeed", "colossalai")
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call":
         return
@@ -166,91 +188,69 @@ def _copies_option(node: ast.expr) -> bool:
 
 
 _USERS = Collector("distributed.local_rank_users", ("LOCAL_RANK", "local_rank"), _collect)
+COLLECTORS = (_USERS, BACKENDS)
 
 _HEAD = "import argparse\n\nimport torch\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
 _OS_HEAD = _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
 _USE = "\n\ndef main(args):\n    torch.cuda.set_device(args.local_rank)\n    dist.init_process_group('gloo')\n"
 
-RULE = Rule(
-    code="TL205",
-    name="local-rank-option-of-the-old-launcher",
-    summary="A `--local_rank` option that torchrun does not pass",
-    why=(
-        "`torch.distributed.launch` passes the local rank as an option; it is deprecated and says that it will be removed. "
-        "torchrun sets the environment variable `LOCAL_RANK` and passes nothing, so the option keeps its default in every "
-        "process: all of them use one GPU, which the NCCL of torch 2.15 refuses while the group is made."
+EXAMPLES = (
+    Bad(
+        _OS_HEAD + 'parser.add_argument("--local_rank", type=int, default=0)  # set by the launcher\n' + _USE,
+        _OS_HEAD
+        + 'parser.add_argument("--local_rank", "--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))'
+        "  # set by the launcher\n" + _USE,
+        safety="unsafe",
+        why="one spelling, default 0",
+        run='old = os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args(["--local_rank", "3"]).local_rank',
     ),
-    fix=(
-        'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
-        "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
-        "variable, and where DeepSpeed's launcher may pass the option."
+    Bad(
+        _HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=-1)\n' + _USE,
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", -1)))\n'
+        + _USE,
+        safety="unsafe",
+        why="both spellings, and `os` has to be imported",
+        run="import os\nresult = parser.parse_args([]).local_rank",
+        ranks=(2, 3, 4),
+        differs="torchrun sets LOCAL_RANK and passes no option",
     ),
-    targets=("*.add_argument",),
-    check=_check,
-    triggers=("--local_rank", "--local-rank"),
-    collectors=(_USERS, BACKENDS),
-    sources=(
-        "torch/distributed/launch.py and run.py of the 2.10-2.15 wheels (FutureWarning; LOCAL_RANK), read 2026-11-21",
-        "https://github.com/pytorch/pytorch/blob/v2.13.0/torch/distributed/run.py",
+    Bad(
+        _OS_HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=1)\n' + _USE,
+        _OS_HEAD
+        + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 1)))\n'
+        + _USE,
+        safety="unsafe",
+        why="both spellings, default 1",
+        run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
     ),
-    examples=(
-        Bad(
-            _OS_HEAD + 'parser.add_argument("--local_rank", type=int, default=0)  # set by the launcher\n' + _USE,
-            _OS_HEAD
-            + 'parser.add_argument("--local_rank", "--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))'
-            "  # set by the launcher\n" + _USE,
-            safety="unsafe",
-            why="one spelling, default 0",
-            run='old = os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args(["--local_rank", "3"]).local_rank',
-        ),
-        Bad(
-            _HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=-1)\n' + _USE,
-            _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
-            + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", -1)))\n'
-            + _USE,
-            safety="unsafe",
-            why="both spellings, and `os` has to be imported",
-            run="import os\nresult = parser.parse_args([]).local_rank",
-            ranks=(2, 3, 4),
-            differs="torchrun sets LOCAL_RANK and passes no option",
-        ),
-        Bad(
-            _OS_HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=1)\n' + _USE,
-            _OS_HEAD
-            + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 1)))\n'
-            + _USE,
-            safety="unsafe",
-            why="both spellings, default 1",
-            run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
-        ),
-        Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
-        Ok(
-            _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
-            + 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'
-            + _USE,
-            "the default comes from the environment",
-        ),
-        Ok(
-            _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
-            + 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser.parse_args()\n'
-            "args.local_rank = int(os.environ['LOCAL_RANK'])\ntorch.cuda.set_device(args.local_rank)\n",
-            "filled in afterwards",
-        ),
-        Ok(
-            "import argparse\n\nimport deepspeed\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
-            "parser.add_argument('--local_rank', type=int, default=-1)\nprint(parser.parse_args().local_rank)\n",
-            "the launcher of DeepSpeed passes it",
-        ),
-        Ok(
-            "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int)\n"
-            "print(parser.parse_args().local_rank)\n",
-            "nothing distributed about it",
-        ),
-        Ok(
-            "import argparse\n\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
-            "parser.add_argument('--local_rank', type=int, default=0)\nargs = parser.parse_args()\n",
-            "accepted, and never read",
-        ),
-        Ok('"""Call with --local_rank, see torch.distributed."""\n', "a docstring"),
+    Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
+    Ok(
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'
+        + _USE,
+        "the default comes from the environment",
     ),
+    Ok(
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser.parse_args()\n'
+        "args.local_rank = int(os.environ['LOCAL_RANK'])\ntorch.cuda.set_device(args.local_rank)\n",
+        "filled in afterwards",
+    ),
+    Ok(
+        "import argparse\n\nimport deepspeed\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=-1)\nprint(parser.parse_args().local_rank)\n",
+        "the launcher of DeepSpeed passes it",
+    ),
+    Ok(
+        "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int)\n"
+        "print(parser.parse_args().local_rank)\n",
+        "nothing distributed about it",
+    ),
+    Ok(
+        "import argparse\n\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=0)\nargs = parser.parse_args()\n",
+        "accepted, and never read",
+    ),
+    Ok('"""Call with --local_rank, see torch.distributed."""\n', "a docstring"),
 )

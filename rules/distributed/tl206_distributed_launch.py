@@ -17,10 +17,31 @@ _STARTERS = (
     "os.popen", "os.system", "subprocess.Popen", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
     "subprocess.getoutput", "subprocess.getstatusoutput", "subprocess.run",
 )  # fmt: skip
+
+RULE = Rule(
+    code="TL206",
+    name="distributed-launch",
+    summary="`torch.distributed.launch` is deprecated; `torchrun` takes its place",
+    why=(
+        "`python -m torch.distributed.launch` prints a FutureWarning in torch 2.10-2.15 that it will be removed; in 2.15 it "
+        "is still there. It calls the same code as `torchrun`, with one difference: unless `--use_env` is given, it passes "
+        "`--local-rank` to the script. torchrun only sets the environment variable `LOCAL_RANK`, which both do."
+    ),
+    fix=(
+        "None: the launched script may have to change together with the command. `torchrun` takes the same options; "
+        "`--use_env` is dropped; a script that parses `--local-rank` reads "
+        '`int(os.environ["LOCAL_RANK"])` instead.'
+    ),
+    targets=(MODULE, *_STARTERS),
+    triggers=("launch & torch.distributed",),
+    text_triggers=(MODULE,),
+    sources=("torch/distributed/launch.py and torch/distributed/run.py of torch 2.10.0-2.15.0",),
+)
+
 _LOADERS = frozenset({"importlib.import_module", "runpy.run_module"})
 
 
-def _text(view: TextView, context: TextContext) -> Iterator[Finding]:
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     for match in RUN.finditer(view.code):
         start = match.end() - len(MODULE)
         if is_shown(view, start):
@@ -52,7 +73,7 @@ def _items_below(view: TextView, offset: int) -> str:
     return " ".join(items)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target in _STARTERS:
         if use.kind == "call" and use.call is not None:
@@ -119,141 +140,118 @@ def _span_of(view: ModuleView, node: ast.Constant) -> Span:
     return view.span(parent if isinstance(parent, ast.JoinedStr) else node)
 
 
-RULE = Rule(
-    code="TL206",
-    name="distributed-launch",
-    summary="`torch.distributed.launch` is deprecated; `torchrun` takes its place",
-    why=(
-        "`python -m torch.distributed.launch` prints a FutureWarning in torch 2.10-2.15 that it will be removed; in 2.15 it "
-        "is still there. It calls the same code as `torchrun`, with one difference: unless `--use_env` is given, it passes "
-        "`--local-rank` to the script. torchrun only sets the environment variable `LOCAL_RANK`, which both do."
+EXAMPLES = (
+    Bad(
+        "#!/bin/bash\npython -m torch.distributed.launch --nproc_per_node=8 train.py --epochs 3\n",
+        why="a command in a script",
+        path="train.sh",
     ),
-    fix=(
-        "None: the launched script may have to change together with the command. `torchrun` takes the same options; "
-        "`--use_env` is dropped; a script that parses `--local-rank` reads "
-        '`int(os.environ["LOCAL_RANK"])` instead.'
+    Bad(
+        'CMD="python3 -u -m \\\n    torch.distributed.launch --use_env train.py"\n$CMD\n',
+        why="a command in a variable, over two lines",
+        path="train.slurm",
     ),
-    targets=(MODULE, *_STARTERS),
-    triggers=("launch & torch.distributed",),
-    check=_check,
-    text=_text,
-    text_triggers=(MODULE,),
-    sources=("torch/distributed/launch.py and torch/distributed/run.py of torch 2.10.0-2.15.0",),
-    examples=(
-        Bad(
-            "#!/bin/bash\npython -m torch.distributed.launch --nproc_per_node=8 train.py --epochs 3\n",
-            why="a command in a script",
-            path="train.sh",
-        ),
-        Bad(
-            'CMD="python3 -u -m \\\n    torch.distributed.launch --use_env train.py"\n$CMD\n',
-            why="a command in a variable, over two lines",
-            path="train.slurm",
-        ),
-        Bad(
-            'FROM pytorch/pytorch\nCMD ["python", "-m", "torch.distributed.launch", "--nproc_per_node=2", "train.py"]\n',
-            why="the exec form of a container file",
-            path="Dockerfile",
-        ),
-        Bad(
-            "command:\n  - python\n  - -m\n  - torch.distributed.launch\n  - --use_env\n  - train.py\n",
-            why="a list in YAML",
-            path="job.yaml",
-        ),
-        Bad(
-            "steps:\n  - run: |\n      # two processes\n      python -m torch.distributed.launch train.py\n",
-            why="a script in YAML",
-            path=".github/workflows/test.yml",
-        ),
-        Bad(
-            'launcher="torch.distributed.launch --nproc_per_node=8"\npython -m $launcher train.py\n',
-            why="a variable that begins with the module",
-            path="run.bash",
-        ),
-        Bad(
-            "cat <<EOF > job.sh\npython -m torch.distributed.launch train.py\nEOF\n",
-            why="a here-document that becomes a script",
-            path="make_job.sh",
-        ),
-        Bad(
-            "LAUNCHER ?= torch.distributed.launch\n\ntrain:\n\tpython -m $(LAUNCHER) train.py\n",
-            why="a variable of a makefile",
-            path="Makefile",
-        ),
-        Bad(
-            "import subprocess\nimport sys\n\n"
-            'subprocess.run([sys.executable, "-m", "torch.distributed.launch", "train.py"])\n',
-            why="a list of arguments in Python",
-        ),
-        Bad(
-            "import os\n\n\ndef start(n):\n"
-            '    cmd = f"python -m torch.distributed.launch --nproc_per_node {n} train.py"\n'
-            '    cmd += " &"\n    print(cmd)\n    os.system(cmd)\n',
-            why="a command line that Python builds",
-        ),
-        Bad(
-            "from subprocess import check_call\n\n"
-            'check_call("python -m torch.distributed.launch --use_env train.py".split())\n',
-            why="a command line that is split",
-        ),
-        Bad("from torch.distributed.launch import main\n\nmain()\n", why="the module is imported"),
-        Bad(
-            "from torch.distributed import launch as starter\n\nstarter.main()\n",
-            why="the module is imported under another name",
-        ),
-        Ok("torchrun --nproc_per_node=8 train.py\npython -m torch.distributed.run train.py\n", "torchrun", "a.sh"),
-        Ok("# python -m torch.distributed.launch train.py\npython train.py\n", "commented out", "b.sh"),
-        Ok('echo "Usage: python -m torch.distributed.launch train.py"\n', "a line of help", "c.sh"),
-        Ok(
-            "python -m torch.distributed.launcher.api\npython -m my.torch.distributed.launch\n", "other modules", "d.sh"
-        ),
-        Ok(
-            ": <<'OLD'\npython -m torch.distributed.launch train.py\nOLD\ntorchrun train.py\n",
-            "a here-document that comments code out",
-            "f.sh",
-        ),
-        Ok(
-            "usage() {\n  cat >&2 <<EOF\npython -m torch.distributed.launch train.py\nEOF\n}\n",
-            "a here-document of help",
-            "g.sh",
-        ),
-        Ok(
-            "sed -i 's/python -m torch.distributed.launch/torchrun/' *.sh\n"
-            "ps aux | grep 'python -m torch.distributed.launch' | wc -l\n",
-            "text that is looked for",
-            "h.sh",
-        ),
-        Ok(
-            "description: |\n  Example:\n    python -m torch.distributed.launch train.py\nrun: torchrun train.py\n",
-            "a description over several lines",
-            "i.yml",
-        ),
-        Ok(
-            "{{- /* python -m torch.distributed.launch */ -}}\n{# python -m torch.distributed.launch #}\na: b\n",
-            "comments of templates",
-            "j.yaml",
-        ),
-        Ok(
-            'FROM a\nLABEL start="python -m torch.distributed.launch"\nRUN echo "python -m torch.distributed.launch"\n',
-            "a label, and what a build prints",
-            "Dockerfile",
-        ),
-        Ok("steps:\n  - name: python -m torch.distributed.launch\n    run: torchrun train.py\n", "a title", "e.yml"),
-        Ok('"""Start with python -m torch.distributed.launch train.py."""\n', "a docstring"),
-        Ok(
-            "import subprocess\n\n\ndef run(subprocess, launch):\n"
-            '    """torch.distributed.launch"""\n    subprocess.run("python -m torch.distributed.launch x.py")\n',
-            "a parameter called subprocess",
-        ),
-        Ok(
-            'parser.add_argument("--local_rank", help="set by python -m torch.distributed.launch")\n',
-            "the help of an option",
-        ),
-        Ok(
-            "import torch\n\nif torch.__version__ < (1, 9):\n"
-            '    command = ["python", "-m", "torch.distributed.launch", "x.py"]\n'
-            'else:\n    command = ["torchrun", "x.py"]\n',
-            "a command for old releases only",
-        ),
+    Bad(
+        'FROM pytorch/pytorch\nCMD ["python", "-m", "torch.distributed.launch", "--nproc_per_node=2", "train.py"]\n',
+        why="the exec form of a container file",
+        path="Dockerfile",
+    ),
+    Bad(
+        "command:\n  - python\n  - -m\n  - torch.distributed.launch\n  - --use_env\n  - train.py\n",
+        why="a list in YAML",
+        path="job.yaml",
+    ),
+    Bad(
+        "steps:\n  - run: |\n      # two processes\n      python -m torch.distributed.launch train.py\n",
+        why="a script in YAML",
+        path=".github/workflows/test.yml",
+    ),
+    Bad(
+        'launcher="torch.distributed.launch --nproc_per_node=8"\npython -m $launcher train.py\n',
+        why="a variable that begins with the module",
+        path="run.bash",
+    ),
+    Bad(
+        "cat <<EOF > job.sh\npython -m torch.distributed.launch train.py\nEOF\n",
+        why="a here-document that becomes a script",
+        path="make_job.sh",
+    ),
+    Bad(
+        "LAUNCHER ?= torch.distributed.launch\n\ntrain:\n\tpython -m $(LAUNCHER) train.py\n",
+        why="a variable of a makefile",
+        path="Makefile",
+    ),
+    Bad(
+        "import subprocess\nimport sys\n\n"
+        'subprocess.run([sys.executable, "-m", "torch.distributed.launch", "train.py"])\n',
+        why="a list of arguments in Python",
+    ),
+    Bad(
+        "import os\n\n\ndef start(n):\n"
+        '    cmd = f"python -m torch.distributed.launch --nproc_per_node {n} train.py"\n'
+        '    cmd += " &"\n    print(cmd)\n    os.system(cmd)\n',
+        why="a command line that Python builds",
+    ),
+    Bad(
+        "from subprocess import check_call\n\n"
+        'check_call("python -m torch.distributed.launch --use_env train.py".split())\n',
+        why="a command line that is split",
+    ),
+    Bad("from torch.distributed.launch import main\n\nmain()\n", why="the module is imported"),
+    Bad(
+        "from torch.distributed import launch as starter\n\nstarter.main()\n",
+        why="the module is imported under another name",
+    ),
+    Ok("torchrun --nproc_per_node=8 train.py\npython -m torch.distributed.run train.py\n", "torchrun", "a.sh"),
+    Ok("# python -m torch.distributed.launch train.py\npython train.py\n", "commented out", "b.sh"),
+    Ok('echo "Usage: python -m torch.distributed.launch train.py"\n', "a line of help", "c.sh"),
+    Ok("python -m torch.distributed.launcher.api\npython -m my.torch.distributed.launch\n", "other modules", "d.sh"),
+    Ok(
+        ": <<'OLD'\npython -m torch.distributed.launch train.py\nOLD\ntorchrun train.py\n",
+        "a here-document that comments code out",
+        "f.sh",
+    ),
+    Ok(
+        "usage() {\n  cat >&2 <<EOF\npython -m torch.distributed.launch train.py\nEOF\n}\n",
+        "a here-document of help",
+        "g.sh",
+    ),
+    Ok(
+        "sed -i 's/python -m torch.distributed.launch/torchrun/' *.sh\n"
+        "ps aux | grep 'python -m torch.distributed.launch' | wc -l\n",
+        "text that is looked for",
+        "h.sh",
+    ),
+    Ok(
+        "description: |\n  Example:\n    python -m torch.distributed.launch train.py\nrun: torchrun train.py\n",
+        "a description over several lines",
+        "i.yml",
+    ),
+    Ok(
+        "{{- /* python -m torch.distributed.launch */ -}}\n{# python -m torch.distributed.launch #}\na: b\n",
+        "comments of templates",
+        "j.yaml",
+    ),
+    Ok(
+        'FROM a\nLABEL start="python -m torch.distributed.launch"\nRUN echo "python -m torch.distributed.launch"\n',
+        "a label, and what a build prints",
+        "Dockerfile",
+    ),
+    Ok("steps:\n  - name: python -m torch.distributed.launch\n    run: torchrun train.py\n", "a title", "e.yml"),
+    Ok('"""Start with python -m torch.distributed.launch train.py."""\n', "a docstring"),
+    Ok(
+        "import subprocess\n\n\ndef run(subprocess, launch):\n"
+        '    """torch.distributed.launch"""\n    subprocess.run("python -m torch.distributed.launch x.py")\n',
+        "a parameter called subprocess",
+    ),
+    Ok(
+        'parser.add_argument("--local_rank", help="set by python -m torch.distributed.launch")\n',
+        "the help of an option",
+    ),
+    Ok(
+        "import torch\n\nif torch.__version__ < (1, 9):\n"
+        '    command = ["python", "-m", "torch.distributed.launch", "x.py"]\n'
+        'else:\n    command = ["torchrun", "x.py"]\n',
+        "a command for old releases only",
     ),
 )

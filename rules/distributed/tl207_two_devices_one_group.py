@@ -23,8 +23,27 @@ _COLLECTIVES = {
     )
 }  # fmt: skip
 
+RULE = Rule(
+    code="TL207",
+    name="two-devices-in-one-group",
+    summary="One process with two GPUs in one NCCL group",
+    why=(
+        "Up to torch 2.14 an NCCL group made a communicator for every device a process used. Since 2.15 it has exactly one, on "
+        "the device it was bound to when it was made: `DistributedDataParallel` over a module on two GPUs, or collectives on "
+        "tensors of `cuda:0` and `cuda:1` in one process, are refused; that is concluded from the source and was not watched on GPUs."
+    ),
+    fix="None: one process per GPU is another program.",
+    targets=(_DDP, *_COLLECTIVES),
+    applies=surely_uses_nccl,
+    triggers=("DistributedDataParallel", "cuda:1 & distributed"),
+    collectors=(BACKENDS,),
+    sources=(
+        "nccl2/ProcessGroupNCCLBackend.cpp and strings of the 2.15.0 wheel (one device per communicator), read 2026-11-21",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call" or not surely_uses_nccl(context.project):
         return
@@ -164,62 +183,43 @@ _MODEL = (
 )
 _HEAD = "import torch\nimport torch.distributed as dist\nfrom torch import nn\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\n\n"
 
-RULE = Rule(
-    code="TL207",
-    name="two-devices-in-one-group",
-    summary="One process with two GPUs in one NCCL group",
-    why=(
-        "Up to torch 2.14 an NCCL group made a communicator for every device a process used. Since 2.15 it has exactly one, on "
-        "the device it was bound to when it was made: `DistributedDataParallel` over a module on two GPUs, or collectives on "
-        "tensors of `cuda:0` and `cuda:1` in one process, are refused; that is concluded from the source and was not watched on GPUs."
+EXAMPLES = (
+    Bad(
+        _HEAD + _MODEL + "def main(rank):\n    dist.init_process_group('nccl', rank=rank)\n"
+        "    model = Halves(rank * 2, rank * 2 + 1)\n    return DDP(model)\n",
+        why="a module on two devices in DistributedDataParallel",
     ),
-    fix="None: one process per GPU is another program.",
-    targets=(_DDP, *_COLLECTIVES),
-    check=_check,
-    applies=surely_uses_nccl,
-    triggers=("DistributedDataParallel", "cuda:1 & distributed"),
-    collectors=(BACKENDS,),
-    sources=(
-        "nccl2/ProcessGroupNCCLBackend.cpp and strings of the 2.15.0 wheel (one device per communicator), read 2026-11-21",
+    Bad(
+        "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef both():\n"
+        "    a = torch.ones(3, device='cuda:0')\n    b = torch.ones(3).to('cuda:1')\n    dist.all_reduce(a)\n"
+        "    dist.all_reduce(b)\n",
+        why="collectives on two devices",
     ),
-    examples=(
-        Bad(
-            _HEAD + _MODEL + "def main(rank):\n    dist.init_process_group('nccl', rank=rank)\n"
-            "    model = Halves(rank * 2, rank * 2 + 1)\n    return DDP(model)\n",
-            why="a module on two devices in DistributedDataParallel",
-        ),
-        Bad(
-            "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef both():\n"
-            "    a = torch.ones(3, device='cuda:0')\n    b = torch.ones(3).to('cuda:1')\n    dist.all_reduce(a)\n"
-            "    dist.all_reduce(b)\n",
-            why="collectives on two devices",
-        ),
-        Ok(
-            "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef one(rank):\n"
-            "    if rank == 0:\n        dist.all_reduce(torch.ones(3, device='cuda:0'))\n    else:\n"
-            "        dist.all_reduce(torch.ones(3, device='cuda:1'))\n",
-            "each rank takes one branch",
-        ),
-        Ok(
-            _HEAD + _MODEL + "def main(rank):\n    dist.init_process_group('gloo', rank=rank)\n"
-            "    return DDP(Halves(0, 1))\n",
-            "gloo takes tensors of several devices",
-        ),
-        Ok(
-            _HEAD + "class Net(nn.Module):\n    def __init__(self, device):\n        super().__init__()\n"
-            "        self.a = nn.Linear(4, 4).to(device)\n        self.b = nn.Linear(4, 4).to(device)\n\n\n"
-            "def main(rank):\n    dist.init_process_group('nccl')\n    return DDP(Net(rank), device_ids=[rank])\n",
-            "one device",
-        ),
-        Ok(
-            "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef both(groups):\n"
-            "    a = torch.ones(3, device='cuda:0')\n    b = torch.ones(3, device='cuda:1')\n"
-            "    dist.all_reduce(a, group=groups[0])\n    dist.all_reduce(b, group=groups[1])\n",
-            "a group for each device",
-        ),
-        Ok(
-            "from nets import DistributedDataParallel as DDP, Halves\n\nmodel = DDP(Halves('cuda:0', 'cuda:1'))\n",
-            "another library's class",
-        ),
+    Ok(
+        "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef one(rank):\n"
+        "    if rank == 0:\n        dist.all_reduce(torch.ones(3, device='cuda:0'))\n    else:\n"
+        "        dist.all_reduce(torch.ones(3, device='cuda:1'))\n",
+        "each rank takes one branch",
+    ),
+    Ok(
+        _HEAD + _MODEL + "def main(rank):\n    dist.init_process_group('gloo', rank=rank)\n"
+        "    return DDP(Halves(0, 1))\n",
+        "gloo takes tensors of several devices",
+    ),
+    Ok(
+        _HEAD + "class Net(nn.Module):\n    def __init__(self, device):\n        super().__init__()\n"
+        "        self.a = nn.Linear(4, 4).to(device)\n        self.b = nn.Linear(4, 4).to(device)\n\n\n"
+        "def main(rank):\n    dist.init_process_group('nccl')\n    return DDP(Net(rank), device_ids=[rank])\n",
+        "one device",
+    ),
+    Ok(
+        "import torch\nimport torch.distributed as dist\n\ndist.init_process_group('nccl')\n\n\ndef both(groups):\n"
+        "    a = torch.ones(3, device='cuda:0')\n    b = torch.ones(3, device='cuda:1')\n"
+        "    dist.all_reduce(a, group=groups[0])\n    dist.all_reduce(b, group=groups[1])\n",
+        "a group for each device",
+    ),
+    Ok(
+        "from nets import DistributedDataParallel as DDP, Halves\n\nmodel = DDP(Halves('cuda:0', 'cuda:1'))\n",
+        "another library's class",
     ),
 )

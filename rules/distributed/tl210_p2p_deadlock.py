@@ -12,16 +12,6 @@ from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, ju
 from torchlift.rules.rule import Context, Rule
 from torchlift.view import Use
 
-
-def _check(use: Use, context: Context) -> Iterator[Finding]:
-    judged = judged_at(use, context)
-    judgement = judged.judgement if judged is not None else None
-    if judged is None or judgement is None:
-        return
-    if judgement.verdict is ExchangeVerdict.HANGS_NOW and not spans_a_collective(judgement):
-        yield hang("TL210", Severity.ERROR, use, judged, judgement, context)
-
-
 RULE = Rule(
     code="TL210",
     name="p2p-deadlock",
@@ -43,7 +33,6 @@ RULE = Rule(
     ),
     targets=TARGETS,
     triggers=TRIGGERS,
-    check=_check,
     severity=Severity.ERROR,
     collectors=(BACKENDS,),
     sources=(
@@ -53,3 +42,12 @@ RULE = Rule(
     ),
     examples=EXAMPLES,
 )
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    judged = judged_at(use, context)
+    judgement = judged.judgement if judged is not None else None
+    if judged is None or judgement is None:
+        return
+    if judgement.verdict is ExchangeVerdict.HANGS_NOW and not spans_a_collective(judgement):
+        yield hang("TL210", Severity.ERROR, use, judged, judgement, context)

@@ -13,8 +13,32 @@ from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, batching
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL211",
+    name="p2p-serialised",
+    summary="Unbatched point-to-point that loses its overlap on the one communicator of torch 2.15",
+    why=(
+        'Up to torch 2.14 `"nccl"` gave every pair of ranks a communicator of its own for unbatched `isend` and `irecv`, so '
+        "messages to different ranks overlapped. Since 2.15 they run in one queue per rank, in the order they were posted. "
+        "Everything still ends; along a chain of ranks each message waits for the one before."
+    ),
+    fix=(
+        "Needs review, because nothing is wrong: the operations become one `batch_isend_irecv`, which runs them together, "
+        'where the same conditions hold as for TL210. A second group, or `backend="nccl-lazy"` (2.14 and later) for a group '
+        "that only does point-to-point, brings the overlap back too."
+    ),
+    targets=TARGETS,
+    triggers=TRIGGERS,
+    severity=Severity.INFO,
+    collectors=(BACKENDS,),
+    sources=(
+        "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp, lazy/LazyBackend.hpp), read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     judged = judged_at(use, context)
     judgement = judged.judgement if judged is not None else None
     if judged is not None and judgement is not None and judgement.verdict is ExchangeVerdict.SERIALISED:
@@ -45,64 +69,40 @@ def pass_on(x):
 """
 _RUN = 'dist.init_process_group("gloo")\nresult = pass_on(torch.arange(3.0) + 10 * dist.get_rank())\n'
 
-RULE = Rule(
-    code="TL211",
-    name="p2p-serialised",
-    summary="Unbatched point-to-point that loses its overlap on the one communicator of torch 2.15",
-    why=(
-        'Up to torch 2.14 `"nccl"` gave every pair of ranks a communicator of its own for unbatched `isend` and `irecv`, so '
-        "messages to different ranks overlapped. Since 2.15 they run in one queue per rank, in the order they were posted. "
-        "Everything still ends; along a chain of ranks each message waits for the one before."
+EXAMPLES = (
+    Bad(
+        _HEAD + "    requests = []\n    if rank < world - 1:\n        requests.append(dist.isend(x, rank + 1))\n"
+        "    if rank > 0:\n        requests.append(dist.irecv(received, rank - 1))\n    for request in requests:\n"
+        "        request.wait()\n    return received\n",
+        _HEAD
+        + "    requests = []\n    if rank < world - 1:\n        requests.append(dist.P2POp(dist.isend, x, rank + 1))\n"
+        "    if rank > 0:\n        requests.append(dist.P2POp(dist.irecv, received, rank - 1))\n"
+        "    for request in dist.batch_isend_irecv(requests) if requests else []:\n"
+        "        request.wait()\n    return received\n",
+        safety="unsafe",
+        why="an open chain",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        "Needs review, because nothing is wrong: the operations become one `batch_isend_irecv`, which runs them together, "
-        'where the same conditions hold as for TL210. A second group, or `backend="nccl-lazy"` (2.14 and later) for a group '
-        "that only does point-to-point, brings the overlap back too."
+    Ok(
+        _HEAD + "    if rank < world - 1:\n        dist.send(x, rank + 1)\n    if rank > 0:\n"
+        "        dist.recv(received, rank - 1)\n    return received\n",
+        "blocking calls never overlapped",
     ),
-    targets=TARGETS,
-    triggers=TRIGGERS,
-    check=_check,
-    severity=Severity.INFO,
-    collectors=(BACKENDS,),
-    sources=(
-        "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp, lazy/LazyBackend.hpp), read 2026-11-21",
-        "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
+    Ok(
+        _HEAD + "    ops = [dist.P2POp(dist.isend, x, (rank + 1) % world)]\n"
+        "    ops += [dist.P2POp(dist.irecv, received, (rank - 1) % world)]\n"
+        "    for request in dist.batch_isend_irecv(ops):\n        request.wait()\n    return received\n",
+        "a batch",
     ),
-    examples=(
-        Bad(
-            _HEAD + "    requests = []\n    if rank < world - 1:\n        requests.append(dist.isend(x, rank + 1))\n"
-            "    if rank > 0:\n        requests.append(dist.irecv(received, rank - 1))\n    for request in requests:\n"
-            "        request.wait()\n    return received\n",
-            _HEAD
-            + "    requests = []\n    if rank < world - 1:\n        requests.append(dist.P2POp(dist.isend, x, rank + 1))\n"
-            "    if rank > 0:\n        requests.append(dist.P2POp(dist.irecv, received, rank - 1))\n"
-            "    for request in dist.batch_isend_irecv(requests) if requests else []:\n"
-            "        request.wait()\n    return received\n",
-            safety="unsafe",
-            why="an open chain",
-            run=_RUN,
-            ranks=(2, 3, 4),
-        ),
-        Ok(
-            _HEAD + "    if rank < world - 1:\n        dist.send(x, rank + 1)\n    if rank > 0:\n"
-            "        dist.recv(received, rank - 1)\n    return received\n",
-            "blocking calls never overlapped",
-        ),
-        Ok(
-            _HEAD + "    ops = [dist.P2POp(dist.isend, x, (rank + 1) % world)]\n"
-            "    ops += [dist.P2POp(dist.irecv, received, (rank - 1) % world)]\n"
-            "    for request in dist.batch_isend_irecv(ops):\n        request.wait()\n    return received\n",
-            "a batch",
-        ),
-        Ok(
-            _HEAD + "    if rank == 0:\n        dist.isend(x, 1).wait()\n    elif rank == 1:\n"
-            "        dist.irecv(received, 0).wait()\n    return received\n",
-            "one message at a time",
-        ),
-        Ok(
-            "import socket\n\n\ndef pass_on(data: bytes, peer: socket.socket):\n    peer.send(data)\n"
-            "    return peer.recv(1024)  # not torch.distributed.irecv\n",
-            "sockets",
-        ),
+    Ok(
+        _HEAD + "    if rank == 0:\n        dist.isend(x, 1).wait()\n    elif rank == 1:\n"
+        "        dist.irecv(received, 0).wait()\n    return received\n",
+        "one message at a time",
+    ),
+    Ok(
+        "import socket\n\n\ndef pass_on(data: bytes, peer: socket.socket):\n    peer.send(data)\n"
+        "    return peer.recv(1024)  # not torch.distributed.irecv\n",
+        "sockets",
     ),
 )

@@ -11,8 +11,29 @@ from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_a
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL212",
+    name="p2p-order-unknown",
+    summary="Overlapping unbatched point-to-point whose peers cannot be worked out",
+    why=(
+        "Since torch 2.15 all point-to-point of an NCCL group runs in one queue per rank. Messages that are open at the "
+        "same time can then wait for each other in a circle, depending on who sends to whom in which order. Here the peers "
+        "or the conditions are not expressions of the rank and the world size that torchlift can follow, so it can neither "
+        "report a hang nor rule it out."
+    ),
+    fix="Never rewritten: which operations belong together is not known.",
+    targets=TARGETS,
+    triggers=TRIGGERS,
+    severity=Severity.WARNING,
+    collectors=(BACKENDS,),
+    sources=(
+        "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp), read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     judged = judged_at(use, context)
     if judged is not None and judged.reading.unknown:
         reading = judged.reading
@@ -31,53 +52,32 @@ def _check(use: Use, context: Context) -> Iterator[Finding]:
 
 _HEAD = "import torch\nimport torch.distributed as dist\n\n\n"
 
-RULE = Rule(
-    code="TL212",
-    name="p2p-order-unknown",
-    summary="Overlapping unbatched point-to-point whose peers cannot be worked out",
-    why=(
-        "Since torch 2.15 all point-to-point of an NCCL group runs in one queue per rank. Messages that are open at the "
-        "same time can then wait for each other in a circle, depending on who sends to whom in which order. Here the peers "
-        "or the conditions are not expressions of the rank and the world size that torchlift can follow, so it can neither "
-        "report a hang nor rule it out."
+EXAMPLES = (
+    Bad(
+        _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n"
+        "    a.wait()\n    b.wait()\n",
+        why="peers are parameters",
     ),
-    fix="Never rewritten: which operations belong together is not known.",
-    targets=TARGETS,
-    triggers=TRIGGERS,
-    check=_check,
-    severity=Severity.WARNING,
-    collectors=(BACKENDS,),
-    sources=(
-        "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp), read 2026-11-21",
-        "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
+    Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
+    Ok(
+        _HEAD
+        + "def exchange(x, y, to, source):\n    ops = [dist.P2POp(dist.isend, x, to), dist.P2POp(dist.irecv, y, source)]\n"
+        "    for request in dist.batch_isend_irecv(ops):\n        request.wait()\n",
+        "a batch with unknown peers",
     ),
-    examples=(
-        Bad(
-            _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n"
-            "    a.wait()\n    b.wait()\n",
-            why="peers are parameters",
-        ),
-        Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
-        Ok(
-            _HEAD
-            + "def exchange(x, y, to, source):\n    ops = [dist.P2POp(dist.isend, x, to), dist.P2POp(dist.irecv, y, source)]\n"
-            "    for request in dist.batch_isend_irecv(ops):\n        request.wait()\n",
-            "a batch with unknown peers",
-        ),
-        Ok(
-            _HEAD + "def exchange(x, y, to, source):\n    dist.send(x, to)\n    dist.recv(y, source)\n",
-            "blocking calls run in their order on every engine",
-        ),
-        Ok(
-            "import torch_npu\n" + _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n"
-            "    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n",
-            "a file for another chip",
-        ),
-        Ok(
-            "import torch\n\n\nclass Channel:\n    def isend(self, x, to): ...\n    def irecv(self, y, source): ...\n\n\n"
-            "def exchange(channel: Channel, x, y, to):\n    channel.isend(x, to)\n    channel.irecv(y, to)\n"
-            '    """as torch.distributed.isend does"""\n',
-            "an own class",
-        ),
+    Ok(
+        _HEAD + "def exchange(x, y, to, source):\n    dist.send(x, to)\n    dist.recv(y, source)\n",
+        "blocking calls run in their order on every engine",
+    ),
+    Ok(
+        "import torch_npu\n" + _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n"
+        "    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n",
+        "a file for another chip",
+    ),
+    Ok(
+        "import torch\n\n\nclass Channel:\n    def isend(self, x, to): ...\n    def irecv(self, y, source): ...\n\n\n"
+        "def exchange(channel: Channel, x, y, to):\n    channel.isend(x, to)\n    channel.irecv(y, to)\n"
+        '    """as torch.distributed.isend does"""\n',
+        "an own class",
     ),
 )

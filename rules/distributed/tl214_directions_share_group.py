@@ -19,6 +19,32 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL214",
+    name="directions-share-group",
+    summary="Both directions of a pipeline on one group",
+    why=(
+        "A pipeline stage sends activations to the next rank and gradients to the previous one. Up to torch 2.14 every pair of "
+        'ranks had an NCCL communicator of its own for unbatched point-to-point; since 2.15 a group of `"nccl"` has one '
+        "communicator and one stream for everything. Operations of one rank then run in the order they were posted, so the "
+        "directions wait for each other, and a schedule that posts them in another order on the next rank hangs, batched or "
+        "not. torch's own pipeline stages therefore split the groups."
+    ),
+    fix=(
+        "Not offered: where the groups are made is for you to say. Reported for classes whose methods send and receive in both "
+        "directions, each method in one, all over the same group; a method that posts both directions at once is not reported."
+    ),
+    targets=(*sorted(POINT_TO_POINT), OP),
+    triggers=("isend & distributed", "irecv & distributed", "P2POp", "recv & torch.distributed"),
+    applies=may_use_nccl,
+    severity=Severity.INFO,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/pipelining/stage.py (docstring, lines 150-162 of 2.14.1) and _p2p.py:145 of 2.15.0, read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/193241 (the warning of the pipeline stages)",
+    ),
+)  # fmt: skip
+
 _MESSAGE = (
     '`{name}` sends forward in `{forward}` and backward in `{backward}` over {group}: since torch 2.15 a group of `"nccl"` has '
     "one communicator and one stream, so a rank that is ahead in one direction holds up the other, and ranks that post the "
@@ -43,7 +69,7 @@ class _Operation:
     group: ast.expr | None
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
@@ -137,77 +163,52 @@ _BACKWARD = (
     ("recv_backward", "dist.irecv(x, self.rank + 1).wait()"),
 )
 
-RULE = Rule(
-    code="TL214",
-    name="directions-share-group",
-    summary="Both directions of a pipeline on one group",
-    why=(
-        "A pipeline stage sends activations to the next rank and gradients to the previous one. Up to torch 2.14 every pair of "
-        'ranks had an NCCL communicator of its own for unbatched point-to-point; since 2.15 a group of `"nccl"` has one '
-        "communicator and one stream for everything. Operations of one rank then run in the order they were posted, so the "
-        "directions wait for each other, and a schedule that posts them in another order on the next rank hangs, batched or "
-        "not. torch's own pipeline stages therefore split the groups."
+EXAMPLES = (
+    Bad(_stage(*_FORWARD, *_BACKWARD), why="neighbours by arithmetic, default group"),
+    Bad(
+        _stage(
+            ("fwd_out", "return [P2POp(isend, x, self.next_stage, self.group)]"),
+            ("fwd_in", "return [P2POp(irecv, x, self.prev_stage, self.group)]"),
+            ("bwd_out", "return [P2POp(isend, x, self.prev_stage, self.group)]"),
+            ("bwd_in", "return [P2POp(irecv, x, self.next_stage, self.group)]"),
+            head="from torch.distributed import P2POp, irecv, isend\n",
+        ),
+        why="neighbours by name, operations for a batch",
     ),
-    fix=(
-        "Not offered: where the groups are made is for you to say. Reported for classes whose methods send and receive in both "
-        "directions, each method in one, all over the same group; a method that posts both directions at once is not reported."
+    Bad(
+        _stage(*((name, line.replace("1)", "1, self.compiled_group)")) for name, line in (*_FORWARD, *_BACKWARD))),
+        why="a group with `mpi` inside another word of its name",
     ),
-    targets=(*sorted(POINT_TO_POINT), OP),
-    triggers=("isend & distributed", "irecv & distributed", "P2POp", "recv & torch.distributed"),
-    check=_check,
-    applies=may_use_nccl,
-    severity=Severity.INFO,
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/pipelining/stage.py (docstring, lines 150-162 of 2.14.1) and _p2p.py:145 of 2.15.0, read 2026-11-21",
-        "https://github.com/pytorch/pytorch/pull/193241 (the warning of the pipeline stages)",
+    Ok(_stage(*_FORWARD), "one direction"),
+    Ok(
+        _stage(*((name, line.replace("1)", "1, self.MPIGroup)")) for name, line in (*_FORWARD, *_BACKWARD))),
+        "a group that is called one of MPI",
     ),
-    examples=(
-        Bad(_stage(*_FORWARD, *_BACKWARD), why="neighbours by arithmetic, default group"),
-        Bad(
-            _stage(
-                ("fwd_out", "return [P2POp(isend, x, self.next_stage, self.group)]"),
-                ("fwd_in", "return [P2POp(irecv, x, self.prev_stage, self.group)]"),
-                ("bwd_out", "return [P2POp(isend, x, self.prev_stage, self.group)]"),
-                ("bwd_in", "return [P2POp(irecv, x, self.next_stage, self.group)]"),
-                head="from torch.distributed import P2POp, irecv, isend\n",
+    Ok(
+        _stage(
+            *((name, line.replace("1)", "1, self.ahead)")) for name, line in _FORWARD),
+            *((name, line.replace("1)", "1, self.back)")) for name, line in _BACKWARD),
+        ),
+        "a group for each direction",
+    ),
+    Ok(
+        _stage(
+            (
+                "halo",
+                "dist.batch_isend_irecv([dist.P2POp(dist.isend, x, self.rank + 1), dist.P2POp(dist.irecv, x, self.rank - 1), "
+                "dist.P2POp(dist.isend, x, self.rank - 1), dist.P2POp(dist.irecv, x, self.rank + 1)])",
             ),
-            why="neighbours by name, operations for a batch"
         ),
-        Bad(
-            _stage(*((name, line.replace("1)", "1, self.compiled_group)")) for name, line in (*_FORWARD, *_BACKWARD))),
-            why="a group with `mpi` inside another word of its name"
-        ),
-        Ok(_stage(*_FORWARD), "one direction"),
-        Ok(
-            _stage(*((name, line.replace("1)", "1, self.MPIGroup)")) for name, line in (*_FORWARD, *_BACKWARD))),
-            "a group that is called one of MPI"
-        ),
-        Ok(
-            _stage(
-                *((name, line.replace("1)", "1, self.ahead)")) for name, line in _FORWARD),
-                *((name, line.replace("1)", "1, self.back)")) for name, line in _BACKWARD),
-            ),
-            "a group for each direction"
-        ),
-        Ok(
-            _stage(
-                ("halo", "dist.batch_isend_irecv([dist.P2POp(dist.isend, x, self.rank + 1), dist.P2POp(dist.irecv, x, self.rank - 1), "
-                 "dist.P2POp(dist.isend, x, self.rank - 1), dist.P2POp(dist.irecv, x, self.rank + 1)])"),
-            ),
-            "both directions in one batch"
-        ),
-        Ok(
-            "import torch.distributed as dist\n\ndist.init_process_group('gloo')\n" + _stage(*_FORWARD, *_BACKWARD, head=""),
-            "a project on gloo"
-        ),
-        Ok(
-            _stage(*((name, line.replace("self.rank + 1", "peer")) for name, line in (*_FORWARD, *_BACKWARD))),
-            "a peer that may be any rank"
-        ),
-        Ok(
-            _stage(*_FORWARD, *_BACKWARD, head="from mpi4py import MPI\n\ndist = MPI.COMM_WORLD\n"),
-            "mpi4py"
-        ),
+        "both directions in one batch",
     ),
-)  # fmt: skip
+    Ok(
+        "import torch.distributed as dist\n\ndist.init_process_group('gloo')\n"
+        + _stage(*_FORWARD, *_BACKWARD, head=""),
+        "a project on gloo",
+    ),
+    Ok(
+        _stage(*((name, line.replace("self.rank + 1", "peer")) for name, line in (*_FORWARD, *_BACKWARD))),
+        "a peer that may be any rank",
+    ),
+    Ok(_stage(*_FORWARD, *_BACKWARD, head="from mpi4py import MPI\n\ndist = MPI.COMM_WORLD\n"), "mpi4py"),
+)

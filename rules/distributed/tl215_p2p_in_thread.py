@@ -17,6 +17,33 @@ from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, argument
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
+_STREAMS = frozenset({"torch.cuda.stream", "torch.cuda.StreamContext"})
+
+RULE = Rule(
+    code="TL215",
+    name="p2p-in-thread",
+    summary="Point-to-point on the default group from a thread or a side stream",
+    why=(
+        "An NCCL communicator takes operations in one order, and this order has to be the same on all ranks. Up to torch 2.14 "
+        "unbatched point-to-point had a communicator for every pair of ranks, which kept a thread out of the way of the "
+        'training loop. Since 2.15 a group of `"nccl"` has one communicator and one stream: what a thread posts queues '
+        "between the collectives of the main thread, in an order that differs from rank to rank, and `torch.cuda.stream` "
+        "around it has no effect on the overlap."
+    ),
+    fix=(
+        "Not offered: pass a group of its own to what runs beside the rest. Reported for functions of the same file that are "
+        "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group."
+    ),
+    targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
+    triggers=("Thread & torch.distributed", "submit & torch.distributed", "stream & isend", "stream & irecv"),
+    applies=may_use_nccl,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py, docstring of `new_group`, torch 2.10-2.15, read 2026-11-21",
+        "nccl2/ProcessGroupNCCLUtils.cpp getOperationStream and headers of the torch 2.15 wheel (one internal stream per group)",
+    ),
+)  # fmt: skip
+
 _THREAD = (
     "`{function}` runs in a thread and reaches `{call}` on the default group (line {line}): operations of one NCCL group have "
     "to be posted in the same order on every rank, and the order of two threads is not the same everywhere."
@@ -31,10 +58,9 @@ _OWN_GROUP = (
 )
 _THREADS = frozenset({"threading.Thread"})
 _POOLS = frozenset({"concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"})
-_STREAMS = frozenset({"torch.cuda.stream", "torch.cuda.StreamContext"})
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
@@ -150,75 +176,54 @@ def _posts_on_default(view: ModuleView, call: ast.Call) -> bool:
 _HEAD = "import threading\n\nimport torch\nimport torch.distributed as dist\n\n\n"
 _PUSH = "def push(x, peer):\n    dist.send(x, peer)\n\n\n"
 
-RULE = Rule(
-    code="TL215",
-    name="p2p-in-thread",
-    summary="Point-to-point on the default group from a thread or a side stream",
-    why=(
-        "An NCCL communicator takes operations in one order, and this order has to be the same on all ranks. Up to torch 2.14 "
-        "unbatched point-to-point had a communicator for every pair of ranks, which kept a thread out of the way of the "
-        'training loop. Since 2.15 a group of `"nccl"` has one communicator and one stream: what a thread posts queues '
-        "between the collectives of the main thread, in an order that differs from rank to rank, and `torch.cuda.stream` "
-        "around it has no effect on the overlap."
+EXAMPLES = (
+    Bad(_HEAD + _PUSH + "def start(x):\n    threading.Thread(target=push, args=(x, 1)).start()\n", why="a thread"),
+    Bad(
+        "from threading import Thread\n\nfrom torch.distributed import recv\n\n\nclass Receiver:\n"
+        "    def start(self):\n        self.thread = Thread(target=self.loop, daemon=True)\n\n"
+        "    def loop(self):\n        while True:\n            self.take()\n\n"
+        "    def take(self):\n        recv(self.buffer, 0)\n",
+        why="a method that calls another one",
     ),
-    fix=(
-        "Not offered: pass a group of its own to what runs beside the rest. Reported for functions of the same file that are "
-        "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group."
+    Bad(
+        "from concurrent.futures import ThreadPoolExecutor\n\nimport torch.distributed as dist\n\n\n"
+        + _PUSH
+        + "def start(x):\n    with ThreadPoolExecutor(1) as pool:\n        pool.submit(push, x, 1)\n",
+        why="an executor",
     ),
-    targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
-    triggers=("Thread & torch.distributed", "submit & torch.distributed", "stream & isend", "stream & irecv"),
-    check=_check,
-    applies=may_use_nccl,
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py, docstring of `new_group`, torch 2.10-2.15, read 2026-11-21",
-        "nccl2/ProcessGroupNCCLUtils.cpp getOperationStream and headers of the torch 2.15 wheel (one internal stream per group)",
+    Bad(
+        _HEAD + "def swap(x, y, peer, side):\n    with torch.cuda.stream(side):\n"
+        "        reqs = [dist.isend(x, peer), dist.irecv(y, peer)]\n    return reqs\n",
+        why="a side stream",
     ),
-    examples=(
-        Bad(
-            _HEAD + _PUSH + "def start(x):\n    threading.Thread(target=push, args=(x, 1)).start()\n",
-            why="a thread"
-        ),
-        Bad(
-            "from threading import Thread\n\nfrom torch.distributed import recv\n\n\nclass Receiver:\n"
-            "    def start(self):\n        self.thread = Thread(target=self.loop, daemon=True)\n\n"
-            "    def loop(self):\n        while True:\n            self.take()\n\n"
-            "    def take(self):\n        recv(self.buffer, 0)\n",
-            why="a method that calls another one"
-        ),
-        Bad(
-            "from concurrent.futures import ThreadPoolExecutor\n\nimport torch.distributed as dist\n\n\n" + _PUSH
-            + "def start(x):\n    with ThreadPoolExecutor(1) as pool:\n        pool.submit(push, x, 1)\n",
-            why="an executor"
-        ),
-        Bad(
-            _HEAD + "def swap(x, y, peer, side):\n    with torch.cuda.stream(side):\n"
-            "        reqs = [dist.isend(x, peer), dist.irecv(y, peer)]\n    return reqs\n",
-            why="a side stream"
-        ),
-        Ok(
-            _HEAD + _PUSH.replace("peer)", "peer, group=GROUP)") + "GROUP = dist.new_group()\n"
-            "threading.Thread(target=push, args=(1, 1))\n",
-            "a group of its own"
-        ),
-        Ok(_HEAD + "def log():\n    print(dist.get_rank())\n\n\nthreading.Thread(target=log).start()\n", "no communication"),
-        Ok(
-            _HEAD + _PUSH + "dist.init_process_group('gloo')\nthreading.Thread(target=push, args=(1, 1)).start()\n",
-            "a project on gloo"
-        ),
-        Ok(
-            _HEAD + "def swap(x, peer, side, group):\n    with torch.cuda.stream(side):\n        dist.isend(x, peer, group).wait()\n",
-            "a side stream with its own group"
-        ),
-        Ok(_HEAD + "def swap(x, peer, side):\n    with torch.cuda.stream(side):\n        x += 1\n    dist.send(x, peer)\n", "outside the stream"),
-        Ok(
-            "import torch.distributed as dist\n\n\n" + _PUSH + "def start(pool, x):\n    pool.submit(push, x, 1)\n",
-            "an executor that may be of processes"
-        ),
-        Ok(
-            "import socket\nimport threading\n\nimport torch.distributed\n\n\ndef loop(s: socket.socket):\n    s.send(b'')\n\n\n"
-            "threading.Thread(target=loop)\n",
-            "a socket"
-        ),
+    Ok(
+        _HEAD + _PUSH.replace("peer)", "peer, group=GROUP)") + "GROUP = dist.new_group()\n"
+        "threading.Thread(target=push, args=(1, 1))\n",
+        "a group of its own",
     ),
-)  # fmt: skip
+    Ok(
+        _HEAD + "def log():\n    print(dist.get_rank())\n\n\nthreading.Thread(target=log).start()\n", "no communication"
+    ),
+    Ok(
+        _HEAD + _PUSH + "dist.init_process_group('gloo')\nthreading.Thread(target=push, args=(1, 1)).start()\n",
+        "a project on gloo",
+    ),
+    Ok(
+        _HEAD
+        + "def swap(x, peer, side, group):\n    with torch.cuda.stream(side):\n        dist.isend(x, peer, group).wait()\n",
+        "a side stream with its own group",
+    ),
+    Ok(
+        _HEAD + "def swap(x, peer, side):\n    with torch.cuda.stream(side):\n        x += 1\n    dist.send(x, peer)\n",
+        "outside the stream",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\n" + _PUSH + "def start(pool, x):\n    pool.submit(push, x, 1)\n",
+        "an executor that may be of processes",
+    ),
+    Ok(
+        "import socket\nimport threading\n\nimport torch.distributed\n\n\ndef loop(s: socket.socket):\n    s.send(b'')\n\n\n"
+        "threading.Thread(target=loop)\n",
+        "a socket",
+    ),
+)

@@ -17,6 +17,32 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL217",
+    name="batch-results-indexed",
+    summary="Requests of a point-to-point batch picked by position",
+    why=(
+        "`batch_isend_irecv` returns a list of requests. On gloo it holds one for each operation; on NCCL, old engine and "
+        "new, the batch is one call and the list holds a single request. `reqs[1]` is then an IndexError, unpacking two "
+        "names a ValueError, and `zip(ops, reqs)` quietly drops all operations but the first. `reqs[0]`, `reqs[-1]` and "
+        "`reqs.pop()` work on NCCL and are not reported."
+    ),
+    fix=(
+        "Safe when the batch has a known number of operations, every request is waited for exactly once by its position, and "
+        "nothing between the waits can matter: one loop takes the place of the first wait. In all other cases wait for all "
+        "requests in one loop, and only then use what was received."
+    ),
+    targets=(BATCH,),
+    triggers=("batch_isend_irecv",),
+    applies=may_use_nccl,
+    severity=Severity.ERROR,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py, `batch_isend_irecv` (`return cm.works`), torch 2.13.0 and 2.15.0, read 2026-11-21",
+        "measured on gloo with torch 2.13.0 and 2.15.0: two requests for two operations",
+    ),
+)
+
 _MESSAGE = (
     "{what}, but on NCCL `batch_isend_irecv` returns one request for the whole batch; only backends without coalescing, "
     "such as gloo, return one for each operation."
@@ -24,7 +50,7 @@ _MESSAGE = (
 _LOOP = "Wait for all of them in one loop, `for req in reqs: req.wait()`, and use what was received only behind it."
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
@@ -196,97 +222,71 @@ _BATCH = (*_OPS, "reqs = dist.batch_isend_irecv([send, recv])")
 _FILLED = ("ops = []", *_OPS, "ops.append(recv)", "ops.append(send)", "reqs = dist.batch_isend_irecv(ops)")
 _RUN = 'dist.init_process_group("gloo")\nresult = exchange(torch.arange(3.0) + dist.get_rank())'
 
-RULE = Rule(
-    code="TL217",
-    name="batch-results-indexed",
-    summary="Requests of a point-to-point batch picked by position",
-    why=(
-        "`batch_isend_irecv` returns a list of requests. On gloo it holds one for each operation; on NCCL, old engine and "
-        "new, the batch is one call and the list holds a single request. `reqs[1]` is then an IndexError, unpacking two "
-        "names a ValueError, and `zip(ops, reqs)` quietly drops all operations but the first. `reqs[0]`, `reqs[-1]` and "
-        "`reqs.pop()` work on NCCL and are not reported."
+EXAMPLES = (
+    Bad(
+        _code(*_BATCH, "reqs[0].wait()", "reqs[1].wait()", "return y"),
+        _code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"),
+        why="both waited for",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        "Safe when the batch has a known number of operations, every request is waited for exactly once by its position, and "
-        "nothing between the waits can matter: one loop takes the place of the first wait. In all other cases wait for all "
-        "requests in one loop, and only then use what was received."
+    Bad(
+        _code(*_FILLED, "# the data first", "reqs[0].wait()", "z = y.clone()", "reqs[1].wait()", "return y, z"),
+        _code(*_FILLED, "# the data first", "for req in reqs:", "    req.wait()", "z = y.clone()", "return y, z"),
+        why="a list that is filled, and a copy between the waits",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    targets=(BATCH,),
-    triggers=("batch_isend_irecv",),
-    check=_check,
-    applies=may_use_nccl,
-    severity=Severity.ERROR,
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py, `batch_isend_irecv` (`return cm.works`), torch 2.13.0 and 2.15.0, read 2026-11-21",
-        "measured on gloo with torch 2.13.0 and 2.15.0: two requests for two operations",
+    Bad(_code(*_BATCH, "reqs[1].wait()", "return y"), why="only one of them is waited for"),
+    Bad(
+        _code(*_BATCH, "reqs[1].wait()", "dist.all_reduce(y)", "reqs[0].wait()", "return y"),
+        why="communication between the waits",
     ),
-    examples=(
-        Bad(
-            _code(*_BATCH, "reqs[0].wait()", "reqs[1].wait()", "return y"),
-            _code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"),
-            why="both waited for",
-            run=_RUN,
-            ranks=(2, 3, 4),
+    Bad(
+        _code(*_OPS, "sent, received = dist.batch_isend_irecv([send, recv])", "received.wait()", "sent.wait()"),
+        why="unpacked",
+    ),
+    Bad(
+        _code(
+            *_OPS,
+            "a, b = dist.batch_isend_irecv([send, recv])",
+            head="import torch\nfrom torch import distributed as dist\n",
         ),
-        Bad(
-            _code(*_FILLED, "# the data first", "reqs[0].wait()", "z = y.clone()", "reqs[1].wait()", "return y, z"),
-            _code(*_FILLED, "# the data first", "for req in reqs:", "    req.wait()", "z = y.clone()", "return y, z"),
-            why="a list that is filled, and a copy between the waits",
-            run=_RUN,
-            ranks=(2, 3, 4),
-        ),
-        Bad(_code(*_BATCH, "reqs[1].wait()", "return y"), why="only one of them is waited for"),
-        Bad(
-            _code(*_BATCH, "reqs[1].wait()", "dist.all_reduce(y)", "reqs[0].wait()", "return y"),
-            why="communication between the waits",
-        ),
-        Bad(
-            _code(*_OPS, "sent, received = dist.batch_isend_irecv([send, recv])", "received.wait()", "sent.wait()"),
-            why="unpacked",
-        ),
-        Bad(
-            _code(
-                *_OPS,
-                "a, b = dist.batch_isend_irecv([send, recv])",
-                head="import torch\nfrom torch import distributed as dist\n",
-            ),
-            why="unpacked, module imported from torch",
-        ),
-        Bad(
-            "from torch.distributed import batch_isend_irecv as exchange\n\n\ndef post(ops, names):\n"
-            "    works = exchange(ops)\n    return dict(zip(names, works))\n",
-            why="paired with names",
-        ),
-        Bad(
-            "from torch.distributed.distributed_c10d import batch_isend_irecv\n\n\ndef post(ops):\n"
-            "    batch_isend_irecv(ops)[1].wait()\n",
-            why="picked at once",
-        ),
-        Bad(
-            _code(*(line.replace("world)", "world, compiled_group)") for line in _BATCH), "reqs[1].wait()"),
-            why="a group with `mpi` inside another word of its name",
-        ),
-        Ok(_code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"), "a loop"),
-        Ok(
-            _code(*(line.replace("world)", "world, cpuGroup)") for line in _BATCH), "reqs[1].wait()"),
-            "a group that is called one for the CPU",
-        ),
-        Ok(_code(*_BATCH, "reqs[-1].wait()", "return y"), "the last one, which is the only one on NCCL"),
-        Ok(_code(*_BATCH, "reqs.pop().wait()", "reqs2 = reqs[0:]"), "the last one taken off"),
-        Ok(
-            _code(_OPS[0], "reqs = dist.batch_isend_irecv([send])", "reqs[0].wait()", "(only,) = reqs"),
-            "a batch of one operation",
-        ),
-        Ok(_code(*_BATCH, "for i in range(len(reqs)):", "    reqs[i].wait()"), "as many as there are"),
-        Ok(
-            _code(*_BATCH, 'if dist.get_backend() == "gloo":', "    reqs[1].wait()", "reqs[0].wait()"),
-            "asked for the backend",
-        ),
-        Ok(_code('dist.init_process_group("gloo")', *_BATCH, "reqs[0].wait()", "reqs[1].wait()"), "a project on gloo"),
-        Ok(
-            "def f(batch_isend_irecv, ops):\n    reqs = batch_isend_irecv(ops)\n    reqs[1].wait()\n",
-            "a parameter of that name",
-        ),
+        why="unpacked, module imported from torch",
+    ),
+    Bad(
+        "from torch.distributed import batch_isend_irecv as exchange\n\n\ndef post(ops, names):\n"
+        "    works = exchange(ops)\n    return dict(zip(names, works))\n",
+        why="paired with names",
+    ),
+    Bad(
+        "from torch.distributed.distributed_c10d import batch_isend_irecv\n\n\ndef post(ops):\n"
+        "    batch_isend_irecv(ops)[1].wait()\n",
+        why="picked at once",
+    ),
+    Bad(
+        _code(*(line.replace("world)", "world, compiled_group)") for line in _BATCH), "reqs[1].wait()"),
+        why="a group with `mpi` inside another word of its name",
+    ),
+    Ok(_code(*_BATCH, "for req in reqs:", "    req.wait()", "return y"), "a loop"),
+    Ok(
+        _code(*(line.replace("world)", "world, cpuGroup)") for line in _BATCH), "reqs[1].wait()"),
+        "a group that is called one for the CPU",
+    ),
+    Ok(_code(*_BATCH, "reqs[-1].wait()", "return y"), "the last one, which is the only one on NCCL"),
+    Ok(_code(*_BATCH, "reqs.pop().wait()", "reqs2 = reqs[0:]"), "the last one taken off"),
+    Ok(
+        _code(_OPS[0], "reqs = dist.batch_isend_irecv([send])", "reqs[0].wait()", "(only,) = reqs"),
+        "a batch of one operation",
+    ),
+    Ok(_code(*_BATCH, "for i in range(len(reqs)):", "    reqs[i].wait()"), "as many as there are"),
+    Ok(
+        _code(*_BATCH, 'if dist.get_backend() == "gloo":', "    reqs[1].wait()", "reqs[0].wait()"),
+        "asked for the backend",
+    ),
+    Ok(_code('dist.init_process_group("gloo")', *_BATCH, "reqs[0].wait()", "reqs[1].wait()"), "a project on gloo"),
+    Ok(
+        "def f(batch_isend_irecv, ops):\n    reqs = batch_isend_irecv(ops)\n    reqs[1].wait()\n",
+        "a parameter of that name",
     ),
 )

@@ -15,6 +15,28 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL218",
+    name="batch-possibly-empty",
+    summary="A point-to-point batch whose list may be empty",
+    why=(
+        "`batch_isend_irecv` looks at the first operation to learn the group, so an empty list is an IndexError. A list that "
+        "is filled under conditions only (`if rank > 0`, `if recv_prev`) is empty where none of them holds: on a single "
+        "process, in a group of one, at a stage without neighbours."
+    ),
+    fix=(
+        "Safe: `batch_isend_irecv(ops) if ops else []` does the same wherever the old code did not raise. Not offered where "
+        "the request is picked from the list (`reqs[-1]`, `.pop()`), which an empty list does not have either."
+    ),
+    targets=(BATCH,),
+    triggers=("batch_isend_irecv",),
+    sources=(
+        "torch/distributed/distributed_c10d.py, `_check_p2p_op_list` (`p2p_op_list[0].group`), torch 2.13.0 and 2.15.0, read "
+        "2026-11-21",
+        "measured on gloo with torch 2.13.0 and 2.15.0: IndexError",
+    ),
+)  # fmt: skip
+
 _MESSAGE = (
     "Every operation of `{name}` is added under a condition; where none of them holds (with a single process, for example), "
     "`batch_isend_irecv` gets an empty list and raises an IndexError, on every backend."
@@ -26,7 +48,7 @@ _EXHAUSTIVE = (
 )  # fmt: skip
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call":
         return
@@ -205,105 +227,89 @@ _RIGHT = ("if rank + 1 < world:", "    ops.append(dist.P2POp(dist.isend, x, rank
 _LEFT = ("if rank > 0:", "    ops.append(dist.P2POp(dist.irecv, y, rank - 1))")
 _RUN = 'dist.init_process_group("gloo")\nresult = shift(torch.arange(3.0) + dist.get_rank())'
 
-RULE = Rule(
-    code="TL218",
-    name="batch-possibly-empty",
-    summary="A point-to-point batch whose list may be empty",
-    why=(
-        "`batch_isend_irecv` looks at the first operation to learn the group, so an empty list is an IndexError. A list that "
-        "is filled under conditions only (`if rank > 0`, `if recv_prev`) is empty where none of them holds: on a single "
-        "process, in a group of one, at a stage without neighbours."
+EXAMPLES = (
+    Bad(
+        _code(*_RIGHT, *_LEFT, "for req in dist.batch_isend_irecv(ops):", "    req.wait()"),
+        _code(*_RIGHT, *_LEFT, "for req in dist.batch_isend_irecv(ops) if ops else []:", "    req.wait()"),
+        why="an open chain",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        "Safe: `batch_isend_irecv(ops) if ops else []` does the same wherever the old code did not raise. Not offered where "
-        "the request is picked from the list (`reqs[-1]`, `.pop()`), which an empty list does not have either."
+    Bad(
+        _code(
+            *_LEFT, *_RIGHT, "reqs = dist.batch_isend_irecv(", "    ops  # all of them", ")", "[r.wait() for r in reqs]"
+        ),
+        _code(
+            *_LEFT,
+            *_RIGHT,
+            "reqs = dist.batch_isend_irecv(",
+            "    ops  # all of them",
+            ") if ops else []",
+            "[r.wait() for r in reqs]",
+        ),
+        why="requests kept in a name, call of several lines",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    targets=(BATCH,),
-    triggers=("batch_isend_irecv",),
-    check=_check,
-    sources=(
-        "torch/distributed/distributed_c10d.py, `_check_p2p_op_list` (`p2p_op_list[0].group`), torch 2.13.0 and 2.15.0, read "
-        "2026-11-21",
-        "measured on gloo with torch 2.13.0 and 2.15.0: IndexError",
+    Bad(
+        _code(*_RIGHT, *_LEFT, "[req.wait() for req in dist.batch_isend_irecv(ops)]"),
+        _code(*_RIGHT, *_LEFT, "[req.wait() for req in (dist.batch_isend_irecv(ops) if ops else [])]"),
+        why="in a comprehension",
+        run=_RUN,
+        ranks=(2, 3, 4),
     ),
-    examples=(
-        Bad(
-            _code(*_RIGHT, *_LEFT, "for req in dist.batch_isend_irecv(ops):", "    req.wait()"),
-            _code(*_RIGHT, *_LEFT, "for req in dist.batch_isend_irecv(ops) if ops else []:", "    req.wait()"),
-            why="an open chain",
-            run=_RUN,
-            ranks=(2, 3, 4)
-        ),
-        Bad(
-            _code(*_LEFT, *_RIGHT, "reqs = dist.batch_isend_irecv(", "    ops  # all of them", ")", "[r.wait() for r in reqs]"),
-            _code(
-                *_LEFT, *_RIGHT, "reqs = dist.batch_isend_irecv(", "    ops  # all of them", ") if ops else []",
-                "[r.wait() for r in reqs]",
-            ),
-            why="requests kept in a name, call of several lines",
-            run=_RUN,
-            ranks=(2, 3, 4)
-        ),
-        Bad(
-            _code(*_RIGHT, *_LEFT, "[req.wait() for req in dist.batch_isend_irecv(ops)]"),
-            _code(*_RIGHT, *_LEFT, "[req.wait() for req in (dist.batch_isend_irecv(ops) if ops else [])]"),
-            why="in a comprehension",
-            run=_RUN,
-            ranks=(2, 3, 4)
-        ),
-        Bad(
-            "import torch\n\n\ndef exchange(x, y, peer):\n    ops: list = list()\n    if x is not None:\n"
-            "        ops += []\n        ops.append(torch.distributed.P2POp(torch.distributed.isend, x, peer))\n"
-            "    elif y is not None:\n        ops.append(torch.distributed.P2POp(torch.distributed.irecv, y, peer))\n"
-            "    return torch.distributed.batch_isend_irecv(ops)\n".replace("        ops += []\n", ""),
-            "import torch\n\n\ndef exchange(x, y, peer):\n    ops: list = list()\n    if x is not None:\n"
-            "        ops.append(torch.distributed.P2POp(torch.distributed.isend, x, peer))\n"
-            "    elif y is not None:\n        ops.append(torch.distributed.P2POp(torch.distributed.irecv, y, peer))\n"
-            "    return torch.distributed.batch_isend_irecv(ops) if ops else []\n",
-            why="one of two, or none",
-            run='import torch.distributed as dist\n\ndist.init_process_group("gloo")\nbuffer = torch.zeros(1)\n'
-            "rank = dist.get_rank()\n"
-            "reqs = exchange(torch.ones(1), None, rank + 1) if rank % 2 == 0 else exchange(None, buffer, rank - 1)\n"
-            "[req.wait() for req in reqs]\nresult = buffer",
-            ranks=(2, 4)
-        ),
-        Bad(
-            _code(*_RIGHT, *_LEFT, "dist.batch_isend_irecv(ops).pop().wait()"),
-            why="the last request is taken"
-        ),
-        Bad(
-            _code(*_RIGHT, *_LEFT, "reqs = dist.batch_isend_irecv(ops)", "reqs[-1].wait()"),
-            why="the last request is picked later"
-        ),
-        Ok(_code(*_RIGHT, *_LEFT, "if ops:", "    [r.wait() for r in dist.batch_isend_irecv(ops)]"), "tested"),
-        Ok(
-            _code(*_RIGHT, *_LEFT, "if len(ops) > 0:", "    reqs = dist.batch_isend_irecv(ops)"),
-            "its length is tested"
-        ),
-        Ok(_code(*_RIGHT, *_LEFT, "if not ops:", "    return y", "dist.batch_isend_irecv(ops)"), "left before"),
-        Ok(_code(*_RIGHT, *_LEFT, "if world > 1:", "    dist.batch_isend_irecv(ops)"), "the number of ranks is tested"),
-        Ok(_code("ops.append(dist.P2POp(dist.isend, x, 0))", *_LEFT, "dist.batch_isend_irecv(ops)"), "one is always there"),
-        Ok(
-            _code(*_RIGHT, "else:", "    ops.append(dist.P2POp(dist.isend, x, 0))", "dist.batch_isend_irecv(ops)"),
-            "one in either case"
-        ),
-        Ok(
-            _code(
-                "if rank % 2 == 0:", "    ops.append(dist.P2POp(dist.isend, x, rank + 1))",
-                "if rank % 2 == 1:", "    ops.append(dist.P2POp(dist.irecv, y, rank - 1))",
-                "dist.batch_isend_irecv(ops)",
-            ),
-            "one of two cases holds"
-        ),
-        Ok(
-            _code("for peer in range(world):", "    ops.append(dist.P2POp(dist.isend, x, peer))", "dist.batch_isend_irecv(ops)"),
-            "a loop over peers"
-        ),
-        Ok(_code("fill(ops)", *_LEFT, "dist.batch_isend_irecv(ops)"), "another function may fill it"),
-        Ok(
-            "from comms import batch_isend_irecv\n\n\ndef f(a):\n    ops = []\n    if a:\n        ops.append(a)\n"
-            "    batch_isend_irecv(ops)\n",
-            "another library"
-        ),
+    Bad(
+        "import torch\n\n\ndef exchange(x, y, peer):\n    ops: list = list()\n    if x is not None:\n"
+        "        ops += []\n        ops.append(torch.distributed.P2POp(torch.distributed.isend, x, peer))\n"
+        "    elif y is not None:\n        ops.append(torch.distributed.P2POp(torch.distributed.irecv, y, peer))\n"
+        "    return torch.distributed.batch_isend_irecv(ops)\n".replace("        ops += []\n", ""),
+        "import torch\n\n\ndef exchange(x, y, peer):\n    ops: list = list()\n    if x is not None:\n"
+        "        ops.append(torch.distributed.P2POp(torch.distributed.isend, x, peer))\n"
+        "    elif y is not None:\n        ops.append(torch.distributed.P2POp(torch.distributed.irecv, y, peer))\n"
+        "    return torch.distributed.batch_isend_irecv(ops) if ops else []\n",
+        why="one of two, or none",
+        run='import torch.distributed as dist\n\ndist.init_process_group("gloo")\nbuffer = torch.zeros(1)\n'
+        "rank = dist.get_rank()\n"
+        "reqs = exchange(torch.ones(1), None, rank + 1) if rank % 2 == 0 else exchange(None, buffer, rank - 1)\n"
+        "[req.wait() for req in reqs]\nresult = buffer",
+        ranks=(2, 4),
     ),
-)  # fmt: skip
+    Bad(_code(*_RIGHT, *_LEFT, "dist.batch_isend_irecv(ops).pop().wait()"), why="the last request is taken"),
+    Bad(
+        _code(*_RIGHT, *_LEFT, "reqs = dist.batch_isend_irecv(ops)", "reqs[-1].wait()"),
+        why="the last request is picked later",
+    ),
+    Ok(_code(*_RIGHT, *_LEFT, "if ops:", "    [r.wait() for r in dist.batch_isend_irecv(ops)]"), "tested"),
+    Ok(_code(*_RIGHT, *_LEFT, "if len(ops) > 0:", "    reqs = dist.batch_isend_irecv(ops)"), "its length is tested"),
+    Ok(_code(*_RIGHT, *_LEFT, "if not ops:", "    return y", "dist.batch_isend_irecv(ops)"), "left before"),
+    Ok(_code(*_RIGHT, *_LEFT, "if world > 1:", "    dist.batch_isend_irecv(ops)"), "the number of ranks is tested"),
+    Ok(_code("ops.append(dist.P2POp(dist.isend, x, 0))", *_LEFT, "dist.batch_isend_irecv(ops)"), "one is always there"),
+    Ok(
+        _code(*_RIGHT, "else:", "    ops.append(dist.P2POp(dist.isend, x, 0))", "dist.batch_isend_irecv(ops)"),
+        "one in either case",
+    ),
+    Ok(
+        _code(
+            "if rank % 2 == 0:",
+            "    ops.append(dist.P2POp(dist.isend, x, rank + 1))",
+            "if rank % 2 == 1:",
+            "    ops.append(dist.P2POp(dist.irecv, y, rank - 1))",
+            "dist.batch_isend_irecv(ops)",
+        ),
+        "one of two cases holds",
+    ),
+    Ok(
+        _code(
+            "for peer in range(world):",
+            "    ops.append(dist.P2POp(dist.isend, x, peer))",
+            "dist.batch_isend_irecv(ops)",
+        ),
+        "a loop over peers",
+    ),
+    Ok(_code("fill(ops)", *_LEFT, "dist.batch_isend_irecv(ops)"), "another function may fill it"),
+    Ok(
+        "from comms import batch_isend_irecv\n\n\ndef f(a):\n    ops = []\n    if a:\n        ops.append(a)\n"
+        "    batch_isend_irecv(ops)\n",
+        "another library",
+    ),
+)

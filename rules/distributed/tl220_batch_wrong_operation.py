@@ -12,11 +12,29 @@ from torchlift.rules.distributed.p2p.calls import OP, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL220",
+    name="batch-wrong-operation",
+    summary="A `P2POp` with something else than `isend` or `irecv`",
+    why=(
+        "`P2POp` compares its first argument with the functions `torch.distributed.isend` and `irecv`. The blocking `send` "
+        "and `recv`, a `functools.partial`, a lambda and a function of one's own are refused with "
+        "``ValueError: Invalid ``op`` ``; this shows when unbatched calls are turned into a batch."
+    ),
+    fix="Not offered: the code never ran, so nothing says what it was meant to do. The message names what to pass instead.",
+    targets=(OP,),
+    severity=Severity.ERROR,
+    sources=(
+        "torch/distributed/distributed_c10d.py, `_check_op`, torch 2.13.0 and 2.15.0, read 2026-11-21",
+        "measured on gloo with torch 2.13.0 and 2.15.0: ValueError",
+    ),
+)
+
 _RIGHT = frozenset({"torch.distributed.isend", "torch.distributed.irecv"})
 _ASYNCHRONOUS = {"torch.distributed.send": "isend", "torch.distributed.recv": "irecv"}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or is_expected_to_fail(view, use.call):
         return
@@ -78,71 +96,51 @@ def _problem(view: ModuleView, node: ast.expr, depth: int = 3) -> tuple[str, str
 
 _HEAD = "import torch.distributed as dist\n\n\n"
 
-RULE = Rule(
-    code="TL220",
-    name="batch-wrong-operation",
-    summary="A `P2POp` with something else than `isend` or `irecv`",
-    why=(
-        "`P2POp` compares its first argument with the functions `torch.distributed.isend` and `irecv`. The blocking `send` "
-        "and `recv`, a `functools.partial`, a lambda and a function of one's own are refused with "
-        "``ValueError: Invalid ``op`` ``; this shows when unbatched calls are turned into a batch."
+EXAMPLES = (
+    Bad(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.send, x, peer)\n", why="blocking send"),
+    Bad(
+        "from torch.distributed import P2POp, recv as receive\n\n\ndef op(x, peer):\n"
+        "    return P2POp(op=receive, tensor=x, peer=peer)\n",
+        why="blocking recv under another name",
     ),
-    fix="Not offered: the code never ran, so nothing says what it was meant to do. The message names what to pass instead.",
-    targets=(OP,),
-    check=_check,
-    severity=Severity.ERROR,
-    sources=(
-        "torch/distributed/distributed_c10d.py, `_check_op`, torch 2.13.0 and 2.15.0, read 2026-11-21",
-        "measured on gloo with torch 2.13.0 and 2.15.0: ValueError",
+    Bad(
+        "from functools import partial\n\nimport torch\n\n\ndef op(x, peer, group):\n"
+        "    post = partial(torch.distributed.isend, group=group)\n"
+        "    return torch.distributed.P2POp(post, x, peer)\n",
+        why="a partial",
     ),
-    examples=(
-        Bad(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.send, x, peer)\n", why="blocking send"),
-        Bad(
-            "from torch.distributed import P2POp, recv as receive\n\n\ndef op(x, peer):\n"
-            "    return P2POp(op=receive, tensor=x, peer=peer)\n",
-            why="blocking recv under another name",
-        ),
-        Bad(
-            "from functools import partial\n\nimport torch\n\n\ndef op(x, peer, group):\n"
-            "    post = partial(torch.distributed.isend, group=group)\n"
-            "    return torch.distributed.P2POp(post, x, peer)\n",
-            why="a partial",
-        ),
-        Bad(
-            _HEAD + "def post(tensor, peer):\n    return dist.isend(tensor, peer)\n\n\ndef op(x, peer):\n"
-            "    return dist.P2POp(post, x, peer)\n",
-            why="a function of one's own",
-        ),
-        Bad(
-            _HEAD + "def op(x, peer):\n    return dist.P2POp(lambda *a, **k: dist.isend(*a, **k), x, peer)\n",
-            why="a lambda",
-        ),
-        Bad(_HEAD + 'def op(x, peer):\n    return dist.P2POp("isend", x, peer)\n', why="its name as text"),
-        Bad(
-            "import torch.distributed.distributed_c10d as c10d\n\n\ndef op(x, peer, sends):\n"
-            "    return c10d.P2POp(c10d.isend if sends else c10d.recv, x, peer)\n",
-            why="one of two",
-        ),
-        Ok(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.isend, x, peer)\n", "the function itself"),
-        Ok(
-            "from torch.distributed import P2POp, irecv\n\nreceive = irecv\n\n\ndef op(x, peer):\n"
-            "    return P2POp(receive, x, peer)\n",
-            "the function under another name",
-        ),
-        Ok(_HEAD + "def op(kind, x, peer):\n    return dist.P2POp(kind, x, peer)\n", "a parameter"),
-        Ok(
-            _HEAD + "def op(sends, x, peer):\n    return dist.P2POp(dist.isend if sends else dist.irecv, x, peer)\n",
-            "either of the two",
-        ),
-        Ok(
-            _HEAD + "def op(name, x, peer):\n    return dist.P2POp(getattr(dist, name), x, peer)\n", "looked up by name"
-        ),
-        Ok('from comms import P2POp\n\nP2POp("send", 1, 2)\n', "another library"),
-        Ok(
-            "import torch.distributed as dist\n\n\nclass TestOps:\n    def test_op(self, x):\n"
-            '        with self.assertRaisesRegex(ValueError, "Invalid"):\n            dist.P2POp(dist.broadcast, x, 1)\n',
-            "a test that wants the error",
-        ),
-        Ok("class P2POp:\n    def __init__(self, op): ...\n\n\nP2POp(len)\n", "a class of one's own"),
+    Bad(
+        _HEAD + "def post(tensor, peer):\n    return dist.isend(tensor, peer)\n\n\ndef op(x, peer):\n"
+        "    return dist.P2POp(post, x, peer)\n",
+        why="a function of one's own",
     ),
+    Bad(
+        _HEAD + "def op(x, peer):\n    return dist.P2POp(lambda *a, **k: dist.isend(*a, **k), x, peer)\n",
+        why="a lambda",
+    ),
+    Bad(_HEAD + 'def op(x, peer):\n    return dist.P2POp("isend", x, peer)\n', why="its name as text"),
+    Bad(
+        "import torch.distributed.distributed_c10d as c10d\n\n\ndef op(x, peer, sends):\n"
+        "    return c10d.P2POp(c10d.isend if sends else c10d.recv, x, peer)\n",
+        why="one of two",
+    ),
+    Ok(_HEAD + "def op(x, peer):\n    return dist.P2POp(dist.isend, x, peer)\n", "the function itself"),
+    Ok(
+        "from torch.distributed import P2POp, irecv\n\nreceive = irecv\n\n\ndef op(x, peer):\n"
+        "    return P2POp(receive, x, peer)\n",
+        "the function under another name",
+    ),
+    Ok(_HEAD + "def op(kind, x, peer):\n    return dist.P2POp(kind, x, peer)\n", "a parameter"),
+    Ok(
+        _HEAD + "def op(sends, x, peer):\n    return dist.P2POp(dist.isend if sends else dist.irecv, x, peer)\n",
+        "either of the two",
+    ),
+    Ok(_HEAD + "def op(name, x, peer):\n    return dist.P2POp(getattr(dist, name), x, peer)\n", "looked up by name"),
+    Ok('from comms import P2POp\n\nP2POp("send", 1, 2)\n', "another library"),
+    Ok(
+        "import torch.distributed as dist\n\n\nclass TestOps:\n    def test_op(self, x):\n"
+        '        with self.assertRaisesRegex(ValueError, "Invalid"):\n            dist.P2POp(dist.broadcast, x, 1)\n',
+        "a test that wants the error",
+    ),
+    Ok("class P2POp:\n    def __init__(self, op): ...\n\n\nP2POp(len)\n", "a class of one's own"),
 )

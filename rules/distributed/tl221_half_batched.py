@@ -15,6 +15,27 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL221",
+    name="half-batched-exchange",
+    summary="A batch on one side of an exchange and single operations on the other",
+    why=(
+        "On NCCL up to torch 2.14 without `device_id`, and on `nccl-lazy`, every pair of ranks has a communicator of its own "
+        "for single operations, and a batch runs on the communicator of the group. A batched send and a plain `irecv` then "
+        "wait in different communicators. Gloo does not care, so tests on the CPU pass."
+    ),
+    fix="Never offered: one side alone is what is wrong here, and both sides have to change together.",
+    targets=(OP,),
+    triggers=("P2POp",),
+    applies=may_use_nccl,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py, `batch_isend_irecv`, torch 2.13.0 and 2.15.0, read 2026-11-21",
+        "header lazy/LazyBackend.hpp of the torch 2.15 wheel (pair communicators for unbatched point-to-point)",
+        "measured on gloo with torch 2.13.0 and 2.15.0: works",
+    ),
+)  # fmt: skip
+
 _MESSAGE = (
     "This side of the exchange posts a batch, and the other side of the `if` on line {line} posts `{other}` on its own (line "
     "{there}). On NCCL up to torch 2.14, and on `nccl-lazy`, a batch runs on the group's communicator and a single operation "
@@ -34,7 +55,7 @@ class _Side:
     single: tuple[tuple[bool, str, ast.Call], ...]
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or not may_use_nccl(context.project):
         return
@@ -102,55 +123,35 @@ def _code(
 _BATCH = ("for req in dist.batch_isend_irecv([dist.P2POp(dist.isend, x, 1)]):", "    req.wait()")
 _BATCH_BACK = ("for req in dist.batch_isend_irecv([dist.P2POp(dist.irecv, x, 0)]):", "    req.wait()")
 
-RULE = Rule(
-    code="TL221",
-    name="half-batched-exchange",
-    summary="A batch on one side of an exchange and single operations on the other",
-    why=(
-        "On NCCL up to torch 2.14 without `device_id`, and on `nccl-lazy`, every pair of ranks has a communicator of its own "
-        "for single operations, and a batch runs on the communicator of the group. A batched send and a plain `irecv` then "
-        "wait in different communicators. Gloo does not care, so tests on the CPU pass."
+EXAMPLES = (
+    Bad(_code(_BATCH, ["dist.recv(x, 0)"]), why="a blocking receive"),
+    Bad(_code(["dist.isend(x, 1).wait()"], _BATCH_BACK), why="the receiver batches"),
+    Bad(
+        _code(
+            ["ops = [P2POp(isend, x, 1), P2POp(irecv, x, 1)]", "[r.wait() for r in batch_isend_irecv(ops)]"],
+            ["a = irecv(x, 0)", "a.wait()", "b = isend(x, 0)", "b.wait()"],
+            test="get_rank() % 2 == 0",
+            head="from torch.distributed import P2POp, batch_isend_irecv, get_rank, irecv, isend\n",
+        ),
+        why="there and back, names imported one by one",
     ),
-    fix="Never offered: one side alone is what is wrong here, and both sides have to change together.",
-    targets=(OP,),
-    triggers=("P2POp",),
-    check=_check,
-    applies=may_use_nccl,
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py, `batch_isend_irecv`, torch 2.13.0 and 2.15.0, read 2026-11-21",
-        "header lazy/LazyBackend.hpp of the torch 2.15 wheel (pair communicators for unbatched point-to-point)",
-        "measured on gloo with torch 2.13.0 and 2.15.0: works",
+    Bad(
+        _code([_BATCH[0].replace("1)", "1, compiled_group)"), _BATCH[1]], ["dist.recv(x, 0, compiled_group)"]),
+        why="a group with `mpi` inside another word of its name",
     ),
-    examples=(
-        Bad(_code(_BATCH, ["dist.recv(x, 0)"]), why="a blocking receive"),
-        Bad(_code(["dist.isend(x, 1).wait()"], _BATCH_BACK), why="the receiver batches"),
-        Bad(
-            _code(
-                ["ops = [P2POp(isend, x, 1), P2POp(irecv, x, 1)]", "[r.wait() for r in batch_isend_irecv(ops)]"],
-                ["a = irecv(x, 0)", "a.wait()", "b = isend(x, 0)", "b.wait()"],
-                test="get_rank() % 2 == 0",
-                head="from torch.distributed import P2POp, batch_isend_irecv, get_rank, irecv, isend\n",
-            ),
-            why="there and back, names imported one by one"
-        ),
-        Bad(
-            _code([_BATCH[0].replace("1)", "1, compiled_group)"), _BATCH[1]], ["dist.recv(x, 0, compiled_group)"]),
-            why="a group with `mpi` inside another word of its name"
-        ),
-        Ok(_code(_BATCH, _BATCH_BACK), "both sides batched"),
-        Ok(
-            _code([_BATCH[0].replace("1)", "1, gloo_group)"), _BATCH[1]], ["dist.recv(x, 0, gloo_group)"]),
-            "a group that is called one of gloo"
-        ),
-        Ok(_code(["dist.send(x, 1)"], ["dist.recv(x, 0)"]), "no side batched"),
-        Ok(
-            _code(_BATCH, ["dist.isend(x, 1).wait()"], test="group is None"),
-            "the same operation in two ways"
-        ),
-        Ok(_code(_BATCH, ["dist.recv(x, 0)"], test="x.batched"), "a choice that all ranks make alike"),
-        Ok(_code(_BATCH, ["dist.recv(x, 0, group)"]), "different groups"),
-        Ok("import torch.distributed as dist\n\ndist.init_process_group('gloo')\n" + _code(_BATCH, ["dist.recv(x, 0)"], head=""), "a project on gloo"),
-        Ok(_code(_BATCH, ["dist.recv(x, 0)"], head="from comms import dist\n"), "another library"),
+    Ok(_code(_BATCH, _BATCH_BACK), "both sides batched"),
+    Ok(
+        _code([_BATCH[0].replace("1)", "1, gloo_group)"), _BATCH[1]], ["dist.recv(x, 0, gloo_group)"]),
+        "a group that is called one of gloo",
     ),
-)  # fmt: skip
+    Ok(_code(["dist.send(x, 1)"], ["dist.recv(x, 0)"]), "no side batched"),
+    Ok(_code(_BATCH, ["dist.isend(x, 1).wait()"], test="group is None"), "the same operation in two ways"),
+    Ok(_code(_BATCH, ["dist.recv(x, 0)"], test="x.batched"), "a choice that all ranks make alike"),
+    Ok(_code(_BATCH, ["dist.recv(x, 0, group)"]), "different groups"),
+    Ok(
+        "import torch.distributed as dist\n\ndist.init_process_group('gloo')\n"
+        + _code(_BATCH, ["dist.recv(x, 0)"], head=""),
+        "a project on gloo",
+    ),
+    Ok(_code(_BATCH, ["dist.recv(x, 0)"], head="from comms import dist\n"), "another library"),
+)

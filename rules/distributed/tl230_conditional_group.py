@@ -27,10 +27,36 @@ _GROUPS = frozenset(
     f"torch.distributed.{name}"
     for name in ("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group")
 )
+
+RULE = Rule(
+    code="TL230",
+    name="new-group-not-on-all-ranks",
+    summary="A process group that only some ranks create",
+    why=(
+        "Every rank has to call `new_group` for every group, member or not, in the same order. Under a test of the own rank "
+        "the ranks count their groups differently, and the next group they create hangs or connects to the wrong peers, on "
+        "gloo too. On NCCL the call itself is the problem since torch 2.15: it splits the communicator of all ranks."
+    ),
+    fix=(
+        "Safe when the call is the value of the first assignment under an `if` without `else`, its arguments are proved to be "
+        "the same on every rank, and every rank is proved to reach the `if`: the group is created in front of it. Needs "
+        "review when the call can move but one of these is not proved. Otherwise the message says what to do."
+    ),
+    targets=tuple(sorted(_GROUPS)),
+    severity=Severity.ERROR,
+    triggers=("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group"),
+    sources=(
+        "torch/distributed/distributed_c10d.py of 2.13.0-2.15.0: new_group, _new_process_group_helper; read 2026-11-21",
+        "Measured with gloo and 4 processes on torch 2.13.0 and 2.15.0: a later group hangs, and two groups created in the "
+        "two branches of a rank test reset each other's connections",
+        "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
+    ),
+)
+
 _WORDS = {"around": "it stands under", "left": "some ranks have left under", "leave": "some ranks leave the loop under"}
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call":
         return
@@ -146,160 +172,133 @@ def _pure(view: ModuleView, node: ast.expr) -> bool:
 
 _PURE_CALLS = frozenset({"torch.distributed.get_world_size", "datetime.timedelta", "torch.device"})
 
-
 _START = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
 _MEMBERS = "    total = torch.arange(3.0) + rank\n    dist.all_reduce(total, group=group)\n    result = total\n"
 
-RULE = Rule(
-    code="TL230",
-    name="new-group-not-on-all-ranks",
-    summary="A process group that only some ranks create",
-    why=(
-        "Every rank has to call `new_group` for every group, member or not, in the same order. Under a test of the own rank "
-        "the ranks count their groups differently, and the next group they create hangs or connects to the wrong peers, on "
-        "gloo too. On NCCL the call itself is the problem since torch 2.15: it splits the communicator of all ranks."
+EXAMPLES = (
+    Bad(
+        _START + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\nif rank in ranks:\n"
+        "    group = dist.new_group(ranks)\n" + _MEMBERS,
+        _START + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\ngroup_of_all_ranks = dist.new_group(ranks)\n"
+        "if rank in ranks:\n    group = group_of_all_ranks\n" + _MEMBERS,
+        why="a group of the first two ranks",
+        run="result = [result]",
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        "Safe when the call is the value of the first assignment under an `if` without `else`, its arguments are proved to be "
-        "the same on every rank, and every rank is proved to reach the `if`: the group is created in front of it. Needs "
-        "review when the call can move but one of these is not proved. Otherwise the message says what to do."
+    Bad(
+        "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
+        'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
+        '    total = torch.ones(2)\n    if int(os.environ["RANK"]) < 2:\n        # one node\n'
+        '        pair = make_group([0, 1], backend="gloo")\n        all_reduce(total, group=pair)\n    return total\n\n\n'
+        "result = main()\n",
+        "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
+        'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
+        '    total = torch.ones(2)\n    group_of_all_ranks = make_group([0, 1], backend="gloo")\n'
+        '    if int(os.environ["RANK"]) < 2:\n        # one node\n        pair = group_of_all_ranks\n'
+        "        all_reduce(total, group=pair)\n    return total\n\n\nresult = main()\n",
+        why="the rank from the environment, another import name, a function called once",
+        run="result = [result]",
+        ranks=(2, 3, 4),
     ),
-    targets=tuple(sorted(_GROUPS)),
-    check=_check,
-    severity=Severity.ERROR,
-    triggers=("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group"),
-    sources=(
-        "torch/distributed/distributed_c10d.py of 2.13.0-2.15.0: new_group, _new_process_group_helper; read 2026-11-21",
-        "Measured with gloo and 4 processes on torch 2.13.0 and 2.15.0: a later group hangs, and two groups created in the "
-        "two branches of a rank test reset each other's connections",
-        "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
+        "        ranks = [first, first + 1]\n        if dist.get_rank() in ranks:\n"
+        "            pair = dist.new_group(ranks)\n    return pair\n",
+        "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
+        "        ranks = [first, first + 1]\n        group_of_all_ranks = dist.new_group(ranks)\n"
+        "        if dist.get_rank() in ranks:\n            pair = group_of_all_ranks\n    return pair\n",
+        safety="unsafe",
+        why="who calls the function is not known",
     ),
-    examples=(
-        Bad(
-            _START + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\nif rank in ranks:\n"
-            "    group = dist.new_group(ranks)\n" + _MEMBERS,
-            _START
-            + "rank = dist.get_rank()\nranks = [0, 1]\nresult = None\ngroup_of_all_ranks = dist.new_group(ranks)\n"
-            "if rank in ranks:\n    group = group_of_all_ranks\n" + _MEMBERS,
-            why="a group of the first two ranks",
-            run="result = [result]",
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
-            'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
-            '    total = torch.ones(2)\n    if int(os.environ["RANK"]) < 2:\n        # one node\n'
-            '        pair = make_group([0, 1], backend="gloo")\n        all_reduce(total, group=pair)\n    return total\n\n\n'
-            "result = main()\n",
-            "import os\n\nimport torch\nfrom torch.distributed import all_reduce, init_process_group\n"
-            'from torch.distributed import new_group as make_group\n\n\ndef main():\n    init_process_group("gloo")\n'
-            '    total = torch.ones(2)\n    group_of_all_ranks = make_group([0, 1], backend="gloo")\n'
-            '    if int(os.environ["RANK"]) < 2:\n        # one node\n        pair = group_of_all_ranks\n'
-            "        all_reduce(total, group=pair)\n    return total\n\n\nresult = main()\n",
-            why="the rank from the environment, another import name, a function called once",
-            run="result = [result]",
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
-            "        ranks = [first, first + 1]\n        if dist.get_rank() in ranks:\n"
-            "            pair = dist.new_group(ranks)\n    return pair\n",
-            "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n"
-            "        ranks = [first, first + 1]\n        group_of_all_ranks = dist.new_group(ranks)\n"
-            "        if dist.get_rank() in ranks:\n            pair = group_of_all_ranks\n    return pair\n",
-            safety="unsafe",
-            why="who calls the function is not known",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build():\n    rank = dist.get_rank()\n    if rank < 2:\n"
-            "        return dist.new_group([0, 1])\n    else:\n        return dist.new_group([2, 3])\n",
-            why="another group on the other branch",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build():\n    if dist.get_rank() != 0:\n        return None\n"
-            "    return dist.new_group([0])\n",
-            why="the other ranks have returned",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build(lists):\n    me = dist.get_rank()\n    for ranks in lists:\n"
-            "        if me not in ranks:\n            continue\n        mine = dist.new_group(ranks)\n    return mine\n",
-            why="continue for non-members",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build(lists):\n    for ranks in lists:\n"
-            "        mine = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            break\n    return mine\n",
-            why="the loop is left once the own group is found",
-        ),
-        Bad(
-            "from torch.distributed.distributed_c10d import get_rank, new_group\n\n\ndef build(ranks):\n"
-            "    return new_group(ranks) if get_rank() in ranks else None\n",
-            why="conditional expression, private module",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\nclass Trainer:\n    def __init__(self):\n"
-            "        self.rank = dist.get_rank()\n\n    def build(self):\n        if self.rank == 0:\n"
-            "            self.own = dist.new_group([self.rank])\n",
-            why="an attribute, and arguments that depend on the rank",
-        ),
-        Bad(
-            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
-            "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(worker, args=(4,), nprocs=4)\n",
-            why="the index of a spawned process",
-        ),
-        Bad(
-            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
-            "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(fn=worker, args=(4,), nprocs=4)\n",
-            why="a process spawned by keyword",
-        ),
-        Bad(
-            "import torch.distributed as dist\nfrom torch.multiprocessing import start_processes\n\n\n"
-            "def worker(index, world):\n    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\n"
-            "start_processes(worker, args=(4,), nprocs=4)\n",
-            why="the index of a started process",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"
-            "        group = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            mine = group\n"
-            "    return mine\n",
-            "created on every rank, kept by the members",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n_GROUPS = {}\n\n\ndef group_of(ranks):\n"
-            "    if ranks not in _GROUPS:\n        _GROUPS[ranks] = dist.new_group(ranks)\n    return _GROUPS[ranks]\n",
-            "a cache miss is the same on every rank",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef build(ranks_per_node, rank_list):\n    if len(rank_list) > 1:\n"
-            "        return dist.new_group(rank_list)\n    if ranks_per_node == 0:\n        return dist.new_group([0])\n",
-            "ranks in the name only",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef build(rank, ranks):\n    if rank in ranks:\n"
-            "        return dist.new_group(ranks)\n",
-            "a parameter that may be anybody's rank",
-        ),
-        Ok(
-            "import os\n\nimport torch.distributed as dist\n\nlocal_rank = int(os.environ.get('LOCAL_RANK', -1))\n"
-            "if local_rank != -1 and 'RANK' in os.environ:\n    group = dist.new_group([0, 1])\n",
-            "asks whether the program is distributed at all",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\nif dist.get_rank() in (0, 1):\n"
-            "    group = dist.new_group([0, 1], use_local_synchronization=True)\n",
-            "only members take part in a local synchronisation",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    group = dist.new_group([0, 1], group_desc='a')\n"
-            "else:\n    group = dist.new_group([0, 1], group_desc='b')\n",
-            "the same group on both branches",
-        ),
-        Ok(
-            "from mpi4py import MPI as dist\n\nif dist.COMM_WORLD.Get_rank() == 0:\n    dist.new_group([0])\n",
-            "another library",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef f(dist):\n    if dist.get_rank() == 0:\n        dist.new_group([0])\n",
-            "a parameter called dist",
-        ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build():\n    rank = dist.get_rank()\n    if rank < 2:\n"
+        "        return dist.new_group([0, 1])\n    else:\n        return dist.new_group([2, 3])\n",
+        why="another group on the other branch",
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build():\n    if dist.get_rank() != 0:\n        return None\n"
+        "    return dist.new_group([0])\n",
+        why="the other ranks have returned",
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build(lists):\n    me = dist.get_rank()\n    for ranks in lists:\n"
+        "        if me not in ranks:\n            continue\n        mine = dist.new_group(ranks)\n    return mine\n",
+        why="continue for non-members",
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build(lists):\n    for ranks in lists:\n"
+        "        mine = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            break\n    return mine\n",
+        why="the loop is left once the own group is found",
+    ),
+    Bad(
+        "from torch.distributed.distributed_c10d import get_rank, new_group\n\n\ndef build(ranks):\n"
+        "    return new_group(ranks) if get_rank() in ranks else None\n",
+        why="conditional expression, private module",
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\nclass Trainer:\n    def __init__(self):\n"
+        "        self.rank = dist.get_rank()\n\n    def build(self):\n        if self.rank == 0:\n"
+        "            self.own = dist.new_group([self.rank])\n",
+        why="an attribute, and arguments that depend on the rank",
+    ),
+    Bad(
+        "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
+        "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(worker, args=(4,), nprocs=4)\n",
+        why="the index of a spawned process",
+    ),
+    Bad(
+        "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef worker(index, world):\n"
+        "    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\nmp.spawn(fn=worker, args=(4,), nprocs=4)\n",
+        why="a process spawned by keyword",
+    ),
+    Bad(
+        "import torch.distributed as dist\nfrom torch.multiprocessing import start_processes\n\n\n"
+        "def worker(index, world):\n    if index % 2 == 0:\n        dist.new_group([0, 2])\n\n\n"
+        "start_processes(worker, args=(4,), nprocs=4)\n",
+        why="the index of a started process",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef build(world):\n    for ranks in ([0, 1], [2, 3]):\n"
+        "        group = dist.new_group(ranks)\n        if dist.get_rank() in ranks:\n            mine = group\n"
+        "    return mine\n",
+        "created on every rank, kept by the members",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n_GROUPS = {}\n\n\ndef group_of(ranks):\n"
+        "    if ranks not in _GROUPS:\n        _GROUPS[ranks] = dist.new_group(ranks)\n    return _GROUPS[ranks]\n",
+        "a cache miss is the same on every rank",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef build(ranks_per_node, rank_list):\n    if len(rank_list) > 1:\n"
+        "        return dist.new_group(rank_list)\n    if ranks_per_node == 0:\n        return dist.new_group([0])\n",
+        "ranks in the name only",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef build(rank, ranks):\n    if rank in ranks:\n"
+        "        return dist.new_group(ranks)\n",
+        "a parameter that may be anybody's rank",
+    ),
+    Ok(
+        "import os\n\nimport torch.distributed as dist\n\nlocal_rank = int(os.environ.get('LOCAL_RANK', -1))\n"
+        "if local_rank != -1 and 'RANK' in os.environ:\n    group = dist.new_group([0, 1])\n",
+        "asks whether the program is distributed at all",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\nif dist.get_rank() in (0, 1):\n"
+        "    group = dist.new_group([0, 1], use_local_synchronization=True)\n",
+        "only members take part in a local synchronisation",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    group = dist.new_group([0, 1], group_desc='a')\n"
+        "else:\n    group = dist.new_group([0, 1], group_desc='b')\n",
+        "the same group on both branches",
+    ),
+    Ok(
+        "from mpi4py import MPI as dist\n\nif dist.COMM_WORLD.Get_rank() == 0:\n    dist.new_group([0])\n",
+        "another library",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef f(dist):\n    if dist.get_rank() == 0:\n        dist.new_group([0])\n",
+        "a parameter called dist",
     ),
 )

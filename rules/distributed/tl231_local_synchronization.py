@@ -15,6 +15,30 @@ from torchlift.rules.distributed.ranks.own_rank import own_rank
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL231",
+    name="new-group-local-synchronization-on-nccl",
+    summary="Local synchronisation on a group that NCCL splits from the world",
+    why=(
+        "`new_group(use_local_synchronization=True)` lets ranks that are no members go on at once. Since torch 2.15 the "
+        'default "nccl" group is always bound to a device, and a group of the same backend is an `ncclCommSplit` that every '
+        "rank of the world has to call: the members wait for ranks that never come. The check that skips non-members stands "
+        "in front of the split and nothing guards it. Groups that together hold every rank should be fine; this was read in "
+        "the source and not reproduced on hardware."
+    ),
+    fix=(
+        "Manual: whether the groups made by one call hold every rank is a question of the whole program. On gloo it is fine "
+        "and not reported. Since torch 2.15 only a group with the same backend as the default group is split from it."
+    ),
+    targets=("torch.distributed.new_group",),
+    triggers=("use_local_synchronization",),
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py of 2.15.0: _new_group_with_tag (line 7206), _get_split_source (line 2790)",
+        "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
+    ),
+)
+
 _MESSAGE = (
     'Since torch 2.15 a group of the default group\'s "nccl" is split from the communicator of all ranks, and every one of '
     "them has to take part. With `use_local_synchronization=True` ranks that are no members return before the split, so the "
@@ -27,7 +51,7 @@ _ADVICE = (
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, project = context.view, use.call, context.project
     arguments = new_group_arguments(call) if call is not None and use.kind == "call" else None
     if arguments is None or not is_local(arguments):
@@ -64,64 +88,40 @@ def _holds_every_rank(view: ModuleView, ranks: ast.expr | None) -> bool:
 
 _NCCL = 'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
 
-RULE = Rule(
-    code="TL231",
-    name="new-group-local-synchronization-on-nccl",
-    summary="Local synchronisation on a group that NCCL splits from the world",
-    why=(
-        "`new_group(use_local_synchronization=True)` lets ranks that are no members go on at once. Since torch 2.15 the "
-        'default "nccl" group is always bound to a device, and a group of the same backend is an `ncclCommSplit` that every '
-        "rank of the world has to call: the members wait for ranks that never come. The check that skips non-members stands "
-        "in front of the split and nothing guards it. Groups that together hold every rank should be fine; this was read in "
-        "the source and not reproduced on hardware."
+EXAMPLES = (
+    Bad(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=True)\n", why="NCCL default"),
+    Bad(
+        "from torch.distributed import new_group as make_group\n\n\ndef build(ranks):\n"
+        "    return make_group(ranks, None, None, None, True)\n",
+        why="a library that creates no default group, by position",
     ),
-    fix=(
-        "Manual: whether the groups made by one call hold every rank is a question of the whole program. On gloo it is fine "
-        "and not reported. Since torch 2.15 only a group with the same backend as the default group is split from it."
+    Bad(
+        "from torch.distributed import distributed_c10d as c10d\n\n\ndef build(ranks):\n"
+        '    return c10d.new_group(ranks, backend="nccl", use_local_synchronization=True)\n',
+        why="the backend is named here",
     ),
-    targets=("torch.distributed.new_group",),
-    check=_check,
-    triggers=("use_local_synchronization",),
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py of 2.15.0: _new_group_with_tag (line 7206), _get_split_source (line 2790)",
-        "https://github.com/pytorch/pytorch/pull/192276 (new_group splits the communicator)",
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
+        "group = dist.new_group([0, 1], use_local_synchronization=True)\n",
+        "a gloo project",
     ),
-    examples=(
-        Bad(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=True)\n", why="NCCL default"),
-        Bad(
-            "from torch.distributed import new_group as make_group\n\n\ndef build(ranks):\n"
-            "    return make_group(ranks, None, None, None, True)\n",
-            why="a library that creates no default group, by position",
-        ),
-        Bad(
-            "from torch.distributed import distributed_c10d as c10d\n\n\ndef build(ranks):\n"
-            '    return c10d.new_group(ranks, backend="nccl", use_local_synchronization=True)\n',
-            why="the backend is named here",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
-            "group = dist.new_group([0, 1], use_local_synchronization=True)\n",
-            "a gloo project",
-        ),
-        Ok(_NCCL + 'group = dist.new_group([0, 1], backend="gloo", use_local_synchronization=True)\n', "a gloo group"),
-        Ok(
-            _NCCL + 'group = dist.new_group([0], backend="nccl-legacy", use_local_synchronization=True)\n',
-            "another backend is not split from the default group",
-        ),
-        Ok(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=False)\n", "switched off"),
-        Ok(
-            _NCCL + "group = dist.new_group(list(range(dist.get_world_size())), use_local_synchronization=True)\n",
-            "every rank is a member",
-        ),
-        Ok(
-            _NCCL + "alone = dist.new_group([dist.get_rank()], use_local_synchronization=True)\n",
-            "every rank makes a group of its own",
-        ),
-        Ok(
-            "class dist:\n    @staticmethod\n    def new_group(ranks, use_local_synchronization): ...\n\n\n"
-            "dist.new_group([0], use_local_synchronization=True)\n",
-            "own class",
-        ),
+    Ok(_NCCL + 'group = dist.new_group([0, 1], backend="gloo", use_local_synchronization=True)\n', "a gloo group"),
+    Ok(
+        _NCCL + 'group = dist.new_group([0], backend="nccl-legacy", use_local_synchronization=True)\n',
+        "another backend is not split from the default group",
+    ),
+    Ok(_NCCL + "group = dist.new_group([0, 1], use_local_synchronization=False)\n", "switched off"),
+    Ok(
+        _NCCL + "group = dist.new_group(list(range(dist.get_world_size())), use_local_synchronization=True)\n",
+        "every rank is a member",
+    ),
+    Ok(
+        _NCCL + "alone = dist.new_group([dist.get_rank()], use_local_synchronization=True)\n",
+        "every rank makes a group of its own",
+    ),
+    Ok(
+        "class dist:\n    @staticmethod\n    def new_group(ranks, use_local_synchronization): ...\n\n\n"
+        "dist.new_group([0], use_local_synchronization=True)\n",
+        "own class",
     ),
 )

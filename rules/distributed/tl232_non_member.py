@@ -15,8 +15,34 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
 from torchlift.view.walk import walk
 
-_CHANGED = TorchVersion(2, 14)
 _TARGETS = ("torch.distributed.new_group", "torch.distributed.split_group")
+
+RULE = Rule(
+    code="TL232",
+    name="non-member-is-none",
+    summary="`is None` asked of a group that this rank may be outside of",
+    why=(
+        "On ranks that are not part of it, `new_group(use_local_synchronization=True)` and `split_group` returned None up to "
+        "torch 2.13. Since 2.14 they return `GroupMember.NON_GROUP_MEMBER` like `new_group` always did: the number -100, "
+        "which is not None and counts as true. `if group is None: return` then goes on: collectives warn and do nothing, "
+        "and `group.size()` is asked of a number."
+    ),
+    fix=(
+        "Safe when the value tested can only be such a group or None: `group in (None, dist.GroupMember.NON_GROUP_MEMBER)`, "
+        "or a plain comparison when the project supports torch 2.14 and later only. Manual when the name may hold something "
+        "else."
+    ),
+    targets=_TARGETS,
+    severity=Severity.ERROR,
+    triggers=("use_local_synchronization", "split_group"),
+    sources=(
+        "torch 2.14 release notes: https://github.com/pytorch/pytorch/pull/190588, "
+        "https://github.com/pytorch/pytorch/pull/190725",
+        "Measured with gloo on torch 2.13.0 (None) and 2.15.0 (-100)",
+    ),
+)
+
+_CHANGED = TorchVersion(2, 14)
 
 
 @dataclass(frozen=True)
@@ -28,7 +54,7 @@ class _Question:
     outside: bool
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call" or not _returns_none(call, use.target):
         return
@@ -175,121 +201,96 @@ _START = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_gr
 _LOCAL = "group = dist.new_group([0, 1], use_local_synchronization=True)\n"
 _USE = "    dist.all_reduce(total, group=group)\n    result = total\n"
 
-RULE = Rule(
-    code="TL232",
-    name="non-member-is-none",
-    summary="`is None` asked of a group that this rank may be outside of",
-    why=(
-        "On ranks that are not part of it, `new_group(use_local_synchronization=True)` and `split_group` returned None up to "
-        "torch 2.13. Since 2.14 they return `GroupMember.NON_GROUP_MEMBER` like `new_group` always did: the number -100, "
-        "which is not None and counts as true. `if group is None: return` then goes on: collectives warn and do nothing, "
-        "and `group.size()` is asked of a number."
+EXAMPLES = (
+    Bad(
+        _START
+        + _LOCAL
+        + "total = torch.arange(3.0) + dist.get_rank()\nif group is None:\n    result = total\nelse:\n"
+        + _USE,
+        _START + _LOCAL + "total = torch.arange(3.0) + dist.get_rank()\n"
+        "if group in (None, dist.GroupMember.NON_GROUP_MEMBER):\n    result = total\nelse:\n" + _USE,
+        why="is None",
+        run="result = [result]",
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        "Safe when the value tested can only be such a group or None: `group in (None, dist.GroupMember.NON_GROUP_MEMBER)`, "
-        "or a plain comparison when the project supports torch 2.14 and later only. Manual when the name may hold something "
-        "else."
+    Bad(
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\nif group is not None:\n" + _USE,
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
+        "if group not in (None, dist.GroupMember.NON_GROUP_MEMBER):\n" + _USE,
+        why="is not None",
+        run="result = [result]",
+        ranks=(2, 3, 4),
     ),
-    targets=_TARGETS,
-    check=_check,
-    severity=Severity.ERROR,
-    triggers=("use_local_synchronization", "split_group"),
-    sources=(
-        "torch 2.14 release notes: https://github.com/pytorch/pytorch/pull/190588, "
-        "https://github.com/pytorch/pytorch/pull/190725",
-        "Measured with gloo on torch 2.13.0 (None) and 2.15.0 (-100)",
+    Bad(
+        "import torch\nfrom torch.distributed import all_reduce, get_rank, init_process_group, new_group\n\n"
+        'init_process_group("gloo")\n\n\nclass Part:\n    def __init__(self):\n        self.group = None\n'
+        "        self.group = new_group([0], use_local_synchronization=True)\n\n    def total(self):\n"
+        "        total = torch.ones(2) + get_rank()\n        if not self.group:\n            return total\n"
+        "        all_reduce(total, group=self.group)\n        return total\n",
+        "import torch\nfrom torch.distributed import all_reduce, get_rank, init_process_group, new_group\n\n"
+        'init_process_group("gloo")\n\n\nclass Part:\n    def __init__(self):\n        self.group = None\n'
+        "        self.group = new_group([0], use_local_synchronization=True)\n\n    def total(self):\n"
+        "        total = torch.ones(2) + get_rank()\n"
+        "        if self.group in (None, torch.distributed.GroupMember.NON_GROUP_MEMBER):\n"
+        "            return total\n        all_reduce(total, group=self.group)\n        return total\n",
+        why="not, on an attribute, names imported one by one",
+        run="result = Part().total()",
+        ranks=(2, 3),
     ),
-    examples=(
-        Bad(
-            _START
-            + _LOCAL
-            + "total = torch.arange(3.0) + dist.get_rank()\nif group is None:\n    result = total\nelse:\n"
-            + _USE,
-            _START + _LOCAL + "total = torch.arange(3.0) + dist.get_rank()\n"
-            "if group in (None, dist.GroupMember.NON_GROUP_MEMBER):\n    result = total\nelse:\n" + _USE,
-            why="is None",
-            run="result = [result]",
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\nif group is not None:\n" + _USE,
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
-            "if group not in (None, dist.GroupMember.NON_GROUP_MEMBER):\n" + _USE,
-            why="is not None",
-            run="result = [result]",
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            "import torch\nfrom torch.distributed import all_reduce, get_rank, init_process_group, new_group\n\n"
-            'init_process_group("gloo")\n\n\nclass Part:\n    def __init__(self):\n        self.group = None\n'
-            "        self.group = new_group([0], use_local_synchronization=True)\n\n    def total(self):\n"
-            "        total = torch.ones(2) + get_rank()\n        if not self.group:\n            return total\n"
-            "        all_reduce(total, group=self.group)\n        return total\n",
-            "import torch\nfrom torch.distributed import all_reduce, get_rank, init_process_group, new_group\n\n"
-            'init_process_group("gloo")\n\n\nclass Part:\n    def __init__(self):\n        self.group = None\n'
-            "        self.group = new_group([0], use_local_synchronization=True)\n\n    def total(self):\n"
-            "        total = torch.ones(2) + get_rank()\n"
-            "        if self.group in (None, torch.distributed.GroupMember.NON_GROUP_MEMBER):\n"
-            "            return total\n        all_reduce(total, group=self.group)\n        return total\n",
-            why="not, on an attribute, names imported one by one",
-            run="result = Part().total()",
-            ranks=(2, 3),
-        ),
-        Bad(
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
-            "if group and total.numel() == 3:\n" + _USE,
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
-            "if group not in (None, dist.GroupMember.NON_GROUP_MEMBER) and total.numel() == 3:\n" + _USE,
-            why="the bare name as a condition",
-            run="result = [result]",
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\nif group is not None:\n" + _USE,
-            _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
-            "if group != dist.GroupMember.NON_GROUP_MEMBER:\n" + _USE,
-            why="a project that starts at torch 2.14 (run with members only, as 2.13 returns None to others)",
-            min_torch=TorchVersion(2, 14),
-            run="result = [result]",
-            ranks=(2,),
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef part(parent):\n    group = dist.split_group(parent, [[0, 1]])\n"
-            "    if group is None:\n        return 0\n    return dist.get_rank(group)\n",
-            "import torch.distributed as dist\n\n\ndef part(parent):\n    group = dist.split_group(parent, [[0, 1]])\n"
-            "    if group in (None, dist.GroupMember.NON_GROUP_MEMBER):\n        return 0\n    return dist.get_rank(group)\n",
-            why="split_group, with what both releases return to others standing in for it",
-            run="dist.get_rank = lambda group: 1\nresult = []\nfor value in (None, dist.ProcessGroup(0, 1)):\n"
-            "    dist.split_group = lambda parent, ranks: value\n    result.append(part(None))",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef part(group, ranks):\n    if ranks:\n"
-            "        group = dist.new_group(ranks, use_local_synchronization=True)\n    if group is None:\n"
-            "        return 0\n    return dist.get_rank(group)\n",
-            why="the name may hold something else",
-        ),
-        Bad(
-            _START
-            + "if dist.get_world_size() > 2:\n    group = dist.new_group([0, 1])\nelse:\n    "
-            + _LOCAL
-            + "if group is None:\n    print('outside')\n",
-            why="a plain new_group never returned None",
-        ),
-        Ok(_START + "group = dist.new_group([0, 1])\nif group is None:\n    print('never')\n", "always was the number"),
-        Ok(
-            _START + _LOCAL + "if group is None or group == dist.GroupMember.NON_GROUP_MEMBER:\n    print('outside')\n",
-            "both are asked for",
-        ),
-        Ok(
-            _START + _LOCAL + "if group == dist.GroupMember.NON_GROUP_MEMBER:\n    group = None\n"
-            "if group is None:\n    print('outside')\n",
-            "the number is made None first",
-        ),
-        Ok(_START + _LOCAL + "group = load()\nif group is None:\n    print('no group')\n", "another value by then"),
-        Ok(_START + _LOCAL + "other = group or dist.group.WORLD\n", "a value, not a question"),
-        Ok(
-            "from h5py import h5 as dist\n\ngroup = dist.split_group('a')\nif group is None:\n    print('no group')\n",
-            "another library",
-        ),
+    Bad(
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
+        "if group and total.numel() == 3:\n" + _USE,
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
+        "if group not in (None, dist.GroupMember.NON_GROUP_MEMBER) and total.numel() == 3:\n" + _USE,
+        why="the bare name as a condition",
+        run="result = [result]",
+        ranks=(2, 3, 4),
+    ),
+    Bad(
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\nif group is not None:\n" + _USE,
+        _START + _LOCAL + "result = total = torch.arange(3.0) + dist.get_rank()\n"
+        "if group != dist.GroupMember.NON_GROUP_MEMBER:\n" + _USE,
+        why="a project that starts at torch 2.14 (run with members only, as 2.13 returns None to others)",
+        min_torch=TorchVersion(2, 14),
+        run="result = [result]",
+        ranks=(2,),
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef part(parent):\n    group = dist.split_group(parent, [[0, 1]])\n"
+        "    if group is None:\n        return 0\n    return dist.get_rank(group)\n",
+        "import torch.distributed as dist\n\n\ndef part(parent):\n    group = dist.split_group(parent, [[0, 1]])\n"
+        "    if group in (None, dist.GroupMember.NON_GROUP_MEMBER):\n        return 0\n    return dist.get_rank(group)\n",
+        why="split_group, with what both releases return to others standing in for it",
+        run="dist.get_rank = lambda group: 1\nresult = []\nfor value in (None, dist.ProcessGroup(0, 1)):\n"
+        "    dist.split_group = lambda parent, ranks: value\n    result.append(part(None))",
+    ),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef part(group, ranks):\n    if ranks:\n"
+        "        group = dist.new_group(ranks, use_local_synchronization=True)\n    if group is None:\n"
+        "        return 0\n    return dist.get_rank(group)\n",
+        why="the name may hold something else",
+    ),
+    Bad(
+        _START
+        + "if dist.get_world_size() > 2:\n    group = dist.new_group([0, 1])\nelse:\n    "
+        + _LOCAL
+        + "if group is None:\n    print('outside')\n",
+        why="a plain new_group never returned None",
+    ),
+    Ok(_START + "group = dist.new_group([0, 1])\nif group is None:\n    print('never')\n", "always was the number"),
+    Ok(
+        _START + _LOCAL + "if group is None or group == dist.GroupMember.NON_GROUP_MEMBER:\n    print('outside')\n",
+        "both are asked for",
+    ),
+    Ok(
+        _START + _LOCAL + "if group == dist.GroupMember.NON_GROUP_MEMBER:\n    group = None\n"
+        "if group is None:\n    print('outside')\n",
+        "the number is made None first",
+    ),
+    Ok(_START + _LOCAL + "group = load()\nif group is None:\n    print('no group')\n", "another value by then"),
+    Ok(_START + _LOCAL + "other = group or dist.group.WORLD\n", "a value, not a question"),
+    Ok(
+        "from h5py import h5 as dist\n\ngroup = dist.split_group('a')\nif group is None:\n    print('no group')\n",
+        "another library",
     ),
 )

@@ -11,8 +11,31 @@ from torchlift.rules.distributed.groups.group_identity import new_group_argument
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL233",
+    name="side-group-lacks-bound-device",
+    summary='`new_group(backend="cpu:gloo")` beside an NCCL default group',
+    why=(
+        "A new group takes over the device that the default group is bound to and asks its own backends for that device. "
+        'Named `"cpu:gloo"` it has none for CUDA and raises "No backend type associated with device type cuda". Up to torch '
+        "2.14 only a default group with `device_id` was bound; since 2.15 every NCCL group is."
+    ),
+    fix=(
+        'Safe: `"gloo"` is the same backend for CPU tensors and also answers for the bound device. Needs review when the '
+        "project asks `get_backend`, which then names the group differently."
+    ),
+    targets=("torch.distributed.new_group",),
+    severity=Severity.ERROR,
+    triggers=("new_group & cpu:",),
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py of 2.15.0, _new_process_group_helper (lines 3204-3206)",
+        "Measured on torch 2.15.0 with the devices swapped",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call, project = context.view, use.call, context.project
     arguments = new_group_arguments(call) if call is not None and use.kind == "call" else None
     backend = (arguments or {}).get("backend")
@@ -61,76 +84,53 @@ _SUM = (
     "    return value\n"
 )
 
-RULE = Rule(
-    code="TL233",
-    name="side-group-lacks-bound-device",
-    summary='`new_group(backend="cpu:gloo")` beside an NCCL default group',
-    why=(
-        "A new group takes over the device that the default group is bound to and asks its own backends for that device. "
-        'Named `"cpu:gloo"` it has none for CUDA and raises "No backend type associated with device type cuda". Up to torch '
-        "2.14 only a default group with `device_id` was bound; since 2.15 every NCCL group is."
+EXAMPLES = (
+    Bad(
+        "import torch\nimport torch.distributed as dist\n\n\ndef side(ranks):\n"
+        '    return dist.new_group(ranks, backend="cpu:gloo")\n' + _SUM,
+        "import torch\nimport torch.distributed as dist\n\n\ndef side(ranks):\n"
+        '    return dist.new_group(ranks, backend="gloo")\n' + _SUM,
+        why="by keyword",
+        files=_NCCL,
+        run='dist.init_process_group("gloo")\nresult = total(side(list(range(dist.get_world_size()))))',
+        ranks=(2, 3, 4),
     ),
-    fix=(
-        'Safe: `"gloo"` is the same backend for CPU tensors and also answers for the bound device. Needs review when the '
-        "project asks `get_backend`, which then names the group differently."
+    Bad(
+        "import torch\nimport torch.distributed as dist\nfrom torch.distributed.distributed_c10d import new_group as make\n\n"
+        "side = None\n\n\ndef build():\n    return make(None, None, 'cpu:gloo')  # CPU tensors\n" + _SUM,
+        "import torch\nimport torch.distributed as dist\nfrom torch.distributed.distributed_c10d import new_group as make\n\n"
+        'side = None\n\n\ndef build():\n    return make(None, None, "gloo")  # CPU tensors\n' + _SUM,
+        why="by position, another name",
+        files=_NCCL,
+        run='dist.init_process_group("gloo")\nresult = total(build())',
+        ranks=(2, 3, 4),
     ),
-    targets=("torch.distributed.new_group",),
-    check=_check,
-    severity=Severity.ERROR,
-    triggers=("new_group & cpu:",),
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py of 2.15.0, _new_process_group_helper (lines 3204-3206)",
-        "Measured on torch 2.15.0 with the devices swapped",
+    Bad(
+        'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="cpu:gloo")\n'
+        "print(dist.get_backend(side))\n",
+        'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="gloo")\n'
+        "print(dist.get_backend(side))\n",
+        safety="unsafe",
+        why="the backend's name is asked for",
     ),
-    examples=(
-        Bad(
-            "import torch\nimport torch.distributed as dist\n\n\ndef side(ranks):\n"
-            '    return dist.new_group(ranks, backend="cpu:gloo")\n' + _SUM,
-            "import torch\nimport torch.distributed as dist\n\n\ndef side(ranks):\n"
-            '    return dist.new_group(ranks, backend="gloo")\n' + _SUM,
-            why="by keyword",
-            files=_NCCL,
-            run='dist.init_process_group("gloo")\nresult = total(side(list(range(dist.get_world_size()))))',
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            "import torch\nimport torch.distributed as dist\nfrom torch.distributed.distributed_c10d import new_group as make\n\n"
-            "side = None\n\n\ndef build():\n    return make(None, None, 'cpu:gloo')  # CPU tensors\n" + _SUM,
-            "import torch\nimport torch.distributed as dist\nfrom torch.distributed.distributed_c10d import new_group as make\n\n"
-            'side = None\n\n\ndef build():\n    return make(None, None, "gloo")  # CPU tensors\n' + _SUM,
-            why="by position, another name",
-            files=_NCCL,
-            run='dist.init_process_group("gloo")\nresult = total(build())',
-            ranks=(2, 3, 4),
-        ),
-        Bad(
-            'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="cpu:gloo")\n'
-            "print(dist.get_backend(side))\n",
-            'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="gloo")\n'
-            "print(dist.get_backend(side))\n",
-            safety="unsafe",
-            why="the backend's name is asked for",
-        ),
-        Bad(
-            'import torch.distributed as dist\n\nBACKEND = "cpu:gloo"\n\n\ndef side():\n'
-            "    return dist.new_group(backend=BACKEND)\n",
-            why="a constant with a name of its own, in a library",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("gloo")\nside = dist.new_group(backend="cpu:gloo")\n',
-            "a gloo project",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="gloo")\n',
-            "the bare name",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
-            'side = dist.new_group(backend="cpu:gloo,cuda:nccl")\n',
-            "has both devices",
-        ),
-        Ok('import h5py as dist\n\nside = dist.new_group(backend="cpu:gloo")\n', "another library"),
-        Ok('"""Use `dist.new_group(backend="cpu:gloo")`."""\nimport torch.distributed as dist\n', "in a docstring"),
+    Bad(
+        'import torch.distributed as dist\n\nBACKEND = "cpu:gloo"\n\n\ndef side():\n'
+        "    return dist.new_group(backend=BACKEND)\n",
+        why="a constant with a name of its own, in a library",
     ),
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("gloo")\nside = dist.new_group(backend="cpu:gloo")\n',
+        "a gloo project",
+    ),
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("nccl")\nside = dist.new_group(backend="gloo")\n',
+        "the bare name",
+    ),
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
+        'side = dist.new_group(backend="cpu:gloo,cuda:nccl")\n',
+        "has both devices",
+    ),
+    Ok('import h5py as dist\n\nside = dist.new_group(backend="cpu:gloo")\n', "another library"),
+    Ok('"""Use `dist.new_group(backend="cpu:gloo")`."""\nimport torch.distributed as dist\n', "in a docstring"),
 )

@@ -66,8 +66,29 @@ _HELPERS = {
 }  # fmt: skip
 _TARGETS = {f"torch.distributed.{name}": helper for name, helper in _HELPERS.items()}
 
+RULE = Rule(
+    code="TL234",
+    name="private-process-group-helper",
+    summary="A private helper of torch.distributed that hangs, changed or is gone",
+    why=(
+        "Projects that connect a trainer to an inference engine copied `init_process_group` and call "
+        "`_new_process_group_helper` themselves. With a default group bound to a device, which every NCCL group is since "
+        "torch 2.15, the helper splits the new group from it and hangs: the other side is no part of the default group. The "
+        "helper's signature grew `enable_reconfigure` in 2.14, `_get_split_source` takes `requested_backend` since 2.15, and "
+        "`_is_safe_to_split` is gone."
+    ),
+    fix="Manual: which group the code wants is not visible from the call. The message says what avoids the split.",
+    targets=tuple(sorted(_TARGETS)),
+    severity=Severity.ERROR,
+    collectors=(BACKENDS,),
+    sources=(
+        "torch/distributed/distributed_c10d.py of 2.13.0, 2.14.1 and 2.15.0 compared (lines 2790-3024 of 2.15.0)",
+        "https://github.com/NVIDIA-NeMo/RL/issues/3189 and https://github.com/allenai/open-instruct/issues/1311 (the hang)",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     helper = _TARGETS[use.target]
     if use.kind == "string" or helper.since > context.settings.target:
@@ -97,68 +118,47 @@ def _backend(call: ast.Call) -> ast.expr:
     return call.args[3] if len(call.args) > 3 else call.func
 
 
-RULE = Rule(
-    code="TL234",
-    name="private-process-group-helper",
-    summary="A private helper of torch.distributed that hangs, changed or is gone",
-    why=(
-        "Projects that connect a trainer to an inference engine copied `init_process_group` and call "
-        "`_new_process_group_helper` themselves. With a default group bound to a device, which every NCCL group is since "
-        "torch 2.15, the helper splits the new group from it and hangs: the other side is no part of the default group. The "
-        "helper's signature grew `enable_reconfigure` in 2.14, `_get_split_source` takes `requested_backend` since 2.15, and "
-        "`_is_safe_to_split` is gone."
+EXAMPLES = (
+    Bad(
+        "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef connect(world, rank, store):\n"
+        '    group, _ = _new_process_group_helper(world, rank, [], "nccl", store, group_name="weights")\n'
+        "    return group\n",
+        why="a group across two jobs",
     ),
-    fix="Manual: which group the code wants is not visible from the call. The message says what avoids the split.",
-    targets=tuple(sorted(_TARGETS)),
-    check=_check,
-    severity=Severity.ERROR,
-    collectors=(BACKENDS,),
-    sources=(
-        "torch/distributed/distributed_c10d.py of 2.13.0, 2.14.1 and 2.15.0 compared (lines 2790-3024 of 2.15.0)",
-        "https://github.com/NVIDIA-NeMo/RL/issues/3189 and https://github.com/allenai/open-instruct/issues/1311 (the hang)",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef connect(world, rank, store, backend):\n"
+        "    return dist.distributed_c10d._new_process_group_helper(\n        world, rank, [], backend, store\n    )[0]\n",
+        why="through the module",
     ),
-    examples=(
-        Bad(
-            "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef connect(world, rank, store):\n"
-            '    group, _ = _new_process_group_helper(world, rank, [], "nccl", store, group_name="weights")\n'
-            "    return group\n",
-            why="a group across two jobs",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef connect(world, rank, store, backend):\n"
-            "    return dist.distributed_c10d._new_process_group_helper(\n        world, rank, [], backend, store\n    )[0]\n",
-            why="through the module",
-        ),
-        Bad(
-            "from torch.distributed import distributed_c10d as c10d\n\n\ndef parent(group):\n"
-            "    return c10d._get_split_source(group) if c10d._is_safe_to_split() else None\n",
-            why="the other helpers",
-        ),
-        Bad("from torch.distributed.distributed_c10d import _update_process_group_global_state\n", why="imported only"),
-        Ok(
-            "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef side(world, rank, store):\n"
-            '    return _new_process_group_helper(world, rank, [], "gloo", store, "side")\n',
-            "a gloo group is not split",
-        ),
-        Ok(
-            "import torch.distributed as dist\nfrom torch.distributed.distributed_c10d import _new_process_group_helper\n\n"
-            'dist.init_process_group("gloo")\n\n\ndef side(world, rank, store, backend):\n'
-            '    return _new_process_group_helper(world, rank, [], backend, store, "side")\n',
-            "a gloo project",
-        ),
-        Ok(
-            "def _new_process_group_helper(world, rank):\n    return world, rank\n\n\n_new_process_group_helper(2, 0)\n",
-            "own function",
-        ),
-        Ok(
-            "class Transport:\n    def _get_split_source(self): ...\n\n    def start(self):\n"
-            "        return self._get_split_source()\n",
-            "own method",
-        ),
-        Ok(
-            "try:\n    from torch.distributed.distributed_c10d import _is_safe_to_split\nexcept ImportError:\n"
-            "    _is_safe_to_split = None\n",
-            "guarded import",
-        ),
+    Bad(
+        "from torch.distributed import distributed_c10d as c10d\n\n\ndef parent(group):\n"
+        "    return c10d._get_split_source(group) if c10d._is_safe_to_split() else None\n",
+        why="the other helpers",
+    ),
+    Bad("from torch.distributed.distributed_c10d import _update_process_group_global_state\n", why="imported only"),
+    Ok(
+        "from torch.distributed.distributed_c10d import _new_process_group_helper\n\n\ndef side(world, rank, store):\n"
+        '    return _new_process_group_helper(world, rank, [], "gloo", store, "side")\n',
+        "a gloo group is not split",
+    ),
+    Ok(
+        "import torch.distributed as dist\nfrom torch.distributed.distributed_c10d import _new_process_group_helper\n\n"
+        'dist.init_process_group("gloo")\n\n\ndef side(world, rank, store, backend):\n'
+        '    return _new_process_group_helper(world, rank, [], backend, store, "side")\n',
+        "a gloo project",
+    ),
+    Ok(
+        "def _new_process_group_helper(world, rank):\n    return world, rank\n\n\n_new_process_group_helper(2, 0)\n",
+        "own function",
+    ),
+    Ok(
+        "class Transport:\n    def _get_split_source(self): ...\n\n    def start(self):\n"
+        "        return self._get_split_source()\n",
+        "own method",
+    ),
+    Ok(
+        "try:\n    from torch.distributed.distributed_c10d import _is_safe_to_split\nexcept ImportError:\n"
+        "    _is_safe_to_split = None\n",
+        "guarded import",
     ),
 )

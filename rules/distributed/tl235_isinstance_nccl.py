@@ -14,13 +14,39 @@ from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 _TARGETS = ("torch.distributed.ProcessGroupNCCL", "torch._C._distributed_c10d.ProcessGroupNCCL")
+
+RULE = Rule(
+    code="TL235",
+    name="isinstance-process-group-nccl",
+    summary="`isinstance(..., ProcessGroupNCCL)`",
+    why=(
+        'Since torch 2.15 the plain name "nccl" makes a `ProcessGroupNCCL2`. It is a class of its own beside '
+        "`ProcessGroupNCCL`, so tests for the old class are false and the code for NCCL is silently skipped. "
+        "`ProcessGroupNCCL.Options` is the options class of both and needs no change."
+    ),
+    fix=(
+        "Needs review: the test accepts both classes, through `getattr` so that releases before 2.14 go on working; what "
+        "follows the test must not use attributes that only the old class has (TL236). Manual where it does, and for "
+        "`type(x) is ...`."
+    ),
+    targets=_TARGETS,
+    severity=Severity.ERROR,
+    triggers=("ProcessGroupNCCL",),
+    collectors=(BACKENDS,),
+    sources=(
+        "torch 2.15.0 wheel: issubclass(ProcessGroupNCCL2, ProcessGroupNCCL) is False, ProcessGroupNCCL2.Options is "
+        "ProcessGroupNCCL.Options; measured",
+        "https://github.com/pytorch/pytorch/pull/192281 (nccl2 is the default)",
+    ),
+)
+
 _MESSAGE = (
     'Since torch 2.15 "nccl" makes a `ProcessGroupNCCL2`, which is not a subclass of `ProcessGroupNCCL`: this test is false '
     "for it."
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.name != use.target or not isinstance(use.node, ast.expr) or not may_use_nccl(context.project):
         return
@@ -90,76 +116,51 @@ def _test_of_class(view: ModuleView, node: ast.expr) -> ast.expr | None:
     return None
 
 
-RULE = Rule(
-    code="TL235",
-    name="isinstance-process-group-nccl",
-    summary="`isinstance(..., ProcessGroupNCCL)`",
-    why=(
-        'Since torch 2.15 the plain name "nccl" makes a `ProcessGroupNCCL2`. It is a class of its own beside '
-        "`ProcessGroupNCCL`, so tests for the old class are false and the code for NCCL is silently skipped. "
-        "`ProcessGroupNCCL.Options` is the options class of both and needs no change."
+EXAMPLES = (
+    Bad(
+        "import torch.distributed as dist\n\n\ndef is_nccl(backend):\n    return isinstance(backend, dist.ProcessGroupNCCL)\n",
+        "import torch.distributed as dist\n\n\ndef is_nccl(backend):\n    return isinstance(backend, "
+        '(dist.ProcessGroupNCCL, getattr(dist, "ProcessGroupNCCL2", dist.ProcessGroupNCCL)))\n',
+        safety="unsafe",
+        why="an attribute of the module",
     ),
-    fix=(
-        "Needs review: the test accepts both classes, through `getattr` so that releases before 2.14 go on working; what "
-        "follows the test must not use attributes that only the old class has (TL236). Manual where it does, and for "
-        "`type(x) is ...`."
+    Bad(
+        "import torch\nfrom torch.distributed import ProcessGroupGloo, ProcessGroupNCCL as Nccl\n\n\n"
+        "def known(backend):\n    return isinstance(backend, (ProcessGroupGloo, Nccl))\n",
+        "import torch\nfrom torch.distributed import ProcessGroupGloo, ProcessGroupNCCL as Nccl\n\n\n"
+        "def known(backend):\n    return isinstance(backend, (ProcessGroupGloo, "
+        '(Nccl, getattr(torch.distributed, "ProcessGroupNCCL2", Nccl))))\n',
+        safety="unsafe",
+        why="one of several classes, imported under another name",
     ),
-    targets=_TARGETS,
-    check=_check,
-    severity=Severity.ERROR,
-    triggers=("ProcessGroupNCCL",),
-    collectors=(BACKENDS,),
-    sources=(
-        "torch 2.15.0 wheel: issubclass(ProcessGroupNCCL2, ProcessGroupNCCL) is False, ProcessGroupNCCL2.Options is "
-        "ProcessGroupNCCL.Options; measured",
-        "https://github.com/pytorch/pytorch/pull/192281 (nccl2 is the default)",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
+        "    if isinstance(backend, dist.ProcessGroupNCCL):\n        backend._set_default_timeout(timeout)\n",
+        why="an attribute that only the old class has stands behind the test, and is named",
     ),
-    examples=(
-        Bad(
-            "import torch.distributed as dist\n\n\ndef is_nccl(backend):\n    return isinstance(backend, dist.ProcessGroupNCCL)\n",
-            "import torch.distributed as dist\n\n\ndef is_nccl(backend):\n    return isinstance(backend, "
-            '(dist.ProcessGroupNCCL, getattr(dist, "ProcessGroupNCCL2", dist.ProcessGroupNCCL)))\n',
-            safety="unsafe",
-            why="an attribute of the module",
-        ),
-        Bad(
-            "import torch\nfrom torch.distributed import ProcessGroupGloo, ProcessGroupNCCL as Nccl\n\n\n"
-            "def known(backend):\n    return isinstance(backend, (ProcessGroupGloo, Nccl))\n",
-            "import torch\nfrom torch.distributed import ProcessGroupGloo, ProcessGroupNCCL as Nccl\n\n\n"
-            "def known(backend):\n    return isinstance(backend, (ProcessGroupGloo, "
-            '(Nccl, getattr(torch.distributed, "ProcessGroupNCCL2", Nccl))))\n',
-            safety="unsafe",
-            why="one of several classes, imported under another name",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef setup(backend, timeout):\n"
-            "    if isinstance(backend, dist.ProcessGroupNCCL):\n        backend._set_default_timeout(timeout)\n",
-            why="an attribute that only the old class has stands behind the test, and is named",
-        ),
-        Bad(
-            "import torch.distributed.distributed_c10d as c10d\n\n\ndef is_nccl(backend):\n"
-            "    return type(backend) is c10d.ProcessGroupNCCL\n",
-            why="type(...) is, private module",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\noptions = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)\n"
-            "print(isinstance(options, dist.ProcessGroupNCCL.Options))\n",
-            "the options are shared by both classes",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef is_nccl(b):\n"
-            "    return isinstance(b, (dist.ProcessGroupNCCL, dist.ProcessGroupNCCL2))\n",
-            "asks for both classes",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
-            "print(isinstance(dist.group.WORLD, dist.ProcessGroupNCCL))\n",
-            "a gloo project",
-        ),
-        Ok("class ProcessGroupNCCL: ...\n\n\nprint(isinstance(1, ProcessGroupNCCL))\n", "own class"),
-        Ok(
-            "import torch.distributed as dist\n\n\nclass Mine(dist.ProcessGroupNCCL): ...\n",
-            "a subclass keeps the old engine",
-        ),
+    Bad(
+        "import torch.distributed.distributed_c10d as c10d\n\n\ndef is_nccl(backend):\n"
+        "    return type(backend) is c10d.ProcessGroupNCCL\n",
+        why="type(...) is, private module",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\noptions = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)\n"
+        "print(isinstance(options, dist.ProcessGroupNCCL.Options))\n",
+        "the options are shared by both classes",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef is_nccl(b):\n"
+        "    return isinstance(b, (dist.ProcessGroupNCCL, dist.ProcessGroupNCCL2))\n",
+        "asks for both classes",
+    ),
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
+        "print(isinstance(dist.group.WORLD, dist.ProcessGroupNCCL))\n",
+        "a gloo project",
+    ),
+    Ok("class ProcessGroupNCCL: ...\n\n\nprint(isinstance(1, ProcessGroupNCCL))\n", "own class"),
+    Ok(
+        "import torch.distributed as dist\n\n\nclass Mine(dist.ProcessGroupNCCL): ...\n",
+        "a subclass keeps the old engine",
     ),
 )

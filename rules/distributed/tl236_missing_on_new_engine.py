@@ -18,8 +18,31 @@ _MISSING_LAZY = {
     "deregister_mem_pool": 'A group of the plain "nccl" backend has it.',
 }
 
+RULE = Rule(
+    code="TL236",
+    name="missing-on-new-nccl-engine",
+    summary="An attribute of the backend object that the NCCL engine of torch 2.15 does not have",
+    why=(
+        '`group._get_backend(device)` returns the object of the engine. The `ProcessGroupNCCL2` that "nccl" means since '
+        "torch 2.15 lacks `_group_start`, `_group_end`, `_is_initialized`, `_set_default_timeout`, `_set_enable_nan_check`, "
+        '`comm_split_count`, `uid`, `NCCLConfig` and the NCCL version functions; "nccl-lazy" also lacks '
+        "`register_mem_pool` and `deregister_mem_pool`."
+    ),
+    fix="Manual; the message names what takes the place of the attribute, where something does.",
+    targets=tuple(f"*.{name}" for name in (*MISSING, *_MISSING_LAZY)),
+    severity=Severity.ERROR,
+    triggers=tuple(
+        f"{name} & {call}" for name in (*MISSING, *_MISSING_LAZY) for call in ("_get_backend", "get_backend_impl")
+    ),
+    collectors=(BACKENDS,),
+    sources=(
+        "dir(ProcessGroupNCCL), dir(ProcessGroupNCCL2), dir(ProcessGroupNCCLLazy) on the torch 2.15.0 wheel; measured",
+        "https://github.com/pytorch/pytorch/pull/192281 (nccl2 is the default)",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, project = context.view, context.project
     node = use.node
     if not isinstance(node, ast.Attribute) or use.kind in {"store", "delete"}:
@@ -86,70 +109,47 @@ def _is_asked_first(view: ModuleView, node: ast.Attribute) -> bool:
     return False
 
 
-RULE = Rule(
-    code="TL236",
-    name="missing-on-new-nccl-engine",
-    summary="An attribute of the backend object that the NCCL engine of torch 2.15 does not have",
-    why=(
-        '`group._get_backend(device)` returns the object of the engine. The `ProcessGroupNCCL2` that "nccl" means since '
-        "torch 2.15 lacks `_group_start`, `_group_end`, `_is_initialized`, `_set_default_timeout`, `_set_enable_nan_check`, "
-        '`comm_split_count`, `uid`, `NCCLConfig` and the NCCL version functions; "nccl-lazy" also lacks '
-        "`register_mem_pool` and `deregister_mem_pool`."
+EXAMPLES = (
+    Bad(
+        'import torch\n\n\ndef lengthen(group, timeout):\n    backend = group._get_backend(torch.device("cuda"))\n'
+        "    backend._set_default_timeout(timeout)\n",
+        why="through a name",
     ),
-    fix="Manual; the message names what takes the place of the attribute, where something does.",
-    targets=tuple(f"*.{name}" for name in (*MISSING, *_MISSING_LAZY)),
-    check=_check,
-    severity=Severity.ERROR,
-    triggers=tuple(
-        f"{name} & {call}" for name in (*MISSING, *_MISSING_LAZY) for call in ("_get_backend", "get_backend_impl")
+    Bad(
+        "import torch\n\n\ndef grouped(group, device):\n    group._get_backend(device)._group_start()\n",
+        why="called on the spot",
     ),
-    collectors=(BACKENDS,),
-    sources=(
-        "dir(ProcessGroupNCCL), dir(ProcessGroupNCCL2), dir(ProcessGroupNCCLLazy) on the torch 2.15.0 wheel; measured",
-        "https://github.com/pytorch/pytorch/pull/192281 (nccl2 is the default)",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef number(group, device):\n"
+        "    engine = dist.get_backend_impl(group, device)\n    return engine.comm_split_count()\n",
+        why="the public function",
     ),
-    examples=(
-        Bad(
-            'import torch\n\n\ndef lengthen(group, timeout):\n    backend = group._get_backend(torch.device("cuda"))\n'
-            "    backend._set_default_timeout(timeout)\n",
-            why="through a name",
-        ),
-        Bad(
-            "import torch\n\n\ndef grouped(group, device):\n    group._get_backend(device)._group_start()\n",
-            why="called on the spot",
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef number(group, device):\n"
-            "    engine = dist.get_backend_impl(group, device)\n    return engine.comm_split_count()\n",
-            why="the public function",
-        ),
-        Bad(
-            'import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\n\n\ndef pool(group, device, pool):\n'
-            "    group._get_backend(device).register_mem_pool(pool)\n",
-            why="memory pools on nccl-lazy",
-        ),
-        Ok(
-            "class Engine:\n    def _is_initialized(self): ...\n\n    def _get_backend(self): ...\n\n    def start(self):\n"
-            "        return self._is_initialized()\n",
-            "own class with the same names",
-        ),
-        Ok(
-            'import torch\n\n\ndef lengthen(group, timeout):\n    group._get_backend(torch.device("cpu"))._set_default_timeout(timeout)\n',
-            "the gloo backend of a group has it",
-        ),
-        Ok(
-            "def count(group, device):\n    backend = group._get_backend(device)\n"
-            '    return backend.comm_split_count() if hasattr(backend, "comm_split_count") else 0\n',
-            "asks whether it is there",
-        ),
-        Ok(
-            "def pool(group, device, pool):\n    group._get_backend(device).register_mem_pool(pool)\n",
-            "memory pools on plain nccl",
-        ),
-        Ok(
-            'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
-            "dist.group.WORLD._get_backend(device)._set_default_timeout(timeout)\n",
-            "a gloo project",
-        ),
+    Bad(
+        'import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\n\n\ndef pool(group, device, pool):\n'
+        "    group._get_backend(device).register_mem_pool(pool)\n",
+        why="memory pools on nccl-lazy",
+    ),
+    Ok(
+        "class Engine:\n    def _is_initialized(self): ...\n\n    def _get_backend(self): ...\n\n    def start(self):\n"
+        "        return self._is_initialized()\n",
+        "own class with the same names",
+    ),
+    Ok(
+        'import torch\n\n\ndef lengthen(group, timeout):\n    group._get_backend(torch.device("cpu"))._set_default_timeout(timeout)\n',
+        "the gloo backend of a group has it",
+    ),
+    Ok(
+        "def count(group, device):\n    backend = group._get_backend(device)\n"
+        '    return backend.comm_split_count() if hasattr(backend, "comm_split_count") else 0\n',
+        "asks whether it is there",
+    ),
+    Ok(
+        "def pool(group, device, pool):\n    group._get_backend(device).register_mem_pool(pool)\n",
+        "memory pools on plain nccl",
+    ),
+    Ok(
+        'import torch.distributed as dist\n\ndist.init_process_group("gloo")\n'
+        "dist.group.WORLD._get_backend(device)._set_default_timeout(timeout)\n",
+        "a gloo project",
     ),
 )

@@ -10,6 +10,22 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
 _MANAGER = "torch.distributed._coalescing_manager"
+
+RULE = Rule(
+    code="TL238",
+    name="coalescing-manager-misused",
+    summary="A coalescing manager inside another, or with several kinds of collectives",
+    why=(
+        "`_coalescing_manager` records the collectives of one kind and issues them as one. Kinds that are mixed raise "
+        "RuntimeError when it closes. A second manager on the same group starts a batch inside a batch, which the engine that "
+        '"nccl" means since torch 2.15 refuses.'
+    ),
+    fix="Manual: which operations belong together is the program's decision.",
+    targets=(_MANAGER,),
+    severity=Severity.ERROR,
+    sources=("torch/distributed/distributed_c10d.py of 2.15.0, _coalescing_manager (lines 3767-3791)",),
+)
+
 # Kinds that the manager records and issues as one; names of one kind are aliases of each other.
 _KINDS = {
     "all_reduce": "all_reduce",
@@ -23,7 +39,7 @@ _KINDS = {
 _NESTED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call":
         return
@@ -88,51 +104,36 @@ def _collectives(view: ModuleView, block: ast.With, call: ast.Call) -> set[str]:
     return kinds
 
 
-RULE = Rule(
-    code="TL238",
-    name="coalescing-manager-misused",
-    summary="A coalescing manager inside another, or with several kinds of collectives",
-    why=(
-        "`_coalescing_manager` records the collectives of one kind and issues them as one. Kinds that are mixed raise "
-        "RuntimeError when it closes. A second manager on the same group starts a batch inside a batch, which the engine that "
-        '"nccl" means since torch 2.15 refuses.'
+EXAMPLES = (
+    Bad(
+        "import torch.distributed as dist\n\n\ndef step(a, b, out):\n    with dist._coalescing_manager():\n"
+        "        dist.all_reduce(a)\n        dist.reduce_scatter_tensor(out, b)\n",
+        why="two kinds",
     ),
-    fix="Manual: which operations belong together is the program's decision.",
-    targets=(_MANAGER,),
-    check=_check,
-    severity=Severity.ERROR,
-    sources=("torch/distributed/distributed_c10d.py of 2.15.0, _coalescing_manager (lines 3767-3791)",),
-    examples=(
-        Bad(
-            "import torch.distributed as dist\n\n\ndef step(a, b, out):\n    with dist._coalescing_manager():\n"
-            "        dist.all_reduce(a)\n        dist.reduce_scatter_tensor(out, b)\n",
-            why="two kinds",
-        ),
-        Bad(
-            "from torch.distributed.distributed_c10d import _coalescing_manager, all_reduce\n\n\ndef step(group, a, b):\n"
-            "    with _coalescing_manager(group, async_ops=True) as outer:\n        all_reduce(a, group=group)\n"
-            "        with _coalescing_manager(group) as inner:\n            all_reduce(b, group=group)\n    outer.wait()\n",
-            why="nested",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef step(tensors):\n    with dist._coalescing_manager():\n"
-            "        for tensor in tensors:\n            dist.all_reduce(tensor)\n",
-            "one kind in a loop",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef step(group, a, b):\n    with dist._coalescing_manager(group):\n"
-            "        if a is not None:\n            dist.all_reduce(a, group=group)\n        else:\n"
-            "            dist.reduce_scatter_tensor(b, b, group=group)\n",
-            "branches that exclude each other",
-        ),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef step(g, h, a, b):\n    with dist._coalescing_manager(g):\n"
-            "        dist.all_reduce(a, group=g)\n        dist.reduce_scatter_tensor(b, b, group=h)\n",
-            "another group is not recorded",
-        ),
-        Ok(
-            "from mylib import _coalescing_manager\n\nwith _coalescing_manager():\n    with _coalescing_manager():\n        pass\n",
-            "another library",
-        ),
+    Bad(
+        "from torch.distributed.distributed_c10d import _coalescing_manager, all_reduce\n\n\ndef step(group, a, b):\n"
+        "    with _coalescing_manager(group, async_ops=True) as outer:\n        all_reduce(a, group=group)\n"
+        "        with _coalescing_manager(group) as inner:\n            all_reduce(b, group=group)\n    outer.wait()\n",
+        why="nested",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef step(tensors):\n    with dist._coalescing_manager():\n"
+        "        for tensor in tensors:\n            dist.all_reduce(tensor)\n",
+        "one kind in a loop",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef step(group, a, b):\n    with dist._coalescing_manager(group):\n"
+        "        if a is not None:\n            dist.all_reduce(a, group=group)\n        else:\n"
+        "            dist.reduce_scatter_tensor(b, b, group=group)\n",
+        "branches that exclude each other",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef step(g, h, a, b):\n    with dist._coalescing_manager(g):\n"
+        "        dist.all_reduce(a, group=g)\n        dist.reduce_scatter_tensor(b, b, group=h)\n",
+        "another group is not recorded",
+    ),
+    Ok(
+        "from mylib import _coalescing_manager\n\nwith _coalescing_manager():\n    with _coalescing_manager():\n        pass\n",
+        "another library",
     ),
 )

@@ -17,16 +17,50 @@ from torchlift.view import ModuleView, Use
 
 _FLAG = "TORCH_DISTRIBUTED_USE_TORCHCOMMS"
 _CONFIG = "torch.distributed.config.use_torchcomms"
-_NEW_COMM = TorchVersion(2, 14)
 _GROUPS = ("torch.distributed.new_group", "torch.distributed.init_process_group")
 _ASYNCHRONOUS = tuple(
     f"torch.distributed.{name}"
     for name in ("isend", "irecv", "all_reduce", "broadcast", "all_gather", "reduce", "reduce_scatter", "all_to_all")
 )
+
+RULE = Rule(
+    code="TL243",
+    name="torchcomms-mode",
+    summary="The opt-in torchcomms mode of torch.distributed",
+    why=(
+        f"`{_FLAG}=1` (or `torch.distributed.config.use_torchcomms = True`) makes torch 2.12-2.15 build its groups with the "
+        "torchcomms package. It is off by default in all of them, torch does not depend on the package, and where it cannot be "
+        "imported the flag does nothing, without a warning; the 0.0.1 on PyPI always fails to import. With the package: in 2.13 "
+        "`new_group` goes through `split_group` and raises NotImplementedError for `use_local_synchronization` and "
+        "`sort_ranks=False`; since 2.14 it makes a new communicator; `pg_options` is dropped up to 2.13 and a dictionary of "
+        "hints since 2.14; `Work.wait(timeout)` raises RuntimeError; tags are dropped inside a batch. The engine that was "
+        'announced with it is what "nccl" means in 2.15 without any flag.'
+    ),
+    fix="Manual: nothing has to be turned on to get the new engine.",
+    targets=(*TARGETS, _CONFIG, "torchcomms", *_GROUPS, *_ASYNCHRONOUS),
+    severity=Severity.INFO,
+    triggers=(
+        _FLAG,
+        "use_torchcomms",
+        "torchcomms",
+        "pg_options & distributed",
+        "sort_ranks",
+        "use_local_synchronization",
+        "isend",
+        "irecv",
+        "async_op & distributed",
+    ),
+    sources=(
+        "torch/distributed/config.py and distributed_c10d.py of 2.12.1-2.15.0 (lines 195-290 and 3062 of 2.15.0)",
+        "https://github.com/meta-pytorch/torchcomms (0.3.0) and the torchcomms 0.0.1 wheel on PyPI",
+    ),
+)
+
+_NEW_COMM = TorchVersion(2, 14)
 _OFF = frozenset({"0", "", False})
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target in TARGETS:
         for store in stores(view, use):
@@ -141,75 +175,43 @@ def _turned_on(project: Project) -> bool:
     return bool(project.records(_TORCHCOMMS))
 
 
+COLLECTORS = (_TORCHCOMMS,)
+
 _ON = f'import os\n\nimport torch.distributed as dist\n\nos.environ["{_FLAG}"] = "1"\n'
 
-RULE = Rule(
-    code="TL243",
-    name="torchcomms-mode",
-    summary="The opt-in torchcomms mode of torch.distributed",
-    why=(
-        f"`{_FLAG}=1` (or `torch.distributed.config.use_torchcomms = True`) makes torch 2.12-2.15 build its groups with the "
-        "torchcomms package. It is off by default in all of them, torch does not depend on the package, and where it cannot be "
-        "imported the flag does nothing, without a warning; the 0.0.1 on PyPI always fails to import. With the package: in 2.13 "
-        "`new_group` goes through `split_group` and raises NotImplementedError for `use_local_synchronization` and "
-        "`sort_ranks=False`; since 2.14 it makes a new communicator; `pg_options` is dropped up to 2.13 and a dictionary of "
-        "hints since 2.14; `Work.wait(timeout)` raises RuntimeError; tags are dropped inside a batch. The engine that was "
-        'announced with it is what "nccl" means in 2.15 without any flag.'
+EXAMPLES = (
+    Bad(_ON, why="the environment variable"),
+    Bad(
+        "from torch.distributed import config as dist_config\n\ndist_config.use_torchcomms = True\n",
+        why="the configuration module",
     ),
-    fix="Manual: nothing has to be turned on to get the new engine.",
-    targets=(*TARGETS, _CONFIG, "torchcomms", *_GROUPS, *_ASYNCHRONOUS),
-    check=_check,
-    severity=Severity.INFO,
-    triggers=(
-        _FLAG,
-        "use_torchcomms",
-        "torchcomms",
-        "pg_options & distributed",
-        "sort_ranks",
-        "use_local_synchronization",
-        "isend",
-        "irecv",
-        "async_op & distributed",
+    Bad("import torchcomms\n\ncomm = torchcomms.new_comm('nccl', 'cuda')\n", why="the package itself"),
+    Bad(
+        "from torch.distributed import new_group as make\n\n\ndef build(ranks):\n"
+        "    return make(ranks, use_local_synchronization=True)\n",
+        why="an argument that the mode refuses in torch 2.13",
+        files=(("start.py", _ON),),
     ),
-    collectors=(_TORCHCOMMS,),
-    sources=(
-        "torch/distributed/config.py and distributed_c10d.py of 2.12.1-2.15.0 (lines 195-290 and 3062 of 2.15.0)",
-        "https://github.com/meta-pytorch/torchcomms (0.3.0) and the torchcomms 0.0.1 wheel on PyPI",
+    Bad(
+        "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
+        "    return dist.new_group(ranks, pg_options=options)\n",
+        why="options under the mode",
+        files=(("start.py", "import torch\n\ntorch.distributed.config.use_torchcomms = True\n"),),
     ),
-    examples=(
-        Bad(_ON, why="the environment variable"),
-        Bad(
-            "from torch.distributed import config as dist_config\n\ndist_config.use_torchcomms = True\n",
-            why="the configuration module",
-        ),
-        Bad("import torchcomms\n\ncomm = torchcomms.new_comm('nccl', 'cuda')\n", why="the package itself"),
-        Bad(
-            "from torch.distributed import new_group as make\n\n\ndef build(ranks):\n"
-            "    return make(ranks, use_local_synchronization=True)\n",
-            why="an argument that the mode refuses in torch 2.13",
-            files=(("start.py", _ON),),
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
-            "    return dist.new_group(ranks, pg_options=options)\n",
-            why="options under the mode",
-            files=(("start.py", "import torch\n\ntorch.distributed.config.use_torchcomms = True\n"),),
-        ),
-        Bad(
-            "import torch.distributed as dist\n\n\ndef share(tensor, limit):\n"
-            "    work = dist.all_reduce(tensor, async_op=True)\n    work.wait(limit)\n",
-            why="waiting with a timeout",
-            files=(("start.py", _ON),),
-        ),
-        Ok(f'import os\n\nif os.environ.get("{_FLAG}") == "1":\n    print("on")\n', "only asks"),
-        Ok(f'import os\n\nos.environ["{_FLAG}"] = "0"\n', "turned off"),
-        Ok(
-            "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
-            "    return dist.new_group(ranks, pg_options=options, sort_ranks=False)\n",
-            "without the mode",
-        ),
-        Ok("class config:\n    use_torchcomms = False\n\n\nconfig.use_torchcomms = True\n", "own configuration"),
-        Ok("try:\n    import torchcomms\nexcept ImportError:\n    torchcomms = None\n", "guarded import"),
-        Ok(f'"""Set {_FLAG}=1 to try torchcomms."""\n', "in a docstring"),
+    Bad(
+        "import torch.distributed as dist\n\n\ndef share(tensor, limit):\n"
+        "    work = dist.all_reduce(tensor, async_op=True)\n    work.wait(limit)\n",
+        why="waiting with a timeout",
+        files=(("start.py", _ON),),
     ),
+    Ok(f'import os\n\nif os.environ.get("{_FLAG}") == "1":\n    print("on")\n', "only asks"),
+    Ok(f'import os\n\nos.environ["{_FLAG}"] = "0"\n', "turned off"),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef build(ranks, options):\n"
+        "    return dist.new_group(ranks, pg_options=options, sort_ranks=False)\n",
+        "without the mode",
+    ),
+    Ok("class config:\n    use_torchcomms = False\n\n\nconfig.use_torchcomms = True\n", "own configuration"),
+    Ok("try:\n    import torchcomms\nexcept ImportError:\n    torchcomms = None\n", "guarded import"),
+    Ok(f'"""Set {_FLAG}=1 to try torchcomms."""\n', "in a docstring"),
 )

@@ -15,28 +15,6 @@ from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOC
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
 
-_MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example inputs is `torch.export.export`."
-
-
-def _check(use: Use, context: Context) -> Iterator[Finding]:
-    view = context.view
-    if isinstance(use.node, ast.alias) and use.kind == "import":
-        return
-    span = view.span(use.node)
-    if use.call is None:
-        advice = "Only calls are rewritten; replace this use by hand."
-        yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice)
-        return
-    capture = plan_trace(use, context, follow(view, use.call, context.project))
-    groups = tuple(capture.groups)
-    if capture.refusals:
-        advice = f"Not rewritten: {sentence(capture.refusals)} See {EXPORT_DOCS}"
-        yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
-        return
-    fix = capture.fix("Capture with `torch.export.export`")
-    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, capture.review(), fix, groups=groups)
-
-
 RULE = Rule(
     code="TL101",
     name="torchscript-trace",
@@ -56,7 +34,6 @@ RULE = Rule(
     ),
     targets=("torch.jit.trace",),
     triggers=("jit", "_jit_internal"),
-    check=_check,
     deprecated=DEPRECATED,
     collectors=(COLLECTOR,),
     sources=(
@@ -66,3 +43,24 @@ RULE = Rule(
     ),
     examples=EXAMPLES,
 )
+
+_MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example inputs is `torch.export.export`."
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    if isinstance(use.node, ast.alias) and use.kind == "import":
+        return
+    span = view.span(use.node)
+    if use.call is None:
+        advice = "Only calls are rewritten; replace this use by hand."
+        yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice)
+        return
+    capture = plan_trace(use, context, follow(view, use.call, context.project))
+    groups = tuple(capture.groups)
+    if capture.refusals:
+        advice = f"Not rewritten: {sentence(capture.refusals)} See {EXPORT_DOCS}"
+        yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
+        return
+    fix = capture.fix("Capture with `torch.export.export`")
+    yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, capture.review(), fix, groups=groups)

@@ -24,13 +24,45 @@ from torchlift.rules.torchscript.functions.scripted_definition import (
 )
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL102",
+    name="torchscript-script",
+    summary="`torch.jit.script` of a function, a class or a module",
+    why=(
+        f"{SINCE}. Scripting compiles Python source, keeps its control flow, and checks, converts and copies what the code "
+        "is given. Nothing does all of that from now on: a function or class usually works without, `torch.compile` makes "
+        "code fast in the process, and `torch.export` captures a call with example inputs for a file or another runtime."
+    ),
+    fix=(
+        "A function loses its decorator (or the call around it): safe when all of its parameters are tensors, its body holds "
+        "only operations that were run compiled and plain with the same outcome, every use in the project is a plain call, "
+        "and nothing around it makes a difference (autocast, subclasses of Tensor, tracing of a function with branches). "
+        "A class loses it safely once nothing in the project compiles code that uses it; the scripted class is the Python "
+        "class. Needs review: a function with other parameters or with operations that were not checked; a module whose "
+        "scripted value is only called or trained, which is replaced by the module itself; a module that is saved while "
+        "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
+        "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`."
+    ),
+    targets=("torch.jit.script",),
+    triggers=("jit", "_jit_internal"),
+    deprecated=DEPRECATED,
+    collectors=(*scripting_uses.COLLECTORS, CLASSES, artifact_sites.COLLECTOR),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
+        "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
+    ),
+    examples=EXAMPLES,
+)
+
 _FUNCTION = f"`torch.jit.script` on a function: {SINCE}."
 _CLASS = f"`torch.jit.script` on a class: {SINCE}."
 _MODULE = f"`torch.jit.script`: {SINCE}. It compiles source code; `torch.export` captures a call with example inputs."
 _NAME = f"`torch.jit.script`: {SINCE}."
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None:
@@ -139,37 +171,3 @@ def _advice_for_name(use: Use, view: ModuleView, place: str) -> str:
                 "`torch.jit.script` is handed on here as a function. `torch.compile` is called the same way and runs what it "
                 "is given in this process; nothing is needed if it is only called."
             )
-
-
-RULE = Rule(
-    code="TL102",
-    name="torchscript-script",
-    summary="`torch.jit.script` of a function, a class or a module",
-    why=(
-        f"{SINCE}. Scripting compiles Python source, keeps its control flow, and checks, converts and copies what the code "
-        "is given. Nothing does all of that from now on: a function or class usually works without, `torch.compile` makes "
-        "code fast in the process, and `torch.export` captures a call with example inputs for a file or another runtime."
-    ),
-    fix=(
-        "A function loses its decorator (or the call around it): safe when all of its parameters are tensors, its body holds "
-        "only operations that were run compiled and plain with the same outcome, every use in the project is a plain call, "
-        "and nothing around it makes a difference (autocast, subclasses of Tensor, tracing of a function with branches). "
-        "A class loses it safely once nothing in the project compiles code that uses it; the scripted class is the Python "
-        "class. Needs review: a function with other parameters or with operations that were not checked; a module whose "
-        "scripted value is only called or trained, which is replaced by the module itself; a module that is saved while "
-        "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
-        "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`."
-    ),
-    targets=("torch.jit.script",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=DEPRECATED,
-    collectors=(*scripting_uses.COLLECTORS, CLASSES, artifact_sites.COLLECTOR),
-    sources=(
-        *SOURCES,
-        EXPORT_DOCS,
-        "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
-        "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
-    ),
-    examples=EXAMPLES,
-)

@@ -29,11 +29,36 @@ from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL103",
+    name="torchscript-load",
+    summary="`torch.jit.load` instead of `torch.export.load`",
+    why=(
+        f"{SINCE}. A file written by `torch.jit.save` can be read only by `torch.jit.load`, and one written by "
+        "`torch.export.save` only by `torch.export.load`, so both ends have to change together."
+    ),
+    fix=(
+        "Safe when the path is a constant, every writer of the file in the project is a trace that TL101 rewrites, "
+        "nothing else mentions the file, and every use of the loaded value is a positional call with the exported "
+        "number of inputs or `.eval()` (a no-op on a trace). Then writer and reader are changed together and, where both "
+        "spell the path out or share a constant that does, the suffix becomes `.pt2`, so that old and new files are never "
+        "mixed up. Run the writer "
+        "once more before the reader: existing TorchScript files cannot be opened by the new code. "
+        "`map_location` is dropped only for the CPU; for another device `move_to_device_pass` moves the program, which "
+        "needs review."
+    ),
+    targets=("torch.jit.load",),
+    triggers=("jit", "_jit_internal"),
+    deprecated=DEPRECATED,
+    collectors=(COLLECTOR,),
+    sources=(*SOURCES, EXPORT_DOCS),
+)
+
 _MESSAGE = f"`torch.jit.load`: {SINCE}. `torch.export.load` reads what `torch.export.save` wrote."
 _NEEDS = TorchVersion(2, 5)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias):
         return
@@ -237,128 +262,103 @@ def save():
 _RUN = "save()\nresult = observe(serve, torch.ones(4, 3))"
 _EXPORT = "torch.export.export(net, (example,), dynamic_shapes=([torch.export.Dim.AUTO] * 2,))"
 
-RULE = Rule(
-    code="TL103",
-    name="torchscript-load",
-    summary="`torch.jit.load` instead of `torch.export.load`",
-    why=(
-        f"{SINCE}. A file written by `torch.jit.save` can be read only by `torch.jit.load`, and one written by "
-        "`torch.export.save` only by `torch.export.load`, so both ends have to change together."
+EXAMPLES = (
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+        + 'def serve(x):\n    net = torch.jit.load("net.pt")\n    net.eval()\n    return net(x)\n',
+        _HEAD
+        + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+        + 'def serve(x):\n    net = torch.export.load("net.pt2").module()\n    return net(x)\n',
+        why="writer and reader in one file, literal path",
+        run=_RUN,
     ),
-    fix=(
-        "Safe when the path is a constant, every writer of the file in the project is a trace that TL101 rewrites, "
-        "nothing else mentions the file, and every use of the loaded value is a positional call with the exported "
-        "number of inputs or `.eval()` (a no-op on a trace). Then writer and reader are changed together and, where both "
-        "spell the path out or share a constant that does, the suffix becomes `.pt2`, so that old and new files are never "
-        "mixed up. Run the writer "
-        "once more before the reader: existing TorchScript files cannot be opened by the new code. "
-        "`map_location` is dropped only for the CPU; for another device `move_to_device_pass` moves the program, which "
-        "needs review."
-    ),
-    targets=("torch.jit.load",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=DEPRECATED,
-    collectors=(COLLECTOR,),
-    sources=(*SOURCES, EXPORT_DOCS),
-    examples=(
-        Bad(
-            _HEAD
-            + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
-            + 'def serve(x):\n    net = torch.jit.load("net.pt")\n    net.eval()\n    return net(x)\n',
-            _HEAD
-            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
-            + 'def serve(x):\n    net = torch.export.load("net.pt2").module()\n    return net(x)\n',
-            why="writer and reader in one file, literal path",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
-            "torch.jit.load(PATH, map_location=torch.device('cpu')).eval()  # on the CPU\n    return model(x)\n",
-            "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
-            "torch.export.load(PATH).module()  # on the CPU\n    return model(x)\n",
-            why="path constant of another file, CPU location",
-            files=(
-                (
-                    "train.py",
-                    _HEAD.replace("import torch\n", 'import torch\n\nPATH = "net.pt"\n', 1)
-                    + "    traced = torch.jit.trace(net, example)\n    torch.jit.save(traced, PATH)\n",
-                ),
+    Bad(
+        "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
+        "torch.jit.load(PATH, map_location=torch.device('cpu')).eval()  # on the CPU\n    return model(x)\n",
+        "import torch\n\nfrom train import PATH, save\n\nMODEL = None\n\n\ndef serve(x):\n    model = "
+        "torch.export.load(PATH).module()  # on the CPU\n    return model(x)\n",
+        why="path constant of another file, CPU location",
+        files=(
+            (
+                "train.py",
+                _HEAD.replace("import torch\n", 'import torch\n\nPATH = "net.pt"\n', 1)
+                + "    traced = torch.jit.trace(net, example)\n    torch.jit.save(traced, PATH)\n",
             ),
-            run=_RUN,
         ),
-        Bad(
-            "import torch\n\n\ndef serve(path, x):\n    return torch.jit.load(path)(x)\n",
-            "import torch\n\n\ndef serve(path, x):\n    return torch.export.load(path).module()(x)\n",
-            safety="unsafe",
-            why="the path is a parameter: nobody knows who writes the file",
-        ),
-        Bad(
-            _HEAD
-            + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
-            + 'def serve(x, device="cpu"):\n    net = torch.jit.load("net.pt", map_location=device).eval()\n    return net(x)\n',
-            _HEAD.replace("import torch\n", "import torch\nfrom torch.export.passes import move_to_device_pass\n", 1)
-            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
-            + 'def serve(x, device="cpu"):\n    net = move_to_device_pass(torch.export.load("net.pt2"), device).module()\n'
-            + "    return net(x)\n",
-            safety="unsafe",
-            why="map_location to any device",
-            run=_RUN,
-        ),
-        Bad(
-            _HEAD
-            + '    torch.jit.trace(net, example).save(f="net.pt")\n\n\n'
-            + "class Server:\n    def __init__(self):\n"
-            + '        self.net = torch.jit.load(f="net.pt", map_location=None)\n        self.net.eval()\n\n'
-            + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
-            + "def serve(x):\n    return Server()(x)\n",
-            _HEAD
-            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
-            + "class Server:\n    def __init__(self):\n"
-            + '        self.net = torch.export.load(f="net.pt2").module()\n\n'
-            + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
-            + "def serve(x):\n    return Server()(x)\n",
-            why="kept on self; everything by keyword",
-            run=_RUN,
-        ),
-        Bad(
-            _HEAD
-            + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
-            + 'def load():\n    return torch.jit.load("net.pt")\n\n\n'
-            + "def serve(x):\n    return load()(x)\n",
-            _HEAD
-            + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
-            + 'def load():\n    return torch.export.load("net.pt2").module()\n\n\n'
-            + "def serve(x):\n    return load()(x)\n",
-            why="returned to its only caller",
-            run=_RUN,
-        ),
-        Bad(
-            _HEAD
-            + '    torch.jit.script(net).save("net.pt")\n\n\n'
-            + 'def serve(x):\n    net = torch.jit.load("net.pt")\n    return net(x)\n',
-            why="the writer scripts the model",
-        ),
-        Bad(
-            _HEAD
-            + '    torch.jit.trace(net, example).save("net.pt", _extra_files={"info": "a"})\n\n\n'
-            + 'def serve(x):\n    files = {"info": ""}\n    return torch.jit.load("net.pt", _extra_files=files)(x)\n',
-            _HEAD
-            + f'    torch.export.save({_EXPORT}, "net.pt2", extra_files={{"info": "a"}})\n\n\n'
-            + 'def serve(x):\n    files = {"info": ""}\n    return torch.export.load("net.pt2", extra_files=files).module()(x)\n',
-            safety="unsafe",
-            why="extra files come back as text, not bytes",
-            run=_RUN,
-        ),
-        Bad(
-            'import torch\n\nfiles = {"info": ""}\nnet = torch.jit.load("net.pt", _extra_files=files)\n'
-            'info = files["info"].decode()\n',
-            why="extra files that are decoded",
-        ),
-        Bad("import torch\n\nnet = torch.jit.load('net.pt')\nprint(net.code)\n", why="asked for its TorchScript code"),
-        Ok('import json\n\nwith open("x") as jit:\n    json.load(jit)\n', "another load"),
-        Ok('import torch\n\ncheckpoint = torch.load("jit.pt")\n', "torch.load"),
-        Ok("class torch:\n    class jit:\n        load = open\n\n\ntorch.jit.load('x')\n", "a class named torch"),
-        Ok("def main(torch):\n    return torch.jit.load('x')\n", "a parameter named torch"),
+        run=_RUN,
     ),
+    Bad(
+        "import torch\n\n\ndef serve(path, x):\n    return torch.jit.load(path)(x)\n",
+        "import torch\n\n\ndef serve(path, x):\n    return torch.export.load(path).module()(x)\n",
+        safety="unsafe",
+        why="the path is a parameter: nobody knows who writes the file",
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+        + 'def serve(x, device="cpu"):\n    net = torch.jit.load("net.pt", map_location=device).eval()\n    return net(x)\n',
+        _HEAD.replace("import torch\n", "import torch\nfrom torch.export.passes import move_to_device_pass\n", 1)
+        + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+        + 'def serve(x, device="cpu"):\n    net = move_to_device_pass(torch.export.load("net.pt2"), device).module()\n'
+        + "    return net(x)\n",
+        safety="unsafe",
+        why="map_location to any device",
+        run=_RUN,
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save(f="net.pt")\n\n\n'
+        + "class Server:\n    def __init__(self):\n"
+        + '        self.net = torch.jit.load(f="net.pt", map_location=None)\n        self.net.eval()\n\n'
+        + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
+        + "def serve(x):\n    return Server()(x)\n",
+        _HEAD
+        + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+        + "class Server:\n    def __init__(self):\n"
+        + '        self.net = torch.export.load(f="net.pt2").module()\n\n'
+        + "    def __call__(self, x):\n        return self.net(x)\n\n\n"
+        + "def serve(x):\n    return Server()(x)\n",
+        why="kept on self; everything by keyword",
+        run=_RUN,
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+        + 'def load():\n    return torch.jit.load("net.pt")\n\n\n'
+        + "def serve(x):\n    return load()(x)\n",
+        _HEAD
+        + f'    torch.export.save({_EXPORT}, "net.pt2")\n\n\n'
+        + 'def load():\n    return torch.export.load("net.pt2").module()\n\n\n'
+        + "def serve(x):\n    return load()(x)\n",
+        why="returned to its only caller",
+        run=_RUN,
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.script(net).save("net.pt")\n\n\n'
+        + 'def serve(x):\n    net = torch.jit.load("net.pt")\n    return net(x)\n',
+        why="the writer scripts the model",
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt", _extra_files={"info": "a"})\n\n\n'
+        + 'def serve(x):\n    files = {"info": ""}\n    return torch.jit.load("net.pt", _extra_files=files)(x)\n',
+        _HEAD
+        + f'    torch.export.save({_EXPORT}, "net.pt2", extra_files={{"info": "a"}})\n\n\n'
+        + 'def serve(x):\n    files = {"info": ""}\n    return torch.export.load("net.pt2", extra_files=files).module()(x)\n',
+        safety="unsafe",
+        why="extra files come back as text, not bytes",
+        run=_RUN,
+    ),
+    Bad(
+        'import torch\n\nfiles = {"info": ""}\nnet = torch.jit.load("net.pt", _extra_files=files)\n'
+        'info = files["info"].decode()\n',
+        why="extra files that are decoded",
+    ),
+    Bad("import torch\n\nnet = torch.jit.load('net.pt')\nprint(net.code)\n", why="asked for its TorchScript code"),
+    Ok('import json\n\nwith open("x") as jit:\n    json.load(jit)\n', "another load"),
+    Ok('import torch\n\ncheckpoint = torch.load("jit.pt")\n', "torch.load"),
+    Ok("class torch:\n    class jit:\n        load = open\n\n\ntorch.jit.load('x')\n", "a class named torch"),
+    Ok("def main(torch):\n    return torch.jit.load('x')\n", "a parameter named torch"),
 )

@@ -17,6 +17,34 @@ from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOU
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL105",
+    name="torchscript-script-module",
+    summary="A class derived from `torch.jit.ScriptModule`, or `torch.jit.script_method`",
+    why=(
+        "Such a class compiles its methods when an instance is made. `torch.export.export` raises ValueError for it, so it "
+        f"has to become a plain module before anything else. `script_method`: {SINCE}; the class itself never warns."
+    ),
+    fix=(
+        "The base becomes `torch.nn.Module` and the `script_method` decorators of the class go with it. Safe when "
+        "`__init__` sets up known layers, parameters, buffers and constants, every compiled method takes tensors and holds "
+        "only operations that were run compiled and plain with the same outcome, no other method uses the compiled ones, and "
+        "every instance in the project is only called or used as a module. Needs review when some of this was not read. Not "
+        "rewritten when an instance is saved, inspected, frozen or scripted, or when another class derives from it. "
+        "`__constants__` stays: it means nothing to a plain module."
+    ),
+    targets=("torch.jit.ScriptModule", "torch.jit.script_method"),
+    triggers=("jit", "_jit_internal"),
+    deprecated=DEPRECATED,
+    collectors=scripting_uses.COLLECTORS,
+    sources=(
+        *SOURCES,
+        "torch/jit/_script.py of torch 2.13.0: ScriptMeta compiles the script methods after `__init__`, read 2026-11-21",
+        "torch.export.export(ScriptModule) raises ValueError: run on torch 2.13.0 and 2.15.0",
+    ),
+    examples=EXAMPLES,
+)
+
 _BASE = (
     "A class derived from `torch.jit.ScriptModule` is compiled when it is made, and `torch.export.export` rejects its "
     "instances with ValueError. It goes with TorchScript and does not warn itself."
@@ -28,7 +56,7 @@ _ADVICE = (
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target == "torch.jit.ScriptModule":
         if use.kind == "base" and use.name == use.target and isinstance(use.node, ast.expr):
@@ -104,33 +132,3 @@ def _traced(facts: ScriptClass, node: ast.ClassDef, context: Context) -> list[st
         f"{place} traces, and a trace keeps the branches and loops of compiled methods but not those of plain ones "
         f"(`{node.name}` has one on line {facts.branches})"
     ]
-
-
-RULE = Rule(
-    code="TL105",
-    name="torchscript-script-module",
-    summary="A class derived from `torch.jit.ScriptModule`, or `torch.jit.script_method`",
-    why=(
-        "Such a class compiles its methods when an instance is made. `torch.export.export` raises ValueError for it, so it "
-        f"has to become a plain module before anything else. `script_method`: {SINCE}; the class itself never warns."
-    ),
-    fix=(
-        "The base becomes `torch.nn.Module` and the `script_method` decorators of the class go with it. Safe when "
-        "`__init__` sets up known layers, parameters, buffers and constants, every compiled method takes tensors and holds "
-        "only operations that were run compiled and plain with the same outcome, no other method uses the compiled ones, and "
-        "every instance in the project is only called or used as a module. Needs review when some of this was not read. Not "
-        "rewritten when an instance is saved, inspected, frozen or scripted, or when another class derives from it. "
-        "`__constants__` stays: it means nothing to a plain module."
-    ),
-    targets=("torch.jit.ScriptModule", "torch.jit.script_method"),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=DEPRECATED,
-    collectors=scripting_uses.COLLECTORS,
-    sources=(
-        *SOURCES,
-        "torch/jit/_script.py of torch 2.13.0: ScriptMeta compiles the script methods after `__init__`, read 2026-11-21",
-        "torch.export.export(ScriptModule) raises ValueError: run on torch 2.13.0 and 2.15.0",
-    ),
-    examples=EXAMPLES,
-)

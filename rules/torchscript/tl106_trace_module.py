@@ -19,11 +19,36 @@ from torchlift.rules.torchscript.values.example_inputs import read_example_input
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL106",
+    name="torchscript-trace-module",
+    summary="`torch.jit.trace_module` instead of one `torch.export.export` for each method",
+    why=(
+        f"{SINCE}. It traces several methods of a module into one value. An exported program has a single entry, so each "
+        "method becomes a program of its own, and parameters that methods share are stored with each of them."
+    ),
+    fix=(
+        'Needs review for `{"forward": inputs}` with visible tensors: the same program as from `torch.jit.trace`, exported '
+        "with every dimension dynamic. Not rewritten for other methods: the finding shows the small module that a method needs "
+        "around it, and the file that holds several programs."
+    ),
+    targets=("torch.jit.trace_module",),
+    triggers=("jit", "_jit_internal"),
+    deprecated=DEPRECATED,
+    collectors=(artifact_sites.COLLECTOR,),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "torch/export/pt2_archive/_package.py of torch 2.13.0: package_pt2 and load_pt2, run 2026-11-21",
+        "a wrapper around a bound method exports with an empty state_dict: run on torch 2.13.0 and 2.15.0",
+    ),
+)
+
 _MESSAGE = f"`torch.jit.trace_module`: {SINCE}. `torch.export.export` captures `forward`, one program at a time."
 _AUTO = "torch.export.Dim.AUTO"
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None:
@@ -183,74 +208,49 @@ net = Net().eval()
 """
 _EXPORT = f"torch.export.export(net, (torch.rand(4, 3),), dynamic_shapes=([{_AUTO}] * 2,))"
 
-RULE = Rule(
-    code="TL106",
-    name="torchscript-trace-module",
-    summary="`torch.jit.trace_module` instead of one `torch.export.export` for each method",
-    why=(
-        f"{SINCE}. It traces several methods of a module into one value. An exported program has a single entry, so each "
-        "method becomes a program of its own, and parameters that methods share are stored with each of them."
+EXAMPLES = (
+    Bad(
+        _NET + 'traced = torch.jit.trace_module(net, {"forward": torch.rand(4, 3)})\n',
+        _NET + f"traced = {_EXPORT}.module()\n",
+        safety="unsafe",
+        why="forward only, called",
+        run="result = observe(traced, torch.ones(4, 3))",
     ),
-    fix=(
-        'Needs review for `{"forward": inputs}` with visible tensors: the same program as from `torch.jit.trace`, exported '
-        "with every dimension dynamic. Not rewritten for other methods: the finding shows the small module that a method needs "
-        "around it, and the file that holds several programs."
+    Bad(
+        _NET
+        + 'traced = torch.jit.trace_module(net, {"forward": (torch.rand(4, 3),)}, check_trace=False)\n'
+        + 'traced.save("net.pt")\ny = traced(torch.ones(2, 3))\n',
+        _NET
+        + f"traced_program = {_EXPORT}\ntraced = traced_program.module()\n"
+        + 'torch.export.save(traced_program, "net.pt")\ny = traced(torch.ones(2, 3))\n',
+        safety="unsafe",
+        why="forward only, called and saved: two names",
+        run="result = (y, observe(traced, torch.ones(4, 3)))",
     ),
-    targets=("torch.jit.trace_module",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=DEPRECATED,
-    collectors=(artifact_sites.COLLECTOR,),
-    sources=(
-        *SOURCES,
-        EXPORT_DOCS,
-        "torch/export/pt2_archive/_package.py of torch 2.13.0: package_pt2 and load_pt2, run 2026-11-21",
-        "a wrapper around a bound method exports with an empty state_dict: run on torch 2.13.0 and 2.15.0",
+    Bad(
+        _NET + 'traced = torch.jit.trace_module(net, inputs={"forward": torch.rand(4, 3)})\n',
+        _NET
+        + "traced = torch.export.export(net, args=(torch.rand(4, 3),), "
+        + f"dynamic_shapes=([{_AUTO}] * 2,)).module()\n",
+        safety="unsafe",
+        why="inputs by keyword",
+        run="result = observe(traced, torch.ones(4, 3))",
     ),
-    examples=(
-        Bad(
-            _NET + 'traced = torch.jit.trace_module(net, {"forward": torch.rand(4, 3)})\n',
-            _NET + f"traced = {_EXPORT}.module()\n",
-            safety="unsafe",
-            why="forward only, called",
-            run="result = observe(traced, torch.ones(4, 3))",
-        ),
-        Bad(
-            _NET
-            + 'traced = torch.jit.trace_module(net, {"forward": (torch.rand(4, 3),)}, check_trace=False)\n'
-            + 'traced.save("net.pt")\ny = traced(torch.ones(2, 3))\n',
-            _NET
-            + f"traced_program = {_EXPORT}\ntraced = traced_program.module()\n"
-            + 'torch.export.save(traced_program, "net.pt")\ny = traced(torch.ones(2, 3))\n',
-            safety="unsafe",
-            why="forward only, called and saved: two names",
-            run="result = (y, observe(traced, torch.ones(4, 3)))",
-        ),
-        Bad(
-            _NET + 'traced = torch.jit.trace_module(net, inputs={"forward": torch.rand(4, 3)})\n',
-            _NET
-            + "traced = torch.export.export(net, args=(torch.rand(4, 3),), "
-            + f"dynamic_shapes=([{_AUTO}] * 2,)).module()\n",
-            safety="unsafe",
-            why="inputs by keyword",
-            run="result = observe(traced, torch.ones(4, 3))",
-        ),
-        Bad(
-            _NET
-            + "x = torch.rand(4, 3)\ntraced = torch.jit.trace_module(net, {'forward': x, 'encode': x})\ntraced.encode(x)\n",
-            why="two methods: the wrapper and the archive are shown",
-        ),
-        Bad(
-            "from torch.jit import trace_module as tm\n\n\ndef script(net, x):\n    return tm(net, {'ite': (x,)}, check_trace=False)\n",
-            why="another method than forward",
-        ),
-        Bad(
-            "import torch\n\n\ndef capture(net, inputs):\n    return torch.jit.trace_module(net, inputs=inputs)\n",
-            why="inputs from a variable",
-        ),
-        Bad("import torch\n\ntracers = [torch.jit.trace_module]\n", why="handed on as a function"),
-        Ok("import torch\n\nnet.trace_module(torch, 'jit')\n", "a method of that name"),
-        Ok("def register_notrace_module(m):\n    return m\n\n\njit = register_notrace_module(3)\n", "a longer name"),
-        Ok('"""torch.jit.trace_module traces methods."""\n', "a docstring"),
+    Bad(
+        _NET
+        + "x = torch.rand(4, 3)\ntraced = torch.jit.trace_module(net, {'forward': x, 'encode': x})\ntraced.encode(x)\n",
+        why="two methods: the wrapper and the archive are shown",
     ),
+    Bad(
+        "from torch.jit import trace_module as tm\n\n\ndef script(net, x):\n    return tm(net, {'ite': (x,)}, check_trace=False)\n",
+        why="another method than forward",
+    ),
+    Bad(
+        "import torch\n\n\ndef capture(net, inputs):\n    return torch.jit.trace_module(net, inputs=inputs)\n",
+        why="inputs from a variable",
+    ),
+    Bad("import torch\n\ntracers = [torch.jit.trace_module]\n", why="handed on as a function"),
+    Ok("import torch\n\nnet.trace_module(torch, 'jit')\n", "a method of that name"),
+    Ok("def register_notrace_module(m):\n    return m\n\n\njit = register_notrace_module(3)\n", "a longer name"),
+    Ok('"""torch.jit.trace_module traces methods."""\n', "a docstring"),
 )

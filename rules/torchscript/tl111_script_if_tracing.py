@@ -16,6 +16,26 @@ from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, 
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL111",
+    name="script-if-tracing",
+    summary="`@torch.jit.script_if_tracing` although nothing traces",
+    why=(
+        "The decorator keeps loops and branches dynamic while `torch.jit.trace` runs. Eager mode, `torch.compile` and "
+        "`torch.export` never look at it. It is documented as deprecated since torch 2.11 and gives no warning."
+    ),
+    fix=(
+        "Safe when nothing in the project traces or scripts, nothing says that others do, and types, ranks and plain Python "
+        "values decide every branch. Loops, and branches on sizes or values, need review: a trace kept them, and an export "
+        "of the function fixes them for the example inputs."
+    ),
+    targets=("torch.jit.script_if_tracing", "torch.jit._script_if_tracing"),
+    triggers=("jit", "_jit_internal"),
+    deprecated=TorchVersion(2, 11),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "docstring deprecation since torch 2.11 in torch/jit/_script.py"),
+)
+
 _HINT = Hint(
     "TL111",
     "`@torch.jit.script_if_tracing` scripts the function while it is traced, and does nothing otherwise.",
@@ -24,7 +44,7 @@ _HINT = Hint(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
@@ -61,73 +81,53 @@ _RANK = (
     "    return x[-1] if x.dtype == torch.float32 else x[0]\n"
 )
 
-RULE = Rule(
-    code="TL111",
-    name="script-if-tracing",
-    summary="`@torch.jit.script_if_tracing` although nothing traces",
-    why=(
-        "The decorator keeps loops and branches dynamic while `torch.jit.trace` runs. Eager mode, `torch.compile` and "
-        "`torch.export` never look at it. It is documented as deprecated since torch 2.11 and gives no warning."
+EXAMPLES = (
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}",
+        f"import torch\n\n\n{_BODY}",
+        why="straight-line function",
+        run="result = scale(torch.ones(3, 2))",
     ),
-    fix=(
-        "Safe when nothing in the project traces or scripts, nothing says that others do, and types, ranks and plain Python "
-        "values decide every branch. Loops, and branches on sizes or values, need review: a trace kept them, and an export "
-        "of the function fixes them for the example inputs."
+    Bad(
+        f"from torch.jit import _script_if_tracing\n\n\n@_script_if_tracing\n{_BODY}",
+        f"\n\n{_BODY}",
+        why="private spelling, import goes with it",
+        run="import torch\nresult = scale(torch.ones(3, 2))",
     ),
-    targets=("torch.jit.script_if_tracing", "torch.jit._script_if_tracing"),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=TorchVersion(2, 11),
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "docstring deprecation since torch 2.11 in torch/jit/_script.py"),
-    examples=(
-        Bad(
-            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}",
-            f"import torch\n\n\n{_BODY}",
-            why="straight-line function",
-            run="result = scale(torch.ones(3, 2))",
-        ),
-        Bad(
-            f"from torch.jit import _script_if_tracing\n\n\n@_script_if_tracing\n{_BODY}",
-            f"\n\n{_BODY}",
-            why="private spelling, import goes with it",
-            run="import torch\nresult = scale(torch.ones(3, 2))",
-        ),
-        Bad(
-            f"import torch\nfrom torch import jit\n\n\n{_RANK}\n\nlast = jit.script_if_tracing(last)\n",
-            f"import torch\n\n\n{_RANK}\n\n",
-            why="called with the function, whose branches ask for rank, dtype and an option",
-            run="result = last(torch.ones(3, 2)), last(torch.ones(3)), last(torch.ones(3, 2), 'none')",
-        ),
-        Bad(
-            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
-            f"import torch\n\n\n{_LOOP}",
-            safety="unsafe",
-            why="a loop over the shape",
-            run="result = total(torch.ones(3, 2))",
-        ),
-        Bad(
-            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}",
-            f"import torch\n\n\n{_BODY}",
-            safety="unsafe",
-            why="an installable project that asks whether it is traced, so its users may",
-            run="result = scale(torch.ones(3, 2))",
-            files=(
-                ("setup.py", "import setuptools\n"),
-                ("pkg/size.py", "import torch\n\n\ndef size(x):\n    return 0 if torch.jit.is_tracing() else len(x)\n"),
-            ),
-        ),
-        Bad(
-            f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
-            "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
-            why="the project still traces",
-        ),
-        Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", why="passed on as a function"),
-        Ok(
-            "def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n",
-            "an own decorator",
-        ),
-        Ok("import torch\n\n\n@torch.compile\ndef jit(x):\n    return x\n", "torch.compile"),
-        Ok('"""@torch.jit.script_if_tracing"""\n', "a docstring"),
+    Bad(
+        f"import torch\nfrom torch import jit\n\n\n{_RANK}\n\nlast = jit.script_if_tracing(last)\n",
+        f"import torch\n\n\n{_RANK}\n\n",
+        why="called with the function, whose branches ask for rank, dtype and an option",
+        run="result = last(torch.ones(3, 2)), last(torch.ones(3)), last(torch.ones(3, 2), 'none')",
     ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
+        f"import torch\n\n\n{_LOOP}",
+        safety="unsafe",
+        why="a loop over the shape",
+        run="result = total(torch.ones(3, 2))",
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_BODY}",
+        f"import torch\n\n\n{_BODY}",
+        safety="unsafe",
+        why="an installable project that asks whether it is traced, so its users may",
+        run="result = scale(torch.ones(3, 2))",
+        files=(
+            ("setup.py", "import setuptools\n"),
+            ("pkg/size.py", "import torch\n\n\ndef size(x):\n    return 0 if torch.jit.is_tracing() else len(x)\n"),
+        ),
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
+        "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
+        why="the project still traces",
+    ),
+    Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", why="passed on as a function"),
+    Ok(
+        "def script_if_tracing(f):\n    return f\n\n\n@script_if_tracing\ndef jit():\n    pass\n",
+        "an own decorator",
+    ),
+    Ok("import torch\n\n\n@torch.compile\ndef jit(x):\n    return x\n", "torch.compile"),
+    Ok('"""@torch.jit.script_if_tracing"""\n', "a docstring"),
 )

@@ -15,6 +15,29 @@ from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, 
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+RULE = Rule(
+    code="TL112",
+    name="torchscript-method-decorator",
+    summary="`@torch.jit.ignore`, `unused` or `export` although nothing compiles the class",
+    why=(
+        "The decorators mark methods for `torch.jit.script` (and `export` also for `torch.jit.trace`). Once nothing in "
+        "the project compiles TorchScript they do nothing: eager mode, `torch.compile` and `torch.export` ignore them. They "
+        "give no warning and go with TorchScript."
+    ),
+    fix=(
+        "Safe when no file of the project uses `torch.jit.script`, `ScriptModule` or a relative of theirs (where methods are "
+        "under `export`: nor `torch.jit.trace`), and nothing says that others compile the code. Otherwise the finding names the "
+        "place that has to go first, or what says so (a notebook that scripts; code that is installable and asks for the "
+        "compiler in other places, by `export`, `is_scripting()` and the like), and needs review. It also says where export does something else "
+        "with the method than TorchScript did: it runs an ignored body once, and captures no method but `forward`."
+    ),
+    targets=("torch.jit.ignore", "torch.jit.unused", "torch.jit.export"),
+    triggers=("jit", "_jit_internal"),
+    severity=Severity.INFO,
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "measured on torch 2.13.0 and 2.15.0: harmless in eager, strict and non-strict export, compile"),
+)
+
 # What a body does to the world, or asks of values, by the last part of the called name.
 _EFFECTS = frozenset(
     """print item tolist numpy cpu save write open warn warning info debug error log append extend update setattr
@@ -22,7 +45,7 @@ _EFFECTS = frozenset(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     name = use.target.rpartition(".")[2]
     message = f"`@torch.jit.{name}` only speaks to the TorchScript compiler."
     otherwise = "Not used as a decorator here: outside TorchScript the function itself does the same."
@@ -156,85 +179,62 @@ class Net(torch.nn.Module):
 _PLAIN_BODY = _BODY.replace("    @{decorator}\n", "")
 _RUN = "result = Net()(torch.ones(2))"
 
-RULE = Rule(
-    code="TL112",
-    name="torchscript-method-decorator",
-    summary="`@torch.jit.ignore`, `unused` or `export` although nothing compiles the class",
-    why=(
-        "The decorators mark methods for `torch.jit.script` (and `export` also for `torch.jit.trace`). Once nothing in "
-        "the project compiles TorchScript they do nothing: eager mode, `torch.compile` and `torch.export` ignore them. They "
-        "give no warning and go with TorchScript."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\n" + _BODY.format(decorator="torch.jit.unused"),
+        "import torch\n\n\n" + _PLAIN_BODY,
+        why="unused",
+        run=_RUN,
     ),
-    fix=(
-        "Safe when no file of the project uses `torch.jit.script`, `ScriptModule` or a relative of theirs (where methods are "
-        "under `export`: nor `torch.jit.trace`), and nothing says that others compile the code. Otherwise the finding names the "
-        "place that has to go first, or what says so (a notebook that scripts; code that is installable and asks for the "
-        "compiler in other places, by `export`, `is_scripting()` and the like), and needs review. It also says where export does something else "
-        "with the method than TorchScript did: it runs an ignored body once, and captures no method but `forward`."
+    Bad(
+        "import torch\nfrom torch.jit import export\n\n\n" + _BODY.format(decorator="export"),
+        "import torch\n\n\n" + _PLAIN_BODY,
+        why="from-import goes with its last use",
+        run=_RUN,
     ),
-    targets=("torch.jit.ignore", "torch.jit.unused", "torch.jit.export"),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    severity=Severity.INFO,
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "measured on torch 2.13.0 and 2.15.0: harmless in eager, strict and non-strict export, compile"),
-    examples=(
-        Bad(
-            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.unused"),
-            "import torch\n\n\n" + _PLAIN_BODY,
-            why="unused",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch.jit import export\n\n\n" + _BODY.format(decorator="export"),
-            "import torch\n\n\n" + _PLAIN_BODY,
-            why="from-import goes with its last use",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore(drop=False)  # keep in Python"),
-            "import torch\n\n\n" + _PLAIN_BODY,
-            why="called decorator with a comment",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\n\n\n"
-            + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
-            "import torch\n\n\n" + _PLAIN_BODY.replace("x + 1", "x + torch.jit.is_scripting()"),
-            why="a question that nothing compiles either",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\ndouble = tj.unused(double)\n"
-            "helper = tj.ignore(double)\n",
-            "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\nhelper = double\n",
-            safety="unsafe",
-            why="called with a function",
-            run="result = helper(torch.ones(2))",
-            files=(("README.md", "Compile it with `torch.jit.script(double)`.\n"),),
-        ),
-        Bad(
-            "import torch\n\n\n" + _BODY.format(decorator="torch.jit.export"),
-            "import torch\n\n\n" + _PLAIN_BODY,
-            safety="unsafe",
-            why="an installable project, whose users may script it",
-            run=_RUN,
-            files=(("pyproject.toml", "[project]\nname = 'net'\n"),),
-        ),
-        Bad(
-            "import torch\n\n\n"
-            + _BODY.format(decorator="torch.jit.ignore")
-            + "\n\ntorch.jit.script(Net()).save('net.pt')\n",
-            why="the class is still scripted",
-        ),
-        Bad(
-            "import torch\n\n\n@torch.jit.export\ndef pad(x: torch.Tensor, by: int) -> torch.Tensor:\n"
-            "    return torch.nn.functional.pad(x, (0, by))\n\n\ntorch.jit.script(pad).save('x.pt')\n",
-            why="a function at module level",
-        ),
-        Bad("from unittest import mock\n\nmock.patch('torch.jit.ignore')\n", why="patch target"),
-        Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),
-        Ok("def export(f):\n    return f\n\n\n@export\ndef jit():\n    pass\n", "an own decorator named export"),
-        Ok("import torch\n\n\n@torch.compiler.disable\ndef jit():\n    pass\n", "torch.compiler's own decorators"),
+    Bad(
+        "import torch\n\n\n" + _BODY.format(decorator="torch.jit.ignore(drop=False)  # keep in Python"),
+        "import torch\n\n\n" + _PLAIN_BODY,
+        why="called decorator with a comment",
+        run=_RUN,
     ),
+    Bad(
+        "import torch\n\n\n"
+        + _BODY.format(decorator="torch.jit.ignore").replace("x + 1", "x + torch.jit.is_scripting()"),
+        "import torch\n\n\n" + _PLAIN_BODY.replace("x + 1", "x + torch.jit.is_scripting()"),
+        why="a question that nothing compiles either",
+        run=_RUN,
+    ),
+    Bad(
+        "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\ndouble = tj.unused(double)\n"
+        "helper = tj.ignore(double)\n",
+        "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\nhelper = double\n",
+        safety="unsafe",
+        why="called with a function",
+        run="result = helper(torch.ones(2))",
+        files=(("README.md", "Compile it with `torch.jit.script(double)`.\n"),),
+    ),
+    Bad(
+        "import torch\n\n\n" + _BODY.format(decorator="torch.jit.export"),
+        "import torch\n\n\n" + _PLAIN_BODY,
+        safety="unsafe",
+        why="an installable project, whose users may script it",
+        run=_RUN,
+        files=(("pyproject.toml", "[project]\nname = 'net'\n"),),
+    ),
+    Bad(
+        "import torch\n\n\n"
+        + _BODY.format(decorator="torch.jit.ignore")
+        + "\n\ntorch.jit.script(Net()).save('net.pt')\n",
+        why="the class is still scripted",
+    ),
+    Bad(
+        "import torch\n\n\n@torch.jit.export\ndef pad(x: torch.Tensor, by: int) -> torch.Tensor:\n"
+        "    return torch.nn.functional.pad(x, (0, by))\n\n\ntorch.jit.script(pad).save('x.pt')\n",
+        why="a function at module level",
+    ),
+    Bad("from unittest import mock\n\nmock.patch('torch.jit.ignore')\n", why="patch target"),
+    Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),
+    Ok("def export(f):\n    return f\n\n\n@export\ndef jit():\n    pass\n", "an own decorator named export"),
+    Ok("import torch\n\n\n@torch.compiler.disable\ndef jit():\n    pass\n", "torch.compiler's own decorators"),
 )

@@ -15,6 +15,28 @@ from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL113",
+    name="torchscript-annotate",
+    summary="`torch.jit.annotate` although nothing compiles the code",
+    why=(
+        "The call gives an empty list or an Optional its type for the TorchScript compiler; in eager mode, "
+        "`torch.compile` and `torch.export` it returns its second argument. It is documented as deprecated since torch "
+        "2.11, gives no warning, and goes with TorchScript."
+    ),
+    fix=(
+        "Safe when nothing in the project compiles TorchScript and the code is not installable: the value takes the "
+        "place of the call, with the type as an annotation where a local variable or an attribute is made. Needs review "
+        "in installable code, because its users may script it. Reported only while the project itself still compiles."
+    ),
+    targets=("torch.jit.annotate",),
+    triggers=("jit", "_jit_internal"),
+    severity=Severity.INFO,
+    deprecated=TorchVersion(2, 11),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "torch/jit/__init__.py of torch 2.13.0: `annotate` returns its second argument"),
+)
+
 _HINT = Hint(
     "TL113",
     "`torch.jit.annotate` only tells the TorchScript compiler a type, and goes with it; everywhere else it returns its "
@@ -24,7 +46,7 @@ _HINT = Hint(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
@@ -54,78 +76,56 @@ def squares(x: torch.Tensor) -> List[torch.Tensor]:
 """
 _RUN = "result = squares(torch.ones(2, 3))"
 
-RULE = Rule(
-    code="TL113",
-    name="torchscript-annotate",
-    summary="`torch.jit.annotate` although nothing compiles the code",
-    why=(
-        "The call gives an empty list or an Optional its type for the TorchScript compiler; in eager mode, "
-        "`torch.compile` and `torch.export` it returns its second argument. It is documented as deprecated since torch "
-        "2.11, gives no warning, and goes with TorchScript."
+EXAMPLES = (
+    Bad(
+        _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])  # grows below"),
+        _LIST.format(first="found: List[torch.Tensor] = []  # grows below"),
+        why="an empty list",
+        run=_RUN,
     ),
-    fix=(
-        "Safe when nothing in the project compiles TorchScript and the code is not installable: the value takes the "
-        "place of the call, with the type as an annotation where a local variable or an attribute is made. Needs review "
-        "in installable code, because its users may script it. Reported only while the project itself still compiles."
+    Bad(
+        "import torch\nfrom torch.jit import annotate as note\nfrom typing import Optional\n\n\n"
+        "def f(x, y=None):\n    y = note(Optional[torch.Tensor], y)\n    return note(torch.Tensor, x * 2)\n",
+        "import torch\nfrom typing import Optional\n\n\ndef f(x, y=None):\n    return x * 2\n",
+        why="from-import under another name, a variable annotated again and a returned value",
+        run="result = f(torch.ones(2))",
     ),
-    targets=("torch.jit.annotate",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    severity=Severity.INFO,
-    deprecated=TorchVersion(2, 11),
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "torch/jit/__init__.py of torch 2.13.0: `annotate` returns its second argument"),
-    examples=(
-        Bad(
-            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])  # grows below"),
-            _LIST.format(first="found: List[torch.Tensor] = []  # grows below"),
-            why="an empty list",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch.jit import annotate as note\nfrom typing import Optional\n\n\n"
-            "def f(x, y=None):\n    y = note(Optional[torch.Tensor], y)\n    return note(torch.Tensor, x * 2)\n",
-            "import torch\nfrom typing import Optional\n\n\ndef f(x, y=None):\n    return x * 2\n",
-            why="from-import under another name, a variable annotated again and a returned value",
-            run="result = f(torch.ones(2))",
-        ),
-        Bad(
-            "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
-            "    def __init__(self):\n        super().__init__()\n"
-            "        self.names = tj.annotate(dict[str, int], {})\n\n"
-            "    def size(self):\n        return tj.annotate(int, len(self.names) + 1) * 2\n",
-            "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
-            "    def __init__(self):\n        super().__init__()\n"
-            "        self.names: dict[str, int] = {}\n\n"
-            "    def size(self):\n        return (len(self.names) + 1) * 2\n",
-            why="an attribute, and brackets where the value needs them",
-            run="result = Net().size()",
-        ),
-        Bad(
-            "import torch\n\nlimits = torch.jit.annotate(the_type=int, the_value=3)\n",
-            "import torch\n\nlimits = 3\n",
-            why="keywords, at the top of a module where an annotation would be evaluated",
-            run="result = limits",
-        ),
-        Bad(
-            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])"),
-            _LIST.format(first="found: List[torch.Tensor] = []"),
-            safety="unsafe",
-            why="an installable project, whose users may script it",
-            run=_RUN,
-            files=(("pyproject.toml", "[project]\nname = 'squares'\n"),),
-        ),
-        Bad(
-            _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])")
-            + "\n\ntorch.jit.script(squares).save('x.pt')\n",
-            why="the function is still scripted",
-        ),
-        Bad("import torch\n\nnote = torch.jit.annotate\n", why="passed on as a function"),
-        Bad("import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n", why="the type is computed"),
-        Ok("from matplotlib import pyplot\n\npyplot.annotate('jit', (0, 0))\n", "another library's annotate"),
-        Ok("def annotate(kind, value):\n    return value\n\n\njit = annotate(int, 3)\n", "an own function"),
-        Ok("import jit\n\njit.annotate(int, 3)\n", "a module named jit"),
-        Ok('"""torch.jit.annotate(T, v) returns v."""\n', "a docstring"),
-        Ok("import torch\n\nif hasattr(torch.jit, 'annotate'):\n    pass\n", "a question whether it exists"),
+    Bad(
+        "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.names = tj.annotate(dict[str, int], {})\n\n"
+        "    def size(self):\n        return tj.annotate(int, len(self.names) + 1) * 2\n",
+        "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.names: dict[str, int] = {}\n\n"
+        "    def size(self):\n        return (len(self.names) + 1) * 2\n",
+        why="an attribute, and brackets where the value needs them",
+        run="result = Net().size()",
     ),
+    Bad(
+        "import torch\n\nlimits = torch.jit.annotate(the_type=int, the_value=3)\n",
+        "import torch\n\nlimits = 3\n",
+        why="keywords, at the top of a module where an annotation would be evaluated",
+        run="result = limits",
+    ),
+    Bad(
+        _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])"),
+        _LIST.format(first="found: List[torch.Tensor] = []"),
+        safety="unsafe",
+        why="an installable project, whose users may script it",
+        run=_RUN,
+        files=(("pyproject.toml", "[project]\nname = 'squares'\n"),),
+    ),
+    Bad(
+        _LIST.format(first="found = torch.jit.annotate(List[torch.Tensor], [])")
+        + "\n\ntorch.jit.script(squares).save('x.pt')\n",
+        why="the function is still scripted",
+    ),
+    Bad("import torch\n\nnote = torch.jit.annotate\n", why="passed on as a function"),
+    Bad("import torch\n\nx = torch.jit.annotate(type(torch.ones(1)), 3)\n", why="the type is computed"),
+    Ok("from matplotlib import pyplot\n\npyplot.annotate('jit', (0, 0))\n", "another library's annotate"),
+    Ok("def annotate(kind, value):\n    return value\n\n\njit = annotate(int, 3)\n", "an own function"),
+    Ok("import jit\n\njit.annotate(int, 3)\n", "a module named jit"),
+    Ok('"""torch.jit.annotate(T, v) returns v."""\n', "a docstring"),
+    Ok("import torch\n\nif hasattr(torch.jit, 'annotate'):\n    pass\n", "a question whether it exists"),
 )

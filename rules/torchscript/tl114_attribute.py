@@ -18,6 +18,25 @@ from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL114",
+    name="torchscript-attribute",
+    summary="`torch.jit.Attribute`, which is a pair of value and type outside scripting",
+    why=(
+        "The TorchScript compiler takes the value out of the pair. A module that is not scripted any more keeps the pair: "
+        "`len(self.names)` is 2 whatever it holds, and nothing warns. The name goes with TorchScript."
+    ),
+    fix=(
+        "Safe when nothing in the project compiles TorchScript, the code is not installable and nothing reads the "
+        "attribute. Where it is read, the fix needs review, because it changes the pair that plain Python sees into the "
+        "value that scripted code saw. Not offered while the project still scripts, or where code takes the pair apart."
+    ),
+    targets=("torch.jit.Attribute",),
+    triggers=("jit", "_jit_internal"),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "`len(torch.jit.Attribute({}, dict))` is 2 in a plain module: torch 2.13.0 and 2.15.0"),
+)
+
 _HINT = Hint(
     "TL114",
     "`torch.jit.Attribute` is unwrapped by the TorchScript compiler only: anywhere else the attribute is the pair of "
@@ -30,7 +49,7 @@ _AS_TYPE = replace(
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.call is not None and _is_annotation(context.view, use.call):
         return _AS_TYPE.findings(use, context, _as_type)
     return _HINT.findings(use, context, _as_value)
@@ -154,61 +173,42 @@ def _module(line: str, body: str = "return x") -> str:
 _CALL = "self.seen = torch.jit.Attribute({}, dict[str, int])"
 _RUN = "result = Net()(torch.ones(2))"
 
-RULE = Rule(
-    code="TL114",
-    name="torchscript-attribute",
-    summary="`torch.jit.Attribute`, which is a pair of value and type outside scripting",
-    why=(
-        "The TorchScript compiler takes the value out of the pair. A module that is not scripted any more keeps the pair: "
-        "`len(self.names)` is 2 whatever it holds, and nothing warns. The name goes with TorchScript."
+EXAMPLES = (
+    Bad(_module(_CALL), _module("self.seen: dict[str, int] = {}"), why="an attribute that nothing reads", run=_RUN),
+    Bad(
+        _module(_CALL, "return x + len(self.seen)"),
+        _module("self.seen: dict[str, int] = {}", "return x + len(self.seen)"),
+        safety="unsafe",
+        why="an attribute that forward reads",
     ),
-    fix=(
-        "Safe when nothing in the project compiles TorchScript, the code is not installable and nothing reads the "
-        "attribute. Where it is read, the fix needs review, because it changes the pair that plain Python sees into the "
-        "value that scripted code saw. Not offered while the project still scripts, or where code takes the pair apart."
+    Bad(
+        "import torch\nfrom torch.jit import Attribute\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
+        "    def __init__(self):\n        super().__init__()\n        self.scale = Attribute(0.5, float)\n\n"
+        "    def forward(self, x):\n        return x * self.scale\n",
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
+        "    def __init__(self):\n        super().__init__()\n        self.scale = 0.5\n\n"
+        "    def forward(self, x):\n        return x * self.scale\n",
+        safety="unsafe",
+        why="annotated in the class already",
     ),
-    targets=("torch.jit.Attribute",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "`len(torch.jit.Attribute({}, dict))` is 2 in a plain module: torch 2.13.0 and 2.15.0"),
-    examples=(
-        Bad(_module(_CALL), _module("self.seen: dict[str, int] = {}"), why="an attribute that nothing reads", run=_RUN),
-        Bad(
-            _module(_CALL, "return x + len(self.seen)"),
-            _module("self.seen: dict[str, int] = {}", "return x + len(self.seen)"),
-            safety="unsafe",
-            why="an attribute that forward reads",
-        ),
-        Bad(
-            "import torch\nfrom torch.jit import Attribute\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
-            "    def __init__(self):\n        super().__init__()\n        self.scale = Attribute(0.5, float)\n\n"
-            "    def forward(self, x):\n        return x * self.scale\n",
-            "import torch\n\n\nclass Net(torch.nn.Module):\n    scale: float\n\n"
-            "    def __init__(self):\n        super().__init__()\n        self.scale = 0.5\n\n"
-            "    def forward(self, x):\n        return x * self.scale\n",
-            safety="unsafe",
-            why="annotated in the class already",
-        ),
-        Bad(
-            _module("self.flag: torch.jit.Attribute(bool) = None"),
-            _module("self.flag: bool = None"),
-            why="used as an annotation",
-            run=_RUN,
-        ),
-        Bad(
-            _module(_CALL, "return x + len(self.seen)") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
-            why="the module is still scripted",
-        ),
-        Bad(_module(_CALL, "return x + len(self.seen.value)"), why="code that takes the value out of the pair"),
-        Bad("import torch\n\npair = torch.jit.Attribute(1, int)\n", why="not an attribute of a module"),
-        Bad(
-            "import torch\n\n\ndef unwrap(x):\n    return x.value if isinstance(x, torch.jit.Attribute) else x\n",
-            why="a type test",
-        ),
-        Ok("from xml.dom.minidom import Attr as Attribute\n\njit = Attribute('a')\n", "another class"),
-        Ok("from torchgen import jit\n\njit.Attribute(1, int)\n", "another package's jit"),
-        Ok("class Attribute:\n    pass\n\n\njit = Attribute()\n", "an own class"),
-        Ok("# torch.jit.Attribute(v, T)\njit = 1\n", "a comment"),
+    Bad(
+        _module("self.flag: torch.jit.Attribute(bool) = None"),
+        _module("self.flag: bool = None"),
+        why="used as an annotation",
+        run=_RUN,
     ),
+    Bad(
+        _module(_CALL, "return x + len(self.seen)") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
+        why="the module is still scripted",
+    ),
+    Bad(_module(_CALL, "return x + len(self.seen.value)"), why="code that takes the value out of the pair"),
+    Bad("import torch\n\npair = torch.jit.Attribute(1, int)\n", why="not an attribute of a module"),
+    Bad(
+        "import torch\n\n\ndef unwrap(x):\n    return x.value if isinstance(x, torch.jit.Attribute) else x\n",
+        why="a type test",
+    ),
+    Ok("from xml.dom.minidom import Attr as Attribute\n\njit = Attribute('a')\n", "another class"),
+    Ok("from torchgen import jit\n\njit.Attribute(1, int)\n", "another package's jit"),
+    Ok("class Attribute:\n    pass\n\n\njit = Attribute()\n", "an own class"),
+    Ok("# torch.jit.Attribute(v, T)\njit = 1\n", "a comment"),
 )

@@ -17,6 +17,27 @@ from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL115",
+    name="torchscript-isinstance",
+    summary="`torch.jit.isinstance` instead of Python's own test",
+    why=(
+        "The function exists because TorchScript refines the type of a value by it. In Python it is a slow `isinstance` "
+        "that looks into containers; strict export and `torch.compile(fullgraph=True)` cannot follow it, non-strict "
+        "export can. It is documented as deprecated since torch 2.11 and gives no warning."
+    ),
+    fix=(
+        "For a plain class the built-in does the same: safe when nothing in the project compiles TorchScript and the code "
+        "is not installable, and in functions that TorchScript cannot compile (`*args`, `**options`). For List, Dict, Tuple and Optional, nested once, a test of every element is written, which "
+        "needs review because it does not warn about empty containers. Other types are left to you."
+    ),
+    targets=("torch.jit.isinstance",),
+    triggers=("jit", "_jit_internal"),
+    deprecated=TorchVersion(2, 11),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "`_isinstance` and `container_checker` in torch/_jit_internal.py of torch 2.13.0"),
+)
+
 _HINT = Hint(
     "TL115",
     "`torch.jit.isinstance` goes with TorchScript; `torch.compile(fullgraph=True)` and strict export stop at it already.",
@@ -28,7 +49,7 @@ _ASSUMPTION = (
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
@@ -78,98 +99,77 @@ def _function(test: str) -> str:
     return f"import torch\nfrom typing import Dict, List, Optional, Tuple\n\n\ndef f(x):\n    return {test}\n"
 
 
-RULE = Rule(
-    code="TL115",
-    name="torchscript-isinstance",
-    summary="`torch.jit.isinstance` instead of Python's own test",
-    why=(
-        "The function exists because TorchScript refines the type of a value by it. In Python it is a slow `isinstance` "
-        "that looks into containers; strict export and `torch.compile(fullgraph=True)` cannot follow it, non-strict "
-        "export can. It is documented as deprecated since torch 2.11 and gives no warning."
+EXAMPLES = (
+    Bad(
+        _function("torch.jit.isinstance(x, torch.Tensor)"),
+        _function("isinstance(x, torch.Tensor)"),
+        why="a plain class",
+        run="result = f(torch.ones(1)), f(1)",
     ),
-    fix=(
-        "For a plain class the built-in does the same: safe when nothing in the project compiles TorchScript and the code "
-        "is not installable, and in functions that TorchScript cannot compile (`*args`, `**options`). For List, Dict, Tuple and Optional, nested once, a test of every element is written, which "
-        "needs review because it does not warn about empty containers. Other types are left to you."
+    Bad(
+        "import torch\nfrom torch.jit import isinstance as is_a\n\n\ndef f(x):\n"
+        "    return is_a(x, (int, str)) and not is_a(x, bool | None)\n",
+        "import torch\n\n\ndef f(x):\n"
+        "    return isinstance(x, (int, str)) and not (x is None or isinstance(x, bool))\n",
+        why="from-import under another name, several classes, an Optional",
+        run="result = f(1), f(True), f('a'), f(1.0)",
     ),
-    targets=("torch.jit.isinstance",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=TorchVersion(2, 11),
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "`_isinstance` and `container_checker` in torch/_jit_internal.py of torch 2.13.0"),
-    examples=(
-        Bad(
-            _function("torch.jit.isinstance(x, torch.Tensor)"),
-            _function("isinstance(x, torch.Tensor)"),
-            why="a plain class",
-            run="result = f(torch.ones(1)), f(1)",
-        ),
-        Bad(
-            "import torch\nfrom torch.jit import isinstance as is_a\n\n\ndef f(x):\n"
-            "    return is_a(x, (int, str)) and not is_a(x, bool | None)\n",
-            "import torch\n\n\ndef f(x):\n"
-            "    return isinstance(x, (int, str)) and not (x is None or isinstance(x, bool))\n",
-            why="from-import under another name, several classes, an Optional",
-            run="result = f(1), f(True), f('a'), f(1.0)",
-        ),
-        Bad(
-            _function("torch.jit.isinstance(x, List[int])"),
-            _function("isinstance(x, list) and all(isinstance(item, int) for item in x)"),
-            safety="unsafe",
-            why="a list",
-            run="result = f([1, 2]), f([1, 'a']), f((1,)), f([])",
-        ),
-        Bad(
-            _function("not torch.jit.isinstance(x, Dict[str, torch.Tensor])"),
-            _function(
-                "not (isinstance(x, dict) and all(isinstance(key, str) and isinstance(value, torch.Tensor) for key, value "
-                "in x.items()))"
-            ),
-            safety="unsafe",
-            why="a dictionary, negated",
-            run="result = f({'a': torch.ones(1)}), f({'a': 1}), f({1: torch.ones(1)}), f(3)",
-        ),
-        Bad(
-            _function("torch.jit.isinstance(x, Tuple[int, Optional[str]])"),
-            _function(
-                "isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], int) and (x[1] is None or isinstance(x[1], str))"
-            ),
-            safety="unsafe",
-            why="a tuple with an Optional in it",
-            run="result = f((1, 'a')), f((1, None)), f((1, 2)), f((1,)), f([1, 'a'])",
-        ),
-        Bad(
-            _function("torch.jit.isinstance(x, list[list[int]])"),
-            _function(
-                "isinstance(x, list) and all(isinstance(item, list) and all(isinstance(entry, int) for entry in item) for "
-                "item in x)"
-            ),
-            safety="unsafe",
-            why="a list of lists, with built-in types",
-            run="result = f([[1], [2]]), f([[1], ['a']]), f([1])",
-        ),
-        Bad(
-            "import torch\n\n\ndef load(x, read, **options):\n    if torch.jit.isinstance(x, (str, bytes)):\n"
-            "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
-            "import torch\n\n\ndef load(x, read, **options):\n    if isinstance(x, (str, bytes)):\n"
-            "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
-            why="a function that TorchScript cannot compile, in a project that scripts others",
-            run="result = load('a', len), load(3, len)",
-        ),
-        Bad(_function("torch.jit.isinstance(x, Tuple[int, ...])"), why="a tuple of any length"),
-        Bad(
-            _function("torch.jit.isinstance(x, List[int])") + "\n\ntorch.jit.script(f).save('x.pt')\n",
-            why="the function is still scripted",
-        ),
-        Bad(
-            "from torch.jit import isinstance\n\n\ndef f(x):\n    return isinstance(x, int)\n",
-            why="imported over the built-in",
-        ),
-        Bad("import torch\n\ntest = torch.jit.isinstance\n", why="passed on as a function"),
-        Ok("jit = isinstance(3, int)\n", "the built-in"),
-        Ok("class jit:\n    isinstance = staticmethod(isinstance)\n\n\njit.isinstance(3, int)\n", "an own class"),
-        Ok("import numpy as torch\n\ntorch.jit.isinstance(3, int)\n", "another module named torch"),
-        Ok('"""torch.jit.isinstance(x, List[int]) refines types."""\n', "a docstring"),
+    Bad(
+        _function("torch.jit.isinstance(x, List[int])"),
+        _function("isinstance(x, list) and all(isinstance(item, int) for item in x)"),
+        safety="unsafe",
+        why="a list",
+        run="result = f([1, 2]), f([1, 'a']), f((1,)), f([])",
     ),
+    Bad(
+        _function("not torch.jit.isinstance(x, Dict[str, torch.Tensor])"),
+        _function(
+            "not (isinstance(x, dict) and all(isinstance(key, str) and isinstance(value, torch.Tensor) for key, value "
+            "in x.items()))"
+        ),
+        safety="unsafe",
+        why="a dictionary, negated",
+        run="result = f({'a': torch.ones(1)}), f({'a': 1}), f({1: torch.ones(1)}), f(3)",
+    ),
+    Bad(
+        _function("torch.jit.isinstance(x, Tuple[int, Optional[str]])"),
+        _function(
+            "isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], int) and (x[1] is None or isinstance(x[1], str))"
+        ),
+        safety="unsafe",
+        why="a tuple with an Optional in it",
+        run="result = f((1, 'a')), f((1, None)), f((1, 2)), f((1,)), f([1, 'a'])",
+    ),
+    Bad(
+        _function("torch.jit.isinstance(x, list[list[int]])"),
+        _function(
+            "isinstance(x, list) and all(isinstance(item, list) and all(isinstance(entry, int) for entry in item) for "
+            "item in x)"
+        ),
+        safety="unsafe",
+        why="a list of lists, with built-in types",
+        run="result = f([[1], [2]]), f([[1], ['a']]), f([1])",
+    ),
+    Bad(
+        "import torch\n\n\ndef load(x, read, **options):\n    if torch.jit.isinstance(x, (str, bytes)):\n"
+        "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
+        "import torch\n\n\ndef load(x, read, **options):\n    if isinstance(x, (str, bytes)):\n"
+        "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
+        why="a function that TorchScript cannot compile, in a project that scripts others",
+        run="result = load('a', len), load(3, len)",
+    ),
+    Bad(_function("torch.jit.isinstance(x, Tuple[int, ...])"), why="a tuple of any length"),
+    Bad(
+        _function("torch.jit.isinstance(x, List[int])") + "\n\ntorch.jit.script(f).save('x.pt')\n",
+        why="the function is still scripted",
+    ),
+    Bad(
+        "from torch.jit import isinstance\n\n\ndef f(x):\n    return isinstance(x, int)\n",
+        why="imported over the built-in",
+    ),
+    Bad("import torch\n\ntest = torch.jit.isinstance\n", why="passed on as a function"),
+    Ok("jit = isinstance(3, int)\n", "the built-in"),
+    Ok("class jit:\n    isinstance = staticmethod(isinstance)\n\n\njit.isinstance(3, int)\n", "an own class"),
+    Ok("import numpy as torch\n\ntorch.jit.isinstance(3, int)\n", "another module named torch"),
+    Ok('"""torch.jit.isinstance(x, List[int]) refines types."""\n', "a docstring"),
 )

@@ -23,6 +23,24 @@ from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
 
+RULE = Rule(
+    code="TL116",
+    name="torchscript-unwrap-optional",
+    summary="`torch.jit._unwrap_optional` instead of a check for None",
+    why=(
+        "The function turns an Optional into its type for the TorchScript compiler; in Python it raises `AssertionError` "
+        "on None and otherwise returns its argument. It is private, gives no warning, and goes with TorchScript."
+    ),
+    fix=(
+        "Safe where it is the whole value of a statement and its argument is a variable, when nothing in the project "
+        "compiles TorchScript and the code is not installable: the check is written out, with the same error."
+    ),
+    targets=("torch.jit._unwrap_optional",),
+    triggers=("jit", "_jit_internal"),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "`_unwrap_optional` in torch/jit/_script.py of torch 2.13.0"),
+)
+
 _HINT = Hint(
     "TL116",
     "`torch.jit._unwrap_optional` is private to TorchScript and goes with it: in Python it only raises on None.",
@@ -31,7 +49,7 @@ _HINT = Hint(
 _ERROR = 'raise AssertionError("Unwrapping null optional")'
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     return _HINT.findings(use, context, _judged)
 
 
@@ -104,56 +122,38 @@ def outcome(value):
 result = outcome(torch.ones(2)), outcome(None)
 """
 
-RULE = Rule(
-    code="TL116",
-    name="torchscript-unwrap-optional",
-    summary="`torch.jit._unwrap_optional` instead of a check for None",
-    why=(
-        "The function turns an Optional into its type for the TorchScript compiler; in Python it raises `AssertionError` "
-        "on None and otherwise returns its argument. It is private, gives no warning, and goes with TorchScript."
+EXAMPLES = (
+    Bad(_BEFORE.format("y = torch.jit._unwrap_optional(x)"), _AFTER, why="assigned", run=_RUN),
+    Bad(
+        _BEFORE.replace(
+            "import torch\n", "import torch\nfrom torch.jit._script import _unwrap_optional as some\n"
+        ).format("x = some(x)  # given\n    y = x"),
+        _AFTER.replace('optional")\n', 'optional")  # given\n'),
+        why="the private module, a variable checked in place",
+        run=_RUN,
     ),
-    fix=(
-        "Safe where it is the whole value of a statement and its argument is a variable, when nothing in the project "
-        "compiles TorchScript and the code is not installable: the check is written out, with the same error."
+    Bad(
+        "from torch.jit import _unwrap_optional\n\n\ndef double(x):\n    return _unwrap_optional(x)\n",
+        "\n\ndef double(x):\n    if x is None:\n"
+        '        raise AssertionError("Unwrapping null optional")\n    return x\n',
+        why="returned",
+        run="import torch\n" + _RUN,
     ),
-    targets=("torch.jit._unwrap_optional",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "`_unwrap_optional` in torch/jit/_script.py of torch 2.13.0"),
-    examples=(
-        Bad(_BEFORE.format("y = torch.jit._unwrap_optional(x)"), _AFTER, why="assigned", run=_RUN),
-        Bad(
-            _BEFORE.replace(
-                "import torch\n", "import torch\nfrom torch.jit._script import _unwrap_optional as some\n"
-            ).format("x = some(x)  # given\n    y = x"),
-            _AFTER.replace('optional")\n', 'optional")  # given\n'),
-            why="the private module, a variable checked in place",
-            run=_RUN,
-        ),
-        Bad(
-            "from torch.jit import _unwrap_optional\n\n\ndef double(x):\n    return _unwrap_optional(x)\n",
-            "\n\ndef double(x):\n    if x is None:\n"
-            '        raise AssertionError("Unwrapping null optional")\n    return x\n',
-            why="returned",
-            run="import torch\n" + _RUN,
-        ),
-        Bad(
-            _BEFORE.format("y = torch.jit._unwrap_optional(x)"),
-            _AFTER,
-            safety="unsafe",
-            why="an installable project",
-            run=_RUN,
-            files=(("setup.py", "from setuptools import setup\n\nsetup()\n"),),
-        ),
-        Bad(_BEFORE.format("y = abs(torch.jit._unwrap_optional(x))"), why="inside an expression"),
-        Bad(
-            _BEFORE.format("y = torch.jit._unwrap_optional(x)") + "\n\ntorch.jit.script(double).save('x.pt')\n",
-            why="the function is still scripted",
-        ),
-        Ok("def _unwrap_optional(x):\n    return x\n\n\njit = _unwrap_optional(3)\n", "an own function"),
-        Ok("import option\n\noption.jit._unwrap_optional(3)\n", "another package"),
-        Ok("class jit:\n    _unwrap_optional = abs\n\n\njit._unwrap_optional(-3)\n", "an own class"),
-        Ok("# torch.jit._unwrap_optional(x)\njit = 1\n", "a comment"),
+    Bad(
+        _BEFORE.format("y = torch.jit._unwrap_optional(x)"),
+        _AFTER,
+        safety="unsafe",
+        why="an installable project",
+        run=_RUN,
+        files=(("setup.py", "from setuptools import setup\n\nsetup()\n"),),
     ),
+    Bad(_BEFORE.format("y = abs(torch.jit._unwrap_optional(x))"), why="inside an expression"),
+    Bad(
+        _BEFORE.format("y = torch.jit._unwrap_optional(x)") + "\n\ntorch.jit.script(double).save('x.pt')\n",
+        why="the function is still scripted",
+    ),
+    Ok("def _unwrap_optional(x):\n    return x\n\n\njit = _unwrap_optional(3)\n", "an own function"),
+    Ok("import option\n\noption.jit._unwrap_optional(3)\n", "another package"),
+    Ok("class jit:\n    _unwrap_optional = abs\n\n\njit._unwrap_optional(-3)\n", "an own class"),
+    Ok("# torch.jit._unwrap_optional(x)\njit = 1\n", "a comment"),
 )

@@ -18,12 +18,36 @@ from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL117",
+    name="torchscript-is-scripting",
+    summary="`torch.jit.is_scripting()`, which is False under export",
+    why=(
+        "Code under `if torch.jit.is_scripting():` was run by TorchScript alone. `torch.export` captures what Python runs, "
+        "so a program moved from `torch.jit.script` to `torch.export` takes the other branch, and nothing says so. The "
+        "function gives no warning and goes with TorchScript."
+    ),
+    fix=(
+        "The question is taken out of its condition, and the branch that Python runs takes the place of the `if`. Safe "
+        "when nothing in the project compiles TorchScript, the code is not installable, and the branches only check or "
+        "report. Needs review where they differ in more than that, or where users of an installed package may script it. "
+        "While the project still scripts, the finding says which branch export takes and which one TorchScript ran."
+    ),
+    targets=("torch.jit.is_scripting",),
+    triggers=("jit", "_jit_internal"),
+    collectors=COLLECTORS,
+    sources=(
+        *SOURCES,
+        "called in eager mode, under export (strict and not), compile and script: torch 2.13.0 and 2.15.0",
+    ),
+)
+
 _MESSAGE = "`torch.jit.is_scripting()` goes with TorchScript: under `torch.export` it is False, as in eager mode."
 _IS_EXPORTING = TorchVersion(2, 7)
 _ASKED = frozenset({"torch.jit.is_scripting"})
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     otherwise = "Not called here: a function that returns False does the same everywhere but in TorchScript."
     stray = Hint("TL117", _MESSAGE, otherwise).stray(use, context)
     if stray is not None or use.call is None:
@@ -94,98 +118,74 @@ class Net(torch.nn.Module):
         return y
 """
 
-RULE = Rule(
-    code="TL117",
-    name="torchscript-is-scripting",
-    summary="`torch.jit.is_scripting()`, which is False under export",
-    why=(
-        "Code under `if torch.jit.is_scripting():` was run by TorchScript alone. `torch.export` captures what Python runs, "
-        "so a program moved from `torch.jit.script` to `torch.export` takes the other branch, and nothing says so. The "
-        "function gives no warning and goes with TorchScript."
+EXAMPLES = (
+    Bad(
+        _CHECK,
+        _function(
+            '    # Python only\n    assert x.dim() == 1\n    if len(x) > 9:\n        raise ValueError("too long")\n'
+        ),
+        why="checks for Python only",
+        run=_RUN,
     ),
-    fix=(
-        "The question is taken out of its condition, and the branch that Python runs takes the place of the `if`. Safe "
-        "when nothing in the project compiles TorchScript, the code is not installable, and the branches only check or "
-        "report. Needs review where they differ in more than that, or where users of an installed package may script it. "
-        "While the project still scripts, the finding says which branch export takes and which one TorchScript ran."
+    Bad(
+        "import torch\nfrom torch._jit_internal import is_scripting\n\n\ndef double(x):\n"
+        '    if is_scripting():\n        raise RuntimeError("not supported")\n    assert not is_scripting()\n'
+        "    return 2 * x\n",
+        "import torch\n\n\ndef double(x):\n    return 2 * x\n",
+        why="the private module, a guard against scripting",
+        run=_RUN,
     ),
-    targets=("torch.jit.is_scripting",),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    collectors=COLLECTORS,
-    sources=(
-        *SOURCES,
-        "called in eager mode, under export (strict and not), compile and script: torch 2.13.0 and 2.15.0",
+    Bad(
+        "import torch\nfrom torch import jit\n\n\ndef double(x, strict=True):\n"
+        "    if strict and not jit.is_scripting():\n        assert x.dim() == 1\n    return 2 * x\n",
+        "import torch\n\n\ndef double(x, strict=True):\n"
+        "    if strict:\n        assert x.dim() == 1\n    return 2 * x\n",
+        why="a part of a condition",
+        run=_RUN,
     ),
-    examples=(
-        Bad(
-            _CHECK,
-            _function(
-                '    # Python only\n    assert x.dim() == 1\n    if len(x) > 9:\n        raise ValueError("too long")\n'
-            ),
-            why="checks for Python only",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch._jit_internal import is_scripting\n\n\ndef double(x):\n"
-            '    if is_scripting():\n        raise RuntimeError("not supported")\n    assert not is_scripting()\n'
-            "    return 2 * x\n",
-            "import torch\n\n\ndef double(x):\n    return 2 * x\n",
-            why="the private module, a guard against scripting",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch import jit\n\n\ndef double(x, strict=True):\n"
-            "    if strict and not jit.is_scripting():\n        assert x.dim() == 1\n    return 2 * x\n",
-            "import torch\n\n\ndef double(x, strict=True):\n"
-            "    if strict:\n        assert x.dim() == 1\n    return 2 * x\n",
-            why="a part of a condition",
-            run=_RUN,
-        ),
-        Bad(
-            _FAST,
-            _FAST.replace("        if torch.jit.is_scripting():\n            y = x + x\n        else:\n    ", ""),
-            safety="unsafe",
-            why="branches that compute",
-            run="result = Net()(torch.ones(2))",
-        ),
-        Bad(
-            "import torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",
-            "import torch.jit as tj\n\n\ndef pick(a, b):\n    return b\n",
-            safety="unsafe",
-            why="a conditional expression",
-            run="result = pick(1, 2)",
-        ),
-        Bad(
-            "import torch\n\n\ndef run(block, x, checkpoint):\n"
-            "    use = checkpoint is not None and not torch.jit.is_scripting()\n"
-            "    return checkpoint(block, x) if use else block(x)\n",
-            "import torch\n\n\ndef run(block, x, checkpoint):\n"
-            "    use = checkpoint is not None\n"
-            "    return checkpoint(block, x) if use else block(x)\n",
-            safety="unsafe",
-            why="the answer is stored",
-            run="result = run(torch.relu, torch.ones(2), None)",
-        ),
-        Bad(
-            _CHECK,
-            _function(
-                '    # Python only\n    assert x.dim() == 1\n    if len(x) > 9:\n        raise ValueError("too long")\n'
-            ),
-            safety="unsafe",
-            why="an installable project",
-            run=_RUN,
-            files=(("setup.cfg", "[metadata]\nname = double\n"),),
-        ),
-        Bad(_FAST + "\n\ntorch.jit.script(Net()).save('x.pt')\n", why="the module is still scripted"),
-        Bad(
-            "import torch\n\n\ndef values(x):\n    if torch.jit.is_scripting():\n        yield x\n    return x\n",
-            why="a branch that makes the function a generator",
-        ),
-        Bad("from unittest import mock\n\nmock.patch('torch.jit.is_scripting')\n", why="patch target"),
-        Ok("def is_scripting():\n    return False\n\n\njit = is_scripting()\n", "an own function"),
-        Ok("import torch\n\njit = torch.compiler.is_compiling()\n", "the question about torch.compile"),
-        Ok("from tinygrad import jit\n\njit.is_scripting()\n", "another package's jit"),
-        Ok("import torch\n\nif hasattr(torch.jit, 'is_scripting'):\n    pass\n", "a question whether it exists"),
+    Bad(
+        _FAST,
+        _FAST.replace("        if torch.jit.is_scripting():\n            y = x + x\n        else:\n    ", ""),
+        safety="unsafe",
+        why="branches that compute",
+        run="result = Net()(torch.ones(2))",
     ),
+    Bad(
+        "import torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",
+        "import torch.jit as tj\n\n\ndef pick(a, b):\n    return b\n",
+        safety="unsafe",
+        why="a conditional expression",
+        run="result = pick(1, 2)",
+    ),
+    Bad(
+        "import torch\n\n\ndef run(block, x, checkpoint):\n"
+        "    use = checkpoint is not None and not torch.jit.is_scripting()\n"
+        "    return checkpoint(block, x) if use else block(x)\n",
+        "import torch\n\n\ndef run(block, x, checkpoint):\n"
+        "    use = checkpoint is not None\n"
+        "    return checkpoint(block, x) if use else block(x)\n",
+        safety="unsafe",
+        why="the answer is stored",
+        run="result = run(torch.relu, torch.ones(2), None)",
+    ),
+    Bad(
+        _CHECK,
+        _function(
+            '    # Python only\n    assert x.dim() == 1\n    if len(x) > 9:\n        raise ValueError("too long")\n'
+        ),
+        safety="unsafe",
+        why="an installable project",
+        run=_RUN,
+        files=(("setup.cfg", "[metadata]\nname = double\n"),),
+    ),
+    Bad(_FAST + "\n\ntorch.jit.script(Net()).save('x.pt')\n", why="the module is still scripted"),
+    Bad(
+        "import torch\n\n\ndef values(x):\n    if torch.jit.is_scripting():\n        yield x\n    return x\n",
+        why="a branch that makes the function a generator",
+    ),
+    Bad("from unittest import mock\n\nmock.patch('torch.jit.is_scripting')\n", why="patch target"),
+    Ok("def is_scripting():\n    return False\n\n\njit = is_scripting()\n", "an own function"),
+    Ok("import torch\n\njit = torch.compiler.is_compiling()\n", "the question about torch.compile"),
+    Ok("from tinygrad import jit\n\njit.is_scripting()\n", "another package's jit"),
+    Ok("import torch\n\nif hasattr(torch.jit, 'is_scripting'):\n    pass\n", "a question whether it exists"),
 )

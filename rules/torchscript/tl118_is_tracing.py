@@ -21,18 +21,47 @@ from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_EXPORTING = "torch.compiler.is_exporting"
-_NEEDS = TorchVersion(2, 7)
 _IS_TRACING = "torch.jit.is_tracing"
 _ONNX = "torch.onnx.is_in_onnx_export"
 _STATE = frozenset({"torch._C._get_tracing_state", "torch._C._is_tracing"})
+
+RULE = Rule(
+    code="TL118",
+    name="torchscript-is-tracing",
+    summary="`torch.jit.is_tracing()` and its relatives, which are False under export",
+    why=(
+        "Code under `if torch.jit.is_tracing():` was captured by `torch.jit.trace`, and by the ONNX exporter built on it. "
+        "Under `torch.export` the question is answered with False, so the branch for eager mode is captured, and nothing "
+        "says so. `torch._C._get_tracing_state()` is None there and `torch.onnx.is_in_onnx_export()` False."
+    ),
+    fix=(
+        "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; where nothing "
+        "in the project traces any more it takes the place of the question. That needs review, because it may be exactly "
+        "what export should not do. Not offered while the project scripts, which cannot compile `is_exporting()`, and not "
+        "where the traced branch only turns sizes into tensors or numbers: export keeps sizes symbolic. Where the branches "
+        "only check or report, and where the condition asks for export already, the question is taken out: safe when "
+        "nothing in the project traces or scripts and nothing says that others do; until then it is reported and stays."
+    ),
+    targets=(_IS_TRACING, *sorted(_STATE), _ONNX),
+    triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing", "is_in_onnx_export"),
+    collectors=(COLLECTOR,),
+    sources=(
+        *SOURCES,
+        "called in eager mode, under export (strict and not), compile and trace: torch 2.13.0 and 2.15.0",
+        "torch.compiler.is_exporting exists since torch 2.7",
+    ),
+)
+
+_EXPORTING = "torch.compiler.is_exporting"
+_NEEDS = TorchVersion(2, 7)
+
 # What a traced branch does to a size so that the trace keeps it variable, or gives up on it.
 _CONVERSIONS = frozenset(
     "int float item tensor as_tensor scalar_tensor _shape_as_tensor LongTensor IntTensor tolist".split()
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     onnx = use.target == _ONNX
     message = _message(use)
     severity = Severity.INFO if onnx else Severity.WARNING
@@ -204,132 +233,103 @@ class Net(torch.nn.Module):
 _TRACED = "\n\ncapture = torch.jit.trace\n"
 _RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
 
-RULE = Rule(
-    code="TL118",
-    name="torchscript-is-tracing",
-    summary="`torch.jit.is_tracing()` and its relatives, which are False under export",
-    why=(
-        "Code under `if torch.jit.is_tracing():` was captured by `torch.jit.trace`, and by the ONNX exporter built on it. "
-        "Under `torch.export` the question is answered with False, so the branch for eager mode is captured, and nothing "
-        "says so. `torch._C._get_tracing_state()` is None there and `torch.onnx.is_in_onnx_export()` False."
+EXAMPLES = (
+    Bad(
+        _NET.format("torch.jit.is_tracing()"),
+        _NET.format("torch.compiler.is_exporting()"),
+        safety="unsafe",
+        why="a branch for tracing, in a project that traces nothing any more",
+        run="result = Net()(torch.ones(2))",
     ),
-    fix=(
-        "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; where nothing "
-        "in the project traces any more it takes the place of the question. That needs review, because it may be exactly "
-        "what export should not do. Not offered while the project scripts, which cannot compile `is_exporting()`, and not "
-        "where the traced branch only turns sizes into tensors or numbers: export keeps sizes symbolic. Where the branches "
-        "only check or report, and where the condition asks for export already, the question is taken out: safe when "
-        "nothing in the project traces or scripts and nothing says that others do; until then it is reported and stays."
+    Bad(
+        _NET.format("torch.jit.is_tracing()") + _TRACED,
+        _NET.format("torch.jit.is_tracing() or torch.compiler.is_exporting()") + _TRACED,
+        safety="unsafe",
+        why="a branch for tracing, in a project that still traces",
+        run=_RUN,
     ),
-    targets=(_IS_TRACING, *sorted(_STATE), _ONNX),
-    triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing", "is_in_onnx_export"),
-    check=_check,
-    collectors=(COLLECTOR,),
-    sources=(
-        *SOURCES,
-        "called in eager mode, under export (strict and not), compile and trace: torch 2.13.0 and 2.15.0",
-        "torch.compiler.is_exporting exists since torch 2.7",
+    Bad(
+        _NET.format("x.dim() == 1 and not is_tracing()").replace(
+            "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
+        )
+        + _TRACED,
+        _NET.format("x.dim() == 1 and not (is_tracing() or torch.compiler.is_exporting())").replace(
+            "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
+        )
+        + _TRACED,
+        safety="unsafe",
+        why="from-import, negated",
+        run=_RUN,
     ),
-    examples=(
-        Bad(
-            _NET.format("torch.jit.is_tracing()"),
-            _NET.format("torch.compiler.is_exporting()"),
-            safety="unsafe",
-            why="a branch for tracing, in a project that traces nothing any more",
-            run="result = Net()(torch.ones(2))",
-        ),
-        Bad(
-            _NET.format("torch.jit.is_tracing()") + _TRACED,
-            _NET.format("torch.jit.is_tracing() or torch.compiler.is_exporting()") + _TRACED,
-            safety="unsafe",
-            why="a branch for tracing, in a project that still traces",
-            run=_RUN,
-        ),
-        Bad(
-            _NET.format("x.dim() == 1 and not is_tracing()").replace(
-                "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
-            )
-            + _TRACED,
-            _NET.format("x.dim() == 1 and not (is_tracing() or torch.compiler.is_exporting())").replace(
-                "import torch\n", "import torch\nfrom torch.jit import is_tracing\n"
-            )
-            + _TRACED,
-            safety="unsafe",
-            why="from-import, negated",
-            run=_RUN,
-        ),
-        Bad(
-            _NET.format("torch.jit.is_tracing() == (x.dim() == 1)") + _TRACED,
-            _NET.format("(torch.jit.is_tracing() or torch.compiler.is_exporting()) == (x.dim() == 1)") + _TRACED,
-            safety="unsafe",
-            why="the answer is compared",
-            run=_RUN,
-        ),
-        Bad(
-            "from torch.jit._trace import is_tracing as traced\n\n\ndef in_capture():\n    return traced()\n",
-            "from torch.jit._trace import is_tracing as traced\nimport torch\n\n\ndef in_capture():\n"
-            "    return traced() or torch.compiler.is_exporting()\n",
-            safety="unsafe",
-            why="the private module, a function that passes the answer on",
-            run="result = in_capture()",
-            files=(("README.md", "Compile it with `torch.jit.trace(net, x)`.\n"),),
-        ),
-        Bad(
-            "import torch\n\n\ndef check(x):\n    assert not torch.jit.is_tracing(), 'no traces'\n"
-            "    if not torch.jit.is_tracing() and not torch.jit.is_tracing():\n        assert x.dim() == 1\n    return x\n",
-            "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
-            why="checks in eager mode, in a project that traces nothing",
-            run="result = check(torch.ones(2))",
-        ),
-        Bad(
-            "import torch\n\n\ndef check(x):\n    if torch._C._get_tracing_state() is None:\n        assert x.dim() == 1\n"
-            "    return x\n",
-            "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
-            why="the tracer's state compared with None around a check",
-            run="result = check(torch.ones(2))",
-        ),
-        Bad(
-            "import torch\n\n\ndef captured():\n    return torch.jit.is_tracing() or torch.compiler.is_exporting()\n",
-            "import torch\n\n\ndef captured():\n    return torch.compiler.is_exporting()\n",
-            why="export is asked for already, and nothing traces",
-            run="result = captured()",
-        ),
-        Bad(
-            "import torch\n\n\ndef fast(x):\n    return not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n"
-            "\n\ncapture = torch.jit.trace\n",
-            why="export is asked for already, and something traces",
-        ),
-        Bad(
-            _NET.format("torch.jit.is_tracing()"), why="a project that supports torch 2.6", min_torch=TorchVersion(2, 6)
-        ),
-        Bad(
-            _NET.format("torch.jit.is_tracing()") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
-            why="the project still scripts",
-        ),
-        Bad(
-            "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
-            why="the traced branch turns a size into a number",
-        ),
-        Bad(
-            "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n"
-            "\n\ncapture = torch.jit.trace\n",
-            why="the tracer's state around a check, in a project that still traces",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
-            why="the tracer's state compared with None",
-        ),
-        Bad(
-            "from torch.onnx import is_in_onnx_export\n\n\ndef f(x):\n    if is_in_onnx_export():\n        return x\n"
-            "    return -x\n",
-            why="a branch for ONNX",
-        ),
-        Ok(
-            "import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n",
-            "questions that stay",
-        ),
-        Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
-        Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),
-        Ok("from onnx.utils import is_in_onnx_export\n\nis_in_onnx_export()\n", "another package's function"),
+    Bad(
+        _NET.format("torch.jit.is_tracing() == (x.dim() == 1)") + _TRACED,
+        _NET.format("(torch.jit.is_tracing() or torch.compiler.is_exporting()) == (x.dim() == 1)") + _TRACED,
+        safety="unsafe",
+        why="the answer is compared",
+        run=_RUN,
     ),
+    Bad(
+        "from torch.jit._trace import is_tracing as traced\n\n\ndef in_capture():\n    return traced()\n",
+        "from torch.jit._trace import is_tracing as traced\nimport torch\n\n\ndef in_capture():\n"
+        "    return traced() or torch.compiler.is_exporting()\n",
+        safety="unsafe",
+        why="the private module, a function that passes the answer on",
+        run="result = in_capture()",
+        files=(("README.md", "Compile it with `torch.jit.trace(net, x)`.\n"),),
+    ),
+    Bad(
+        "import torch\n\n\ndef check(x):\n    assert not torch.jit.is_tracing(), 'no traces'\n"
+        "    if not torch.jit.is_tracing() and not torch.jit.is_tracing():\n        assert x.dim() == 1\n    return x\n",
+        "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
+        why="checks in eager mode, in a project that traces nothing",
+        run="result = check(torch.ones(2))",
+    ),
+    Bad(
+        "import torch\n\n\ndef check(x):\n    if torch._C._get_tracing_state() is None:\n        assert x.dim() == 1\n"
+        "    return x\n",
+        "import torch\n\n\ndef check(x):\n    assert x.dim() == 1\n    return x\n",
+        why="the tracer's state compared with None around a check",
+        run="result = check(torch.ones(2))",
+    ),
+    Bad(
+        "import torch\n\n\ndef captured():\n    return torch.jit.is_tracing() or torch.compiler.is_exporting()\n",
+        "import torch\n\n\ndef captured():\n    return torch.compiler.is_exporting()\n",
+        why="export is asked for already, and nothing traces",
+        run="result = captured()",
+    ),
+    Bad(
+        "import torch\n\n\ndef fast(x):\n    return not torch.jit.is_tracing() and not torch.compiler.is_compiling()\n"
+        "\n\ncapture = torch.jit.trace\n",
+        why="export is asked for already, and something traces",
+    ),
+    Bad(_NET.format("torch.jit.is_tracing()"), why="a project that supports torch 2.6", min_torch=TorchVersion(2, 6)),
+    Bad(
+        _NET.format("torch.jit.is_tracing()") + "\n\ntorch.jit.script(Net()).save('x.pt')\n",
+        why="the project still scripts",
+    ),
+    Bad(
+        "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
+        why="the traced branch turns a size into a number",
+    ),
+    Bad(
+        "import torch\n\n\ndef check(x):\n    if not torch._C._get_tracing_state():\n        assert x.dim() == 1\n"
+        "\n\ncapture = torch.jit.trace\n",
+        why="the tracer's state around a check, in a project that still traces",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
+        why="the tracer's state compared with None",
+    ),
+    Bad(
+        "from torch.onnx import is_in_onnx_export\n\n\ndef f(x):\n    if is_in_onnx_export():\n        return x\n"
+        "    return -x\n",
+        why="a branch for ONNX",
+    ),
+    Ok(
+        "import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n",
+        "questions that stay",
+    ),
+    Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
+    Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),
+    Ok("from onnx.utils import is_in_onnx_export\n\nis_in_onnx_export()\n", "another package's function"),
 )

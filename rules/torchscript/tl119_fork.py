@@ -28,14 +28,41 @@ from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
+_TARGETS = frozenset({*FORKS, *WAITS, FUTURE})
+
+RULE = Rule(
+    code="TL119",
+    name="torchscript-fork",
+    summary="`torch.jit.fork` and `torch.jit.wait`, which are a plain call outside TorchScript",
+    why=(
+        "Only compiled TorchScript runs forked tasks in parallel. In Python `fork(f, *args)` calls `f(*args)` on the spot, in "
+        "the same thread, and lets its exceptions out; `wait` only unpacks the result. Both warn: `DeprecationWarning` since "
+        "torch 2.11, `FutureWarning` since 2.14. Strict export and `torch.compile(fullgraph=True)` stop at them."
+    ),
+    fix=(
+        "Safe when nothing in the project scripts or traces, the code is not installable, every future is only waited for in "
+        "the function that makes it (also through a list), and the forked function is annotated to return a tensor. With "
+        "other results it needs review: they passed through TorchScript's types. All forks and waits of a future change "
+        "together. `torch.jit.Future` is renamed to `torch.futures.Future`, the same class, which is always safe."
+    ),
+    targets=tuple(sorted(_TARGETS)),
+    triggers=("jit", "_jit_internal"),
+    deprecated=TorchVersion(2, 11),
+    collectors=COLLECTORS,
+    sources=(
+        *SOURCES,
+        "torch/jit/_async.py of torch 2.13.0; order, thread, exceptions and types of results measured on torch 2.13.0",
+        "`torch.jit.Future is torch.futures.Future` evaluated on torch 2.13.0",
+    ),
+)
+
 _SINCE = "`DeprecationWarning` since torch 2.11, `FutureWarning` since 2.14"
 _FORK = f"`torch.jit.fork` runs in parallel in compiled TorchScript only; in Python it is a plain call. {_SINCE}."
 _WAIT = f"`torch.jit.wait` gives the result of a `torch.jit.fork`, which in Python is there already. {_SINCE}."
 _FUTURE = "`torch.jit.Future` is `torch.futures.Future` under a name that goes with TorchScript."
-_TARGETS = frozenset({*FORKS, *WAITS, FUTURE})
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.target == FUTURE:
         yield from _of_future(use, context)
         return
@@ -209,90 +236,62 @@ class Net(torch.nn.Module):
 """
 _RUN = "result = both(torch.ones(2))"
 
-RULE = Rule(
-    code="TL119",
-    name="torchscript-fork",
-    summary="`torch.jit.fork` and `torch.jit.wait`, which are a plain call outside TorchScript",
-    why=(
-        "Only compiled TorchScript runs forked tasks in parallel. In Python `fork(f, *args)` calls `f(*args)` on the spot, in "
-        "the same thread, and lets its exceptions out; `wait` only unpacks the result. Both warn: `DeprecationWarning` since "
-        "torch 2.11, `FutureWarning` since 2.14. Strict export and `torch.compile(fullgraph=True)` stop at them."
+EXAMPLES = (
+    Bad(
+        _TWO.format(future="future", fork="torch.jit.fork(half, x, by=2)", wait="torch.jit.wait(future)"),
+        _TWO.format(future="future", fork="half(x, by=2)", wait="future"),
+        why="a future and its wait",
+        run=_RUN,
     ),
-    fix=(
-        "Safe when nothing in the project scripts or traces, the code is not installable, every future is only waited for in "
-        "the function that makes it (also through a list), and the forked function is annotated to return a tensor. With "
-        "other results it needs review: they passed through TorchScript's types. All forks and waits of a future change "
-        "together. `torch.jit.Future` is renamed to `torch.futures.Future`, the same class, which is always safe."
+    Bad(
+        _TWO.format(future="future: Future[torch.Tensor]", fork="_fork(half, x, 2)", wait="future.wait()").replace(
+            "import torch\n", "import torch\nfrom torch.jit import Future, _fork\n"
+        ),
+        _TWO.format(future="future: torch.Tensor", fork="half(x, 2)", wait="future"),
+        why="from-imports, an annotated variable, the method `wait`",
+        run=_RUN,
     ),
-    targets=tuple(sorted(_TARGETS)),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    deprecated=TorchVersion(2, 11),
-    collectors=COLLECTORS,
-    sources=(
-        *SOURCES,
-        "torch/jit/_async.py of torch 2.13.0; order, thread, exceptions and types of results measured on torch 2.13.0",
-        "`torch.jit.Future is torch.futures.Future` evaluated on torch 2.13.0",
+    Bad(
+        "import torch\nfrom torch import jit\n\n\ndef both(x):\n    return jit._wait(jit._fork(torch.relu, x)) + x\n",
+        "import torch\n\n\ndef both(x):\n    return torch.relu(x) + x\n",
+        why="waited for at once, a function of torch",
+        run=_RUN,
     ),
-    examples=(
-        Bad(
-            _TWO.format(future="future", fork="torch.jit.fork(half, x, by=2)", wait="torch.jit.wait(future)"),
-            _TWO.format(future="future", fork="half(x, by=2)", wait="future"),
-            why="a future and its wait",
-            run=_RUN,
+    Bad(
+        _LIST.format(
+            kind="futures: list[torch.jit.Future[torch.Tensor]]",
+            fork="torch.jit.fork(part, x)",
+            wait="torch.jit.wait(future)",
         ),
-        Bad(
-            _TWO.format(future="future: Future[torch.Tensor]", fork="_fork(half, x, 2)", wait="future.wait()").replace(
-                "import torch\n", "import torch\nfrom torch.jit import Future, _fork\n"
-            ),
-            _TWO.format(future="future: torch.Tensor", fork="half(x, 2)", wait="future"),
-            why="from-imports, an annotated variable, the method `wait`",
-            run=_RUN,
-        ),
-        Bad(
-            "import torch\nfrom torch import jit\n\n\ndef both(x):\n    return jit._wait(jit._fork(torch.relu, x)) + x\n",
-            "import torch\n\n\ndef both(x):\n    return torch.relu(x) + x\n",
-            why="waited for at once, a function of torch",
-            run=_RUN,
-        ),
-        Bad(
-            _LIST.format(
-                kind="futures: list[torch.jit.Future[torch.Tensor]]",
-                fork="torch.jit.fork(part, x)",
-                wait="torch.jit.wait(future)",
-            ),
-            _LIST.format(kind="futures: list[torch.Tensor]", fork="part(x)", wait="future"),
-            safety="unsafe",
-            why="a list of futures of submodules",
-            run="result = Net()(torch.ones(2))",
-        ),
-        Bad(
-            "import torch\n\n\ndef ready(future: torch.jit.Future[torch.Tensor]) -> bool:\n    return future.done()\n",
-            "import torch\n\n\ndef ready(future: torch.futures.Future[torch.Tensor]) -> bool:\n    return future.done()\n",
-            why="the class of futures in an annotation",
-            run="future = torch.futures.Future()\nfuture.set_result(1)\nresult = ready(future)",
-        ),
-        Bad(
-            "from torch.jit import Future as Later\n\n\ndef is_later(x):\n    return isinstance(x, Later)\n",
-            "from torch.futures import Future as Later\n\n\ndef is_later(x):\n    return isinstance(x, Later)\n",
-            why="the class of futures imported",
-            run="result = is_later(Later()), is_later(3)",
-        ),
-        Bad(
-            _TWO.format(future="future", fork="torch.jit.fork(half, x, by=2)", wait="torch.jit.wait(future)")
-            + "\n\ntorch.jit.script(both).save('x.pt')\n",
-            why="compiled code, where the tasks do run in parallel",
-        ),
-        Bad(
-            "import torch\n\n\ndef start(x):\n    return torch.jit.fork(torch.relu, x)\n", why="the future is returned"
-        ),
-        Bad(
-            "import torch\n\n\ndef results(futures):\n    return [torch.jit.wait(future) for future in futures]\n",
-            why="waits for futures from elsewhere",
-        ),
-        Ok("import os\n\njit = os.fork\n", "the process function"),
-        Ok("import torch\n\ntorch.futures.wait_all([])\njit = torch.futures.Future\n", "torch.futures itself"),
-        Ok("from invoke import fork, wait\n\njit = wait(fork(3))\n", "another package's functions"),
-        Ok("from concurrent.futures import Future\n\njit: Future = Future()\n", "another Future"),
+        _LIST.format(kind="futures: list[torch.Tensor]", fork="part(x)", wait="future"),
+        safety="unsafe",
+        why="a list of futures of submodules",
+        run="result = Net()(torch.ones(2))",
     ),
+    Bad(
+        "import torch\n\n\ndef ready(future: torch.jit.Future[torch.Tensor]) -> bool:\n    return future.done()\n",
+        "import torch\n\n\ndef ready(future: torch.futures.Future[torch.Tensor]) -> bool:\n    return future.done()\n",
+        why="the class of futures in an annotation",
+        run="future = torch.futures.Future()\nfuture.set_result(1)\nresult = ready(future)",
+    ),
+    Bad(
+        "from torch.jit import Future as Later\n\n\ndef is_later(x):\n    return isinstance(x, Later)\n",
+        "from torch.futures import Future as Later\n\n\ndef is_later(x):\n    return isinstance(x, Later)\n",
+        why="the class of futures imported",
+        run="result = is_later(Later()), is_later(3)",
+    ),
+    Bad(
+        _TWO.format(future="future", fork="torch.jit.fork(half, x, by=2)", wait="torch.jit.wait(future)")
+        + "\n\ntorch.jit.script(both).save('x.pt')\n",
+        why="compiled code, where the tasks do run in parallel",
+    ),
+    Bad("import torch\n\n\ndef start(x):\n    return torch.jit.fork(torch.relu, x)\n", why="the future is returned"),
+    Bad(
+        "import torch\n\n\ndef results(futures):\n    return [torch.jit.wait(future) for future in futures]\n",
+        why="waits for futures from elsewhere",
+    ),
+    Ok("import os\n\njit = os.fork\n", "the process function"),
+    Ok("import torch\n\ntorch.futures.wait_all([])\njit = torch.futures.Future\n", "torch.futures itself"),
+    Ok("from invoke import fork, wait\n\njit = wait(fork(3))\n", "another package's functions"),
+    Ok("from concurrent.futures import Future\n\njit: Future = Future()\n", "another Future"),
 )

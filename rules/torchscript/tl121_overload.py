@@ -17,8 +17,28 @@ _OVERLOADS = frozenset({"torch.jit._overload", "torch.jit._overload_method"})
 _DISPATCH = "torch.jit.boolean_dispatch"
 _BLOCK = "torch.jit._IgnoreContextManager"
 
+RULE = Rule(
+    code="TL121",
+    name="torchscript-overload",
+    summary="`torch.jit._overload` and other ways to choose code for the TorchScript compiler",
+    why=(
+        "`_overload` and `_overload_method` declare signatures, `boolean_dispatch` chooses between two functions at compile "
+        "time, and `_IgnoreContextManager` hides a block from the compiler. In Python the first two do nothing, the third is "
+        "an `if`, and the last is an empty context. All are private, give no warning, and go with TorchScript."
+    ),
+    fix=(
+        "`typing.overload` takes the place of the overload decorators: safe when the implementation follows in the same "
+        "block, nothing in the project compiles TorchScript and the code is not installable. The others are left to you, "
+        "with what to write."
+    ),
+    targets=(*sorted(_OVERLOADS), _DISPATCH, _BLOCK),
+    triggers=("jit", "_jit_internal"),
+    collectors=COLLECTORS,
+    sources=(*SOURCES, "torch/_jit_internal.py of torch 2.13.0"),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     name = use.target.rpartition(".")[2]
     if use.target == _DISPATCH:
         message = "`torch._jit_internal.boolean_dispatch` is private to TorchScript and goes with it."
@@ -127,66 +147,46 @@ def double(x):
     return 2 * x
 """
 
-RULE = Rule(
-    code="TL121",
-    name="torchscript-overload",
-    summary="`torch.jit._overload` and other ways to choose code for the TorchScript compiler",
-    why=(
-        "`_overload` and `_overload_method` declare signatures, `boolean_dispatch` chooses between two functions at compile "
-        "time, and `_IgnoreContextManager` hides a block from the compiler. In Python the first two do nothing, the third is "
-        "an `if`, and the last is an empty context. All are private, give no warning, and go with TorchScript."
+EXAMPLES = (
+    Bad(
+        _STUBS.format(imports="", name="torch.jit._overload"),
+        _STUBS.format(imports="from typing import overload\n", name="overload").replace("\n\n\n\n", "\n\n\n"),
+        why="stubs of a function",
+        run="result = double(2), double(2.5)",
     ),
-    fix=(
-        "`typing.overload` takes the place of the overload decorators: safe when the implementation follows in the same "
-        "block, nothing in the project compiles TorchScript and the code is not installable. The others are left to you, "
-        "with what to write."
+    Bad(
+        "from typing import overload\n\nfrom torch.jit import _overload_method\n\n\nclass Net:\n"
+        "    @_overload_method\n    def run(self, x: int) -> int:\n        pass\n\n"
+        "    @_overload_method\n    def run(self, x: str) -> str:\n        pass\n\n"
+        "    def run(self, x):\n        return x\n",
+        "from typing import overload\n\n\n\nclass Net:\n"
+        "    @overload\n    def run(self, x: int) -> int:\n        pass\n\n"
+        "    @overload\n    def run(self, x: str) -> str:\n        pass\n\n"
+        "    def run(self, x):\n        return x\n",
+        why="stubs of a method, typing imported already",
+        run="result = Net().run(2), Net().run('a')",
     ),
-    targets=(*sorted(_OVERLOADS), _DISPATCH, _BLOCK),
-    triggers=("jit", "_jit_internal"),
-    check=_check,
-    collectors=COLLECTORS,
-    sources=(*SOURCES, "torch/_jit_internal.py of torch 2.13.0"),
-    examples=(
-        Bad(
-            _STUBS.format(imports="", name="torch.jit._overload"),
-            _STUBS.format(imports="from typing import overload\n", name="overload").replace("\n\n\n\n", "\n\n\n"),
-            why="stubs of a function",
-            run="result = double(2), double(2.5)",
-        ),
-        Bad(
-            "from typing import overload\n\nfrom torch.jit import _overload_method\n\n\nclass Net:\n"
-            "    @_overload_method\n    def run(self, x: int) -> int:\n        pass\n\n"
-            "    @_overload_method\n    def run(self, x: str) -> str:\n        pass\n\n"
-            "    def run(self, x):\n        return x\n",
-            "from typing import overload\n\n\n\nclass Net:\n"
-            "    @overload\n    def run(self, x: int) -> int:\n        pass\n\n"
-            "    @overload\n    def run(self, x: str) -> str:\n        pass\n\n"
-            "    def run(self, x):\n        return x\n",
-            why="stubs of a method, typing imported already",
-            run="result = Net().run(2), Net().run('a')",
-        ),
-        Bad(
-            "from torch._jit_internal import _overload as stub\n\n\n@stub\ndef double(x: int) -> int: ...\n",
-            why="a stub without an implementation",
-        ),
-        Bad(
-            _STUBS.format(imports="", name="torch.jit._overload") + "\n\ntorch.jit.script(double).save('x.pt')\n",
-            why="the function is still scripted",
-        ),
-        Bad(
-            "from torch._jit_internal import boolean_dispatch\n\n\ndef plain(x, both=False):\n    return x\n\n\n"
-            "def pair(x, both=False):\n    return x, x\n\n\n"
-            'take = boolean_dispatch(arg_name="both", arg_index=1, default=False, if_true=pair, if_false=plain, '
-            'module_name=__name__, func_name="take")\n',
-            why="a choice by a flag",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(x: int):\n    with torch.jit._IgnoreContextManager(x='inp:int'):\n        print(x)\n",
-            why="a block hidden from the compiler",
-        ),
-        Ok("from typing import overload\n\n\n@overload\ndef jit(x: int) -> int: ...\n", "typing.overload"),
-        Ok("def _overload(f):\n    return f\n\n\n@_overload\ndef jit(x):\n    return x\n", "an own decorator"),
-        Ok("from numba import jit\n\njit._overload(print)\n", "another package's jit"),
-        Ok("import contextlib\n\nwith contextlib.nullcontext():\n    jit = 1\n", "an empty context"),
+    Bad(
+        "from torch._jit_internal import _overload as stub\n\n\n@stub\ndef double(x: int) -> int: ...\n",
+        why="a stub without an implementation",
     ),
+    Bad(
+        _STUBS.format(imports="", name="torch.jit._overload") + "\n\ntorch.jit.script(double).save('x.pt')\n",
+        why="the function is still scripted",
+    ),
+    Bad(
+        "from torch._jit_internal import boolean_dispatch\n\n\ndef plain(x, both=False):\n    return x\n\n\n"
+        "def pair(x, both=False):\n    return x, x\n\n\n"
+        'take = boolean_dispatch(arg_name="both", arg_index=1, default=False, if_true=pair, if_false=plain, '
+        'module_name=__name__, func_name="take")\n',
+        why="a choice by a flag",
+    ),
+    Bad(
+        "import torch\n\n\ndef f(x: int):\n    with torch.jit._IgnoreContextManager(x='inp:int'):\n        print(x)\n",
+        why="a block hidden from the compiler",
+    ),
+    Ok("from typing import overload\n\n\n@overload\ndef jit(x: int) -> int: ...\n", "typing.overload"),
+    Ok("def _overload(f):\n    return f\n\n\n@_overload\ndef jit(x):\n    return x\n", "an own decorator"),
+    Ok("from numba import jit\n\njit._overload(print)\n", "another package's jit"),
+    Ok("import contextlib\n\nwith contextlib.nullcontext():\n    jit = 1\n", "an empty context"),
 )

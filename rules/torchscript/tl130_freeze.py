@@ -16,6 +16,31 @@ from torchlift.view import ModuleView, Use
 
 _WARNS = frozenset({"torch.jit.freeze", "torch.jit.optimize_for_inference"})
 _TARGETS = (*sorted(_WARNS), "torch.jit.run_frozen_optimizations", *bindings("freeze"))
+
+RULE = Rule(
+    code="TL130",
+    name="torchscript-freeze",
+    summary="`torch.jit.freeze`, `optimize_for_inference` or `run_frozen_optimizations` of a value that is not traced here",
+    why=(
+        "`torch.jit.freeze` and `torch.jit.optimize_for_inference` warn since torch 2.11 (`FutureWarning` since 2.14); "
+        "`run_frozen_optimizations` never warns. All three take TorchScript values only. `torch.export.export` captures "
+        "the graph of the mode the module is in, so there is nothing to freeze afterwards."
+    ),
+    fix=(
+        "None: the call goes when the value it freezes is migrated, and which capture that is stands elsewhere. Results "
+        "change in the last digits with it, because freezing folds convolutions with batch norms. A traced value that is "
+        "frozen in the same scope belongs to TL101."
+    ),
+    targets=_TARGETS,
+    triggers=("jit", "_C & _freeze_module"),
+    deprecated=TorchVersion(2, 11),
+    sources=(
+        *SOURCES,
+        "torch/jit/_freeze.py of the torch 2.13.0 wheel: what each of them runs",
+        "conv + batch norm frozen and not frozen on torch 2.13.0: differences of 2e-7 to 5e-7",
+    ),
+)
+
 _SPEED = (
     "for the speed it gave use `torch.compile(module)`, or compile the program with AOTInductor under "
     "`TORCHINDUCTOR_FREEZING=1`"
@@ -49,7 +74,7 @@ def _name(view: ModuleView, call: ast.Call) -> str:
     return view.certain_name(call.func)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None:
@@ -103,62 +128,36 @@ def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
 
 _NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\nnet = Net().eval()\n"
 
-RULE = Rule(
-    code="TL130",
-    name="torchscript-freeze",
-    summary="`torch.jit.freeze`, `optimize_for_inference` or `run_frozen_optimizations` of a value that is not traced here",
-    why=(
-        "`torch.jit.freeze` and `torch.jit.optimize_for_inference` warn since torch 2.11 (`FutureWarning` since 2.14); "
-        "`run_frozen_optimizations` never warns. All three take TorchScript values only. `torch.export.export` captures "
-        "the graph of the mode the module is in, so there is nothing to freeze afterwards."
+EXAMPLES = (
+    Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", why="a scripted module"),
+    Bad(
+        _NET + "scripted = torch.jit.script(net)\nfast = torch.jit.optimize_for_inference(scripted)\n",
+        why="a scripted module in a variable",
     ),
-    fix=(
-        "None: the call goes when the value it freezes is migrated, and which capture that is stands elsewhere. Results "
-        "change in the last digits with it, because freezing folds convolutions with batch norms. A traced value that is "
-        "frozen in the same scope belongs to TL101."
+    Bad(
+        'import torch\n\n\ndef serve(x, **options):\n    net = torch.jit.load("net.pt", **options)\n    return torch.jit.freeze(net)(x)\n',
+        why="a loaded module",
     ),
-    targets=_TARGETS,
-    triggers=("jit", "_C & _freeze_module"),
-    check=_check,
-    deprecated=TorchVersion(2, 11),
-    sources=(
-        *SOURCES,
-        "torch/jit/_freeze.py of the torch 2.13.0 wheel: what each of them runs",
-        "conv + batch norm frozen and not frozen on torch 2.13.0: differences of 2e-7 to 5e-7",
+    Bad(
+        'from torch import jit as J\n\n\ndef prepare(net):\n    return J.freeze(net.eval(), preserved_attrs=["scale"])\n',
+        why="a parameter, with attributes to keep",
     ),
-    examples=(
-        Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", why="a scripted module"),
-        Bad(
-            _NET + "scripted = torch.jit.script(net)\nfast = torch.jit.optimize_for_inference(scripted)\n",
-            why="a scripted module in a variable",
-        ),
-        Bad(
-            'import torch\n\n\ndef serve(x, **options):\n    net = torch.jit.load("net.pt", **options)\n    return torch.jit.freeze(net)(x)\n',
-            why="a loaded module",
-        ),
-        Bad(
-            'from torch import jit as J\n\n\ndef prepare(net):\n    return J.freeze(net.eval(), preserved_attrs=["scale"])\n',
-            why="a parameter, with attributes to keep",
-        ),
-        Bad(
-            "from torch.jit import run_frozen_optimizations as optimise\n\n\ndef prepare(net):\n    optimise(net)\n",
-            why="run_frozen_optimizations under another name",
-        ),
-        Bad("import torch\n\nsteps = [torch.jit.freeze]\n", why="passed on as a function"),
-        Bad("from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n", why="a patch target"),
-        Bad(
-            "import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n", why="the C++ function"
-        ),
-        Ok(
-            _NET + "traced = torch.jit.trace(net, torch.rand(3))\nfrozen = torch.jit.freeze(traced)\n",
-            "a trace of the same scope: TL101 deals with both",
-        ),
-        Ok(
-            _NET + "fast = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(net, torch.rand(3))))\n",
-            "a trace frozen twice: TL101 deals with it",
-        ),
-        Ok("class Net:\n    def freeze(self): ...\n\n\nnet = Net()\njit = net.freeze()\n", "a method named freeze"),
-        Ok("from flax.core import freeze\n\njit = freeze({})\n", "another library's freeze"),
-        Ok('import torch\n\nprint("torch.jit.freeze was called", torch)\n', "a sentence that begins with the name"),
+    Bad(
+        "from torch.jit import run_frozen_optimizations as optimise\n\n\ndef prepare(net):\n    optimise(net)\n",
+        why="run_frozen_optimizations under another name",
     ),
+    Bad("import torch\n\nsteps = [torch.jit.freeze]\n", why="passed on as a function"),
+    Bad("from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n", why="a patch target"),
+    Bad("import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n", why="the C++ function"),
+    Ok(
+        _NET + "traced = torch.jit.trace(net, torch.rand(3))\nfrozen = torch.jit.freeze(traced)\n",
+        "a trace of the same scope: TL101 deals with both",
+    ),
+    Ok(
+        _NET + "fast = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(net, torch.rand(3))))\n",
+        "a trace frozen twice: TL101 deals with it",
+    ),
+    Ok("class Net:\n    def freeze(self): ...\n\n\nnet = Net()\njit = net.freeze()\n", "a method named freeze"),
+    Ok("from flax.core import freeze\n\njit = freeze({})\n", "another library's freeze"),
+    Ok('import torch\n\nprint("torch.jit.freeze was called", torch)\n', "a sentence that begins with the name"),
 )

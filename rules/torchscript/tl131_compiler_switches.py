@@ -33,9 +33,6 @@ _FUSION_STRATEGY = frozenset({"torch.jit.set_fusion_strategy", "torch.jit._set_f
 _READS = frozenset({"torch.jit.onednn_fusion_enabled"})
 _WHOLE_COMPILER = frozenset({"torch.jit._state.disable", "torch.jit._state.enable"})
 _SETTERS = _FUSION_STRATEGY | {"torch.jit.enable_onednn_fusion"} | set(bindings("switch"))
-# torch 2.13.0: "nvfuser is no longer supported in torch script, use ... is deprecated and a no-op".
-_WITHOUT_EFFECT = frozenset(name for name in bindings("switch") if "_jit_set_nvfuser_" in name)
-_WITHOUT_EFFECT_SINCE = TorchVersion(2, 13)  # the oldest release that was run
 
 # Read by torch/jit/_state.py, torch/jit/_trace.py, or named in libtorch_cpu.so of the 2.13.0 wheel.
 _ENVIRONMENT = {
@@ -73,8 +70,38 @@ _ENVIRONMENT |= {
     for name in ("PYTORCH_JIT_ENABLE_NVFUSER", "PYTORCH_JIT_USE_NNC_NOT_NVFUSER")
 }
 
+RULE = Rule(
+    code="TL131",
+    name="torchscript-switch",
+    summary="A switch of the TorchScript compiler",
+    why=(
+        "Fusers, executors and logging of TorchScript have no counterpart for `torch.compile` and `torch.export`, and "
+        "nothing else listens to them. `torch.jit.set_fusion_strategy` warns since torch 2.11; the others never warn and "
+        "go with TorchScript."
+    ),
+    fix=(
+        "A setting that is a statement of its own is removed, and a context manager becomes `contextlib.nullcontext()`, "
+        "once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
+        "could run TorchScript in the same process; otherwise the finding names those packages. Switches of nvFuser are "
+        "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only."
+    ),
+    targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *_ENVIRONMENT),
+    triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *_ENVIRONMENT),
+    severity=Severity.WARNING,
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
+    sources=(
+        *SOURCES,
+        "torch/jit/_fuser.py, _state.py, _trace.py of the torch 2.13.0 wheel; the strings of its libtorch_cpu.so",
+        "every nvFuser switch called on torch 2.13.0: a warning and None",
+    ),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+# torch 2.13.0: "nvfuser is no longer supported in torch script, use ... is deprecated and a no-op".
+_WITHOUT_EFFECT = frozenset(name for name in bindings("switch") if "_jit_set_nvfuser_" in name)
+_WITHOUT_EFFECT_SINCE = TorchVersion(2, 13)  # the oldest release that was run
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None:
@@ -224,119 +251,93 @@ _BODY = "def total(x):\n    return (x * 2 + 1).sum()\n"
 _RUN = "result = total(torch.arange(3.0))"
 _SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\n"
 
-RULE = Rule(
-    code="TL131",
-    name="torchscript-switch",
-    summary="A switch of the TorchScript compiler",
-    why=(
-        "Fusers, executors and logging of TorchScript have no counterpart for `torch.compile` and `torch.export`, and "
-        "nothing else listens to them. `torch.jit.set_fusion_strategy` warns since torch 2.11; the others never warn and "
-        "go with TorchScript."
+EXAMPLES = (
+    Bad(
+        f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
+        f"import torch\n\n\n\n{_BODY}",
+        why="a setting nothing listens to",
+        run=_RUN,
     ),
-    fix=(
-        "A setting that is a statement of its own is removed, and a context manager becomes `contextlib.nullcontext()`, "
-        "once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
-        "could run TorchScript in the same process; otherwise the finding names those packages. Switches of nvFuser are "
-        "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only."
+    Bad(
+        f"import torch\n\n\ndef setup():\n    torch._C._jit_set_profiling_executor(False)\n\n\n{_BODY}",
+        f"import torch\n\n\ndef setup():\n    pass\n\n\n{_BODY}",
+        why="a C++ setting alone in a function",
+        run=f"setup()\n{_RUN}",
     ),
-    targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *_ENVIRONMENT),
-    triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *_ENVIRONMENT),
-    check=_check,
-    severity=Severity.WARNING,
-    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
-    sources=(
-        *SOURCES,
-        "torch/jit/_fuser.py, _state.py, _trace.py of the torch 2.13.0 wheel; the strings of its libtorch_cpu.so",
-        "every nvFuser switch called on torch 2.13.0: a warning and None",
+    Bad(
+        "import torch as th\n\n\ndef run(x):\n    with th.no_grad(), th.jit.fuser('fuser1'):\n        return x + 1\n",
+        "import torch as th\nfrom contextlib import nullcontext\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
+        why="a fuser among other context managers",
+        run="result = run(th.ones(2))",
     ),
-    examples=(
-        Bad(
-            f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
-            f"import torch\n\n\n\n{_BODY}",
-            why="a setting nothing listens to",
-            run=_RUN,
-        ),
-        Bad(
-            f"import torch\n\n\ndef setup():\n    torch._C._jit_set_profiling_executor(False)\n\n\n{_BODY}",
-            f"import torch\n\n\ndef setup():\n    pass\n\n\n{_BODY}",
-            why="a C++ setting alone in a function",
-            run=f"setup()\n{_RUN}",
-        ),
-        Bad(
-            "import torch as th\n\n\ndef run(x):\n    with th.no_grad(), th.jit.fuser('fuser1'):\n        return x + 1\n",
-            "import torch as th\nfrom contextlib import nullcontext\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
-            why="a fuser among other context managers",
-            run="result = run(th.ones(2))",
-        ),
-        Bad(
-            "import contextlib\n\nimport torch\nfrom torch.jit import optimized_execution\n\n\n"
-            "def run(x):\n    with optimized_execution(False):\n        return x + 1\n",
-            "import contextlib\n\nimport torch\n\n\ndef run(x):\n    with contextlib.nullcontext():\n        return x + 1\n",
-            why="optimized_execution, its import goes with it",
-            run="result = run(torch.ones(2))",
-        ),
-        Bad(
-            "import torch\n\n\n@torch.jit.fuser('fuser1')\ndef run(x):\n    return x + 1\n",
-            "import torch\n\n\ndef run(x):\n    return x + 1\n",
-            why="a fuser as a decorator",
-            run="result = run(torch.ones(2))",
-        ),
-        Bad(
-            "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
-            "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
-            "import warnings\n\nimport torch\nfrom contextlib import nullcontext\n\nwarnings.simplefilter('ignore')\n\n\n"
-            "def run(x):\n    with nullcontext():\n        return x + x\n",
-            why="strict_fusion outside scripted code",
-            run="result = run(torch.ones(2))",
-        ),
-        Bad(
-            f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
-            _SCRIPTED,
-            why="nvFuser is gone, whatever is scripted",
-            run=_RUN,
-        ),
-        Bad(
-            f"import e3nn\nimport torch\n\ntorch.jit.enable_onednn_fusion(True)\n\n\n{_BODY}",
-            f"import e3nn\nimport torch\n\n\n\n{_BODY}",
-            safety="unsafe",
-            why="an imported package may run TorchScript",
-        ),
-        Bad(
-            f"import torch\n\ntorch._C._jit_override_can_fuse_on_gpu(False)\n\n\n{_BODY}",
-            f"import torch\n\n\n\n{_BODY}",
-            safety="unsafe",
-            why="users of the project may script it",
-            files=(("README.md", "Use `torch.jit.script(total)` for speed.\n"),),
-            run=_RUN,
-        ),
-        Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
-        Bad(
-            f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
-            why="nvFuser, in a project that supports torch 2.6",
-            min_torch=TorchVersion(2, 6),
-        ),
-        Bad(
-            "import torch\n\ntry:\n    torch._C._jit_set_nvfuser_enabled(False)\nexcept Exception:\n    pass\n",
-            why="alone in a try statement",
-        ),
-        Bad("import torch\n\nold = torch._C._jit_set_profiling_executor(False)\n", why="the old setting is kept"),
-        Bad("import torch\n\nfused = torch.jit.onednn_fusion_enabled()\n", why="a setting is read"),
-        Bad(
-            "import torch\n\ntorch.jit._state.disable()\nunit = torch.jit.CompilationUnit('')\n",
-            why="the whole compiler",
-        ),
-        Bad("import os\n\nos.environ['PYTORCH_JIT'] = '0'\n", why="an environment variable is set"),
-        Bad(
-            "def test(monkeypatch):\n    monkeypatch.setenv('PYTORCH_JIT_LOG_LEVEL', 'dead_code_elimination')\n",
-            why="an environment variable in a test",
-        ),
-        Ok("import os\n\nos.environ['NUMBA_DISABLE_JIT'] = '1'\n", "another compiler's variable"),
-        Ok('print("PYTORCH_JIT is not set")\n', "a sentence about the variable"),
-        Ok("class jit:\n    fuser = open\n\n\nwith jit.fuser('x'):\n    pass\n", "an own class named jit"),
-        Ok(
-            "import torch\n\nif torch.__version__ < '2':\n    torch._C._jit_set_profiling_executor(False)\n",
-            "under a version test",
-        ),
-        Ok("import torch\n\ntorch._C._set_grad_enabled(False)\njit = 1\n", "another switch of torch._C"),
+    Bad(
+        "import contextlib\n\nimport torch\nfrom torch.jit import optimized_execution\n\n\n"
+        "def run(x):\n    with optimized_execution(False):\n        return x + 1\n",
+        "import contextlib\n\nimport torch\n\n\ndef run(x):\n    with contextlib.nullcontext():\n        return x + 1\n",
+        why="optimized_execution, its import goes with it",
+        run="result = run(torch.ones(2))",
     ),
+    Bad(
+        "import torch\n\n\n@torch.jit.fuser('fuser1')\ndef run(x):\n    return x + 1\n",
+        "import torch\n\n\ndef run(x):\n    return x + 1\n",
+        why="a fuser as a decorator",
+        run="result = run(torch.ones(2))",
+    ),
+    Bad(
+        "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
+        "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
+        "import warnings\n\nimport torch\nfrom contextlib import nullcontext\n\nwarnings.simplefilter('ignore')\n\n\n"
+        "def run(x):\n    with nullcontext():\n        return x + x\n",
+        why="strict_fusion outside scripted code",
+        run="result = run(torch.ones(2))",
+    ),
+    Bad(
+        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
+        _SCRIPTED,
+        why="nvFuser is gone, whatever is scripted",
+        run=_RUN,
+    ),
+    Bad(
+        f"import e3nn\nimport torch\n\ntorch.jit.enable_onednn_fusion(True)\n\n\n{_BODY}",
+        f"import e3nn\nimport torch\n\n\n\n{_BODY}",
+        safety="unsafe",
+        why="an imported package may run TorchScript",
+    ),
+    Bad(
+        f"import torch\n\ntorch._C._jit_override_can_fuse_on_gpu(False)\n\n\n{_BODY}",
+        f"import torch\n\n\n\n{_BODY}",
+        safety="unsafe",
+        why="users of the project may script it",
+        files=(("README.md", "Use `torch.jit.script(total)` for speed.\n"),),
+        run=_RUN,
+    ),
+    Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
+    Bad(
+        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
+        why="nvFuser, in a project that supports torch 2.6",
+        min_torch=TorchVersion(2, 6),
+    ),
+    Bad(
+        "import torch\n\ntry:\n    torch._C._jit_set_nvfuser_enabled(False)\nexcept Exception:\n    pass\n",
+        why="alone in a try statement",
+    ),
+    Bad("import torch\n\nold = torch._C._jit_set_profiling_executor(False)\n", why="the old setting is kept"),
+    Bad("import torch\n\nfused = torch.jit.onednn_fusion_enabled()\n", why="a setting is read"),
+    Bad(
+        "import torch\n\ntorch.jit._state.disable()\nunit = torch.jit.CompilationUnit('')\n",
+        why="the whole compiler",
+    ),
+    Bad("import os\n\nos.environ['PYTORCH_JIT'] = '0'\n", why="an environment variable is set"),
+    Bad(
+        "def test(monkeypatch):\n    monkeypatch.setenv('PYTORCH_JIT_LOG_LEVEL', 'dead_code_elimination')\n",
+        why="an environment variable in a test",
+    ),
+    Ok("import os\n\nos.environ['NUMBA_DISABLE_JIT'] = '1'\n", "another compiler's variable"),
+    Ok('print("PYTORCH_JIT is not set")\n', "a sentence about the variable"),
+    Ok("class jit:\n    fuser = open\n\n\nwith jit.fuser('x'):\n    pass\n", "an own class named jit"),
+    Ok(
+        "import torch\n\nif torch.__version__ < '2':\n    torch._C._jit_set_profiling_executor(False)\n",
+        "under a version test",
+    ),
+    Ok("import torch\n\ntorch._C._set_grad_enabled(False)\njit = 1\n", "another switch of torch._C"),
 )

@@ -13,12 +13,7 @@ from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.view import ModuleView, Use
 
 _FX = "`ep.graph` (an FX graph), `ep.graph_signature` and `ep.module().code`"
-_GRAPH = (
-    f"A program made by `ep = torch.export.export(module, args)` shows itself as {_FX}: another language with ATen "
-    "operators as nodes, so code that reads or rewrites the graph is written anew. `torch.fx` has passes and pattern "
-    f"replacement for it. {EXPORT_DOCS}"
-)
-_STATE = "It reads a setting of the TorchScript compiler: drop it together with the code that restores the setting."
+
 _ADVICE = {
     "torch.jit.export_opnames": (
         'Operators of an exported program: `{str(node.target) for node in ep.graph.nodes if node.op == "call_function"}`; for a '
@@ -50,7 +45,7 @@ _ADVICE = {
     "*.graph_for": 'What `torch.compile` runs is printed by `TORCH_LOGS="output_code"`.',
 }
 _METHODS = ("*.graph_for", "*.inlined_graph", "*.code_with_constants", "*.save_to_buffer")
-_STATE_NAMES = frozenset(bindings("state"))
+
 _TARGETS = (
     *(name for name in _ADVICE if name not in {"torch._C.Graph", *_METHODS}),
     *_METHODS,
@@ -58,8 +53,45 @@ _TARGETS = (
     "torch.Graph",
 )
 
+RULE = Rule(
+    code="TL132",
+    name="torchscript-inspection",
+    summary="Code that looks into TorchScript's graphs, passes, parser or settings",
+    why=(
+        "None of these names warns, and none has a counterpart of the same kind: TorchScript's graphs are in its own "
+        "language, exported programs are FX graphs of ATen operators."
+    ),
+    fix=(
+        "None: code that reads one graph language cannot be rewritten for the other by rule. The finding names where the "
+        "same question is answered."
+    ),
+    targets=_TARGETS,
+    triggers=(
+        "jit",
+        "_jit_internal",
+        "_C & _jit_",
+        "_C & Graph",
+        "_C & graph",
+        "_C & parse_ir",
+        "_C & _export_opnames",
+        "_C & _propagate",
+        "_C & import_ir_module",
+        "torch.Graph",
+        *(f"{name[2:]} & torch" for name in _METHODS),
+    ),
+    sources=(*SOURCES, EXPORT_DOCS, "torch/jit/_trace.py, frontend.py, supported_ops.py of the torch 2.13.0 wheel"),
+)
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+_GRAPH = (
+    f"A program made by `ep = torch.export.export(module, args)` shows itself as {_FX}: another language with ATen "
+    "operators as nodes, so code that reads or rewrites the graph is written anew. `torch.fx` has passes and pattern "
+    f"replacement for it. {EXPORT_DOCS}"
+)
+_STATE = "It reads a setting of the TorchScript compiler: drop it together with the code that restores the setting."
+_STATE_NAMES = frozenset(bindings("state"))
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target in _METHODS:
         if _is_own_method(view, use.target[2:]):
@@ -91,72 +123,43 @@ def _is_own_method(view: ModuleView, name: str) -> bool:
     )
 
 
-RULE = Rule(
-    code="TL132",
-    name="torchscript-inspection",
-    summary="Code that looks into TorchScript's graphs, passes, parser or settings",
-    why=(
-        "None of these names warns, and none has a counterpart of the same kind: TorchScript's graphs are in its own "
-        "language, exported programs are FX graphs of ATen operators."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef as_bytes(net):\n    return net.save_to_buffer()\n",
+        why="a value from anywhere, written to bytes",
     ),
-    fix=(
-        "None: code that reads one graph language cannot be rewritten for the other by rule. The finding names where the "
-        "same question is answered."
+    Bad(
+        "import torch\n\n\ndef names(net):\n    return torch.jit.export_opnames(net)\n",
+        why="operators of a scripted module",
     ),
-    targets=_TARGETS,
-    triggers=(
-        "jit",
-        "_jit_internal",
-        "_C & _jit_",
-        "_C & Graph",
-        "_C & graph",
-        "_C & parse_ir",
-        "_C & _export_opnames",
-        "_C & _propagate",
-        "_C & import_ir_module",
-        "torch.Graph",
-        *(f"{name[2:]} & torch" for name in _METHODS),
+    Bad(
+        "import torch\n\n\ndef clean(graph):\n    torch._C._jit_pass_inline(graph)\n    torch._C._jit_pass_lint(graph)\n",
+        why="passes over a graph",
     ),
-    check=_check,
-    sources=(*SOURCES, EXPORT_DOCS, "torch/jit/_trace.py, frontend.py, supported_ops.py of the torch 2.13.0 wheel"),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef as_bytes(net):\n    return net.save_to_buffer()\n",
-            why="a value from anywhere, written to bytes",
-        ),
-        Bad(
-            "import torch\n\n\ndef names(net):\n    return torch.jit.export_opnames(net)\n",
-            why="operators of a scripted module",
-        ),
-        Bad(
-            "import torch\n\n\ndef clean(graph):\n    torch._C._jit_pass_inline(graph)\n    torch._C._jit_pass_lint(graph)\n",
-            why="passes over a graph",
-        ),
-        Bad(
-            "from torch.jit import _get_trace_graph\n\n\ndef graph(net, x):\n    return _get_trace_graph(net, (x,))[0]\n",
-            why="a traced graph",
-        ),
-        Bad(
-            "from torch.jit.frontend import get_jit_def\n\n\ndef parse(f):\n    return get_jit_def(f, f.__name__)\n",
-            why="the parser",
-        ),
-        Bad("import torch\n\nold = torch._C._jit_texpr_fuser_enabled()\n", why="a setting is read"),
-        Bad(
-            "import torch\n\n\ndef show(net, x):\n    print(net.graph_for(x))\n    return net.inlined_graph\n",
-            why="attributes of scripted values",
-        ),
-        Bad(
-            "import torch\n\n\ndef symbolic(g: torch._C.Graph, x):\n    return g.op('Abs', x)\n",
-            why="the graph type of an ONNX symbolic function",
-        ),
-        Bad("import torch\n\nunique = torch.jit._unique_state_dict\n", why="a private helper as a value"),
-        Ok("import torch\n\nprint(torch.fx.Graph(), 'jit')\n", "an FX graph"),
-        Ok(
-            "import torch\n\n\nclass Store:\n    def graph_for(self, key):\n        return key\n\n\nStore().graph_for(1)\n",
-            "an own method named graph_for",
-        ),
-        Ok("def plot(store):\n    return store.graph_for('sales')\n", "a file that has nothing to do with torch"),
-        Ok("import frontend\n\njit = frontend.get_jit_def()\n", "a module named frontend"),
-        Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
+    Bad(
+        "from torch.jit import _get_trace_graph\n\n\ndef graph(net, x):\n    return _get_trace_graph(net, (x,))[0]\n",
+        why="a traced graph",
     ),
+    Bad(
+        "from torch.jit.frontend import get_jit_def\n\n\ndef parse(f):\n    return get_jit_def(f, f.__name__)\n",
+        why="the parser",
+    ),
+    Bad("import torch\n\nold = torch._C._jit_texpr_fuser_enabled()\n", why="a setting is read"),
+    Bad(
+        "import torch\n\n\ndef show(net, x):\n    print(net.graph_for(x))\n    return net.inlined_graph\n",
+        why="attributes of scripted values",
+    ),
+    Bad(
+        "import torch\n\n\ndef symbolic(g: torch._C.Graph, x):\n    return g.op('Abs', x)\n",
+        why="the graph type of an ONNX symbolic function",
+    ),
+    Bad("import torch\n\nunique = torch.jit._unique_state_dict\n", why="a private helper as a value"),
+    Ok("import torch\n\nprint(torch.fx.Graph(), 'jit')\n", "an FX graph"),
+    Ok(
+        "import torch\n\n\nclass Store:\n    def graph_for(self, key):\n        return key\n\n\nStore().graph_for(1)\n",
+        "an own method named graph_for",
+    ),
+    Ok("def plot(store):\n    return store.graph_for('sales')\n", "a file that has nothing to do with torch"),
+    Ok("import frontend\n\njit = frontend.get_jit_def()\n", "a module named frontend"),
+    Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
 )

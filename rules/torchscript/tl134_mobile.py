@@ -24,6 +24,42 @@ _TARGETS = (
     *bindings("mobile"),
 )
 
+RULE = Rule(
+    code="TL134",
+    name="torchscript-mobile",
+    summary="TorchScript's mobile runtime, which ExecuTorch takes the place of",
+    why=(
+        "`_save_for_lite_interpreter` warns since torch 2.10 (`FutureWarning` since 2.14) and points at ExecuTorch; the "
+        "mobile optimizer, bundled inputs, flatbuffers, NNAPI and Core ML delegates never warn and go with TorchScript."
+    ),
+    fix=(
+        "None: the program is lowered for a device and read by another runtime, so the app changes with the file. The "
+        "finding shows the ExecuTorch code for its step. Export in eval mode."
+    ),
+    targets=_TARGETS,
+    triggers=(
+        "jit",
+        "mobile_optimizer & torch.utils",
+        "bundled_inputs & torch.utils",
+        "_nnapi & torch",
+        "_coreml & torch",
+        *(name[2:] for name in _SAVERS),
+        "_C & lite_interpreter",
+        "_C & mobile",
+        "_C & to_backend",
+        "_C & flatbuffer",
+        "_C & bytecode",
+        "_C & jit_module",
+        "_C & LiteScriptModule",
+    ),
+    sources=(
+        "https://docs.pytorch.org/executorch/stable/using-executorch-export.html",
+        *SOURCES,
+        "torch/jit/_script.py of the wheels 2.10-2.15: the warning of `_save_for_lite_interpreter`",
+        "torch/jit/mobile, torch/utils/mobile_optimizer.py and bundled_inputs.py of the torch 2.13.0 wheel: no warning",
+    ),
+)
+
 _WRITE = (
     "Write an ExecuTorch program: `to_edge_transform_and_lower(torch.export.export(module.eval(), args), "
     "partitioner=[XnnpackPartitioner()]).to_executorch().write_to_file(file)`, with `file` opened to write bytes and named "
@@ -45,7 +81,7 @@ _DELEGATE = (
 _MODEL_FILE = "In one process or on a server, a saved program (`torch.export.save`) takes its place; on a phone an ExecuTorch `.pte`."
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     name = use.target.rpartition(".")[2] if use.target in _SAVERS else use.name.rpartition(".")[2]
     if use.target in _SAVERS:
@@ -76,82 +112,46 @@ def _advice(target: str, name: str) -> str:
     return _WRITE if "save" in name or "backport" in name or "to_mobile" in name else _READ
 
 
-RULE = Rule(
-    code="TL134",
-    name="torchscript-mobile",
-    summary="TorchScript's mobile runtime, which ExecuTorch takes the place of",
-    why=(
-        "`_save_for_lite_interpreter` warns since torch 2.10 (`FutureWarning` since 2.14) and points at ExecuTorch; the "
-        "mobile optimizer, bundled inputs, flatbuffers, NNAPI and Core ML delegates never warn and go with TorchScript."
+EXAMPLES = (
+    Bad(
+        "import torch\nfrom torch.utils.mobile_optimizer import optimize_for_mobile\n\n\ndef write(net):\n"
+        "    fast = optimize_for_mobile(net)\n    fast._save_for_lite_interpreter('net.ptl')\n",
+        why="optimized and saved",
     ),
-    fix=(
-        "None: the program is lowered for a device and read by another runtime, so the app changes with the file. The "
-        "finding shows the ExecuTorch code for its step. Export in eval mode."
+    Bad(
+        "def write(net):\n    return net._save_to_buffer_for_lite_interpreter()\n",
+        why="a value that came from anywhere",
     ),
-    targets=_TARGETS,
-    triggers=(
-        "jit",
-        "mobile_optimizer & torch.utils",
-        "bundled_inputs & torch.utils",
-        "_nnapi & torch",
-        "_coreml & torch",
-        *(name[2:] for name in _SAVERS),
-        "_C & lite_interpreter",
-        "_C & mobile",
-        "_C & to_backend",
-        "_C & flatbuffer",
-        "_C & bytecode",
-        "_C & jit_module",
-        "_C & LiteScriptModule",
+    Bad(
+        "from torch.jit.mobile import _load_for_lite_interpreter as load\n\n\ndef read(path):\n    return load(path)\n",
+        why="loaded back",
     ),
-    check=_check,
-    sources=(
-        "https://docs.pytorch.org/executorch/stable/using-executorch-export.html",
-        *SOURCES,
-        "torch/jit/_script.py of the wheels 2.10-2.15: the warning of `_save_for_lite_interpreter`",
-        "torch/jit/mobile, torch/utils/mobile_optimizer.py and bundled_inputs.py of the torch 2.13.0 wheel: no warning",
+    Bad(
+        "import torch\nimport torch.utils.bundled_inputs as bundled\n\n\ndef bundle(net, x):\n"
+        "    bundled.augment_model_with_bundled_inputs(net, [(x,)])\n",
+        why="bundled inputs",
     ),
-    examples=(
-        Bad(
-            "import torch\nfrom torch.utils.mobile_optimizer import optimize_for_mobile\n\n\ndef write(net):\n"
-            "    fast = optimize_for_mobile(net)\n    fast._save_for_lite_interpreter('net.ptl')\n",
-            why="optimized and saved",
-        ),
-        Bad(
-            "def write(net):\n    return net._save_to_buffer_for_lite_interpreter()\n",
-            why="a value that came from anywhere",
-        ),
-        Bad(
-            "from torch.jit.mobile import _load_for_lite_interpreter as load\n\n\ndef read(path):\n    return load(path)\n",
-            why="loaded back",
-        ),
-        Bad(
-            "import torch\nimport torch.utils.bundled_inputs as bundled\n\n\ndef bundle(net, x):\n"
-            "    bundled.augment_model_with_bundled_inputs(net, [(x,)])\n",
-            why="bundled inputs",
-        ),
-        Bad(
-            "import torch\n\n\ndef write(net):\n    torch.jit.save_jit_module_to_flatbuffer(net, 'net.ff')\n",
-            why="a flatbuffer",
-        ),
-        Bad(
-            "import torch\n\n\ndef lower(net, spec):\n    return torch._C._jit_to_backend('coreml', net, spec)\n",
-            why="a delegate",
-        ),
-        Bad(
-            "from torch.backends._nnapi.prepare import convert_model_to_nnapi\n\n\ndef lower(net, x):\n    return convert_model_to_nnapi(net, x)\n",
-            why="NNAPI",
-        ),
-        Ok("from tensorflow import lite\n\njit = lite.Interpreter('x')\n", "TensorFlow Lite"),
-        Ok(
-            "from executorch.exir import to_edge_transform_and_lower\n\njit = to_edge_transform_and_lower\n",
-            "ExecuTorch itself",
-        ),
-        Ok("def optimize_for_mobile(net):\n    return net\n\n\njit = optimize_for_mobile(1)\n", "an own function"),
-        Ok(
-            "from mylib import mobile_optimizer\n\nmobile_optimizer.optimize_for_mobile(1)\n",
-            "another library's optimizer",
-        ),
-        Ok("print('call _save_for_lite_interpreter')\n", "a string"),
+    Bad(
+        "import torch\n\n\ndef write(net):\n    torch.jit.save_jit_module_to_flatbuffer(net, 'net.ff')\n",
+        why="a flatbuffer",
     ),
+    Bad(
+        "import torch\n\n\ndef lower(net, spec):\n    return torch._C._jit_to_backend('coreml', net, spec)\n",
+        why="a delegate",
+    ),
+    Bad(
+        "from torch.backends._nnapi.prepare import convert_model_to_nnapi\n\n\ndef lower(net, x):\n    return convert_model_to_nnapi(net, x)\n",
+        why="NNAPI",
+    ),
+    Ok("from tensorflow import lite\n\njit = lite.Interpreter('x')\n", "TensorFlow Lite"),
+    Ok(
+        "from executorch.exir import to_edge_transform_and_lower\n\njit = to_edge_transform_and_lower\n",
+        "ExecuTorch itself",
+    ),
+    Ok("def optimize_for_mobile(net):\n    return net\n\n\njit = optimize_for_mobile(1)\n", "an own function"),
+    Ok(
+        "from mylib import mobile_optimizer\n\nmobile_optimizer.optimize_for_mobile(1)\n",
+        "another library's optimizer",
+    ),
+    Ok("print('call _save_for_lite_interpreter')\n", "a string"),
 )

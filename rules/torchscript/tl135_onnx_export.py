@@ -26,6 +26,35 @@ from torchlift.view import Binding, ModuleView, Use
 _EXPORT = "torch.onnx.export"
 _DYNAMO_EXPORT = "torch.onnx.dynamo_export"
 _DOCS = "https://docs.pytorch.org/docs/stable/onnx_export.html"
+
+RULE = Rule(
+    code="TL135",
+    name="torchscript-onnx-export",
+    summary="ONNX export of a TorchScript value, or through the TorchScript-based exporter",
+    why=(
+        "Since torch 2.9 `torch.onnx.export` builds on `torch.export` unless `dynamo=False` is given, and rejects traced, "
+        "scripted and loaded TorchScript values. `dynamo=False` warns since torch 2.8, `fallback=` was removed in 2.11, "
+        "`torch.onnx.dynamo_export` in 2.9."
+    ),
+    fix=(
+        "Passing the module itself needs review: the graph comes from another exporter, in the module's own mode. It is "
+        "offered where the captured module stands in the same scope. With `dynamo=False` such values are reported only, because "
+        "dropping it changes the exporter; TL503 is about the exporter of eager modules."
+    ),
+    targets=(_EXPORT, _DYNAMO_EXPORT),
+    triggers=(
+        *(f"{onnx} & {word}" for onnx in ("torch.onnx", "import onnx") for word in ("jit", "dynamo", "fallback")),
+        "dynamo_export",
+    ),
+    sources=(
+        _DOCS,
+        "torch/onnx/__init__.py, torch/export/_trace.py of the wheels 2.8.0-2.15.0",
+        "https://github.com/pytorch/pytorch/pull/158130 (removal of torch.onnx.dynamo_export)",
+        "eager, traced and scripted modules exported on torch 2.13.0 with onnxscript 0.7.2, with and without dynamo=False",
+        *SOURCES,
+    ),
+)
+
 _NEW_BY_DEFAULT = TorchVersion(2, 9)
 _PARAMETER_SINCE = TorchVersion(2, 5)
 _FALLBACK_REMOVED = TorchVersion(2, 11)
@@ -88,7 +117,7 @@ def _model(export: ast.Call) -> ast.expr | None:
     return next((keyword.value for keyword in export.keywords if keyword.arg == "model"), None)
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target == _DYNAMO_EXPORT:
         if place_of(use, context) is not None:
@@ -235,82 +264,54 @@ def _assumptions(found: ExportedCapture, export: ast.Call, view: ModuleView) -> 
 
 _NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\nnet = Net().eval()\nx = torch.rand(4, 3)\n"
 
-RULE = Rule(
-    code="TL135",
-    name="torchscript-onnx-export",
-    summary="ONNX export of a TorchScript value, or through the TorchScript-based exporter",
-    why=(
-        "Since torch 2.9 `torch.onnx.export` builds on `torch.export` unless `dynamo=False` is given, and rejects traced, "
-        "scripted and loaded TorchScript values. `dynamo=False` warns since torch 2.8, `fallback=` was removed in 2.11, "
-        "`torch.onnx.dynamo_export` in 2.9."
+EXAMPLES = (
+    Bad(
+        _NET + 'traced = torch.jit.trace(net, x)\ntorch.onnx.export(traced, (x,), "net.onnx")\n',
+        _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
+        safety="unsafe",
+        why="traced for the export only",
     ),
-    fix=(
-        "Passing the module itself needs review: the graph comes from another exporter, in the module's own mode. It is "
-        "offered where the captured module stands in the same scope. With `dynamo=False` such values are reported only, because "
-        "dropping it changes the exporter; TL503 is about the exporter of eager modules."
+    Bad(
+        _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
+        _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
+        safety="unsafe",
+        why="scripted in the call",
     ),
-    targets=(_EXPORT, _DYNAMO_EXPORT),
-    triggers=(
-        *(f"{onnx} & {word}" for onnx in ("torch.onnx", "import onnx") for word in ("jit", "dynamo", "fallback")),
-        "dynamo_export",
+    Bad(
+        _NET
+        + 'scripted = torch.jit.script(net)  # keeps branches\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=True)\n',
+        _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
+        safety="unsafe",
+        why="a variable used for nothing else",
     ),
-    check=_check,
-    sources=(
-        _DOCS,
-        "torch/onnx/__init__.py, torch/export/_trace.py of the wheels 2.8.0-2.15.0",
-        "https://github.com/pytorch/pytorch/pull/158130 (removal of torch.onnx.dynamo_export)",
-        "eager, traced and scripted modules exported on torch 2.13.0 with onnxscript 0.7.2, with and without dynamo=False",
-        *SOURCES,
+    Bad(
+        _NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=False)\n',
+        _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
+        safety="unsafe",
+        why="fallback turned off",
     ),
-    examples=(
-        Bad(
-            _NET + 'traced = torch.jit.trace(net, x)\ntorch.onnx.export(traced, (x,), "net.onnx")\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
-            safety="unsafe",
-            why="traced for the export only",
-        ),
-        Bad(
-            _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
-            safety="unsafe",
-            why="scripted in the call",
-        ),
-        Bad(
-            _NET
-            + 'scripted = torch.jit.script(net)  # keeps branches\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=True)\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
-            safety="unsafe",
-            why="a variable used for nothing else",
-        ),
-        Bad(
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=False)\n',
-            _NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n',
-            safety="unsafe",
-            why="fallback turned off",
-        ),
-        Bad(
-            _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
-            why="torch 2.6 is supported, where the module would be traced",
-            min_torch=TorchVersion(2, 6),
-        ),
-        Bad(
-            _NET + 'scripted = torch.jit.script(net)\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=False)\n',
-            why="scripted, through the old exporter",
-        ),
-        Bad('import torch\n\ntorch.onnx.export(torch.jit.load("net.pt"), (1,), "net.onnx")\n', why="a loaded module"),
-        Bad(_NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n', why="fallback turned on"),
-        Bad(_NET + "program = torch.onnx.dynamo_export(net, x)\n", why="a function that is gone"),
-        Bad(
-            "from torch.onnx import dynamo_export as export\n\n\ndef write(net, x):\n    return export(net, x)\n",
-            why="the function that is gone, imported",
-        ),
-        Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx")  # not torch.jit, dynamo\n', "an eager module"),
-        Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n', "the new exporter, asked for"),
-        Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=False)\n', "the old exporter for an eager module"),
-        Ok("import onnx\n\nonnx.export(1, dynamo=False)\n", "the onnx package"),
-        Ok(
-            "import torch\n\nif hasattr(torch.onnx, 'dynamo_export'):\n    torch.onnx.dynamo_export(1, 2)\n",
-            "the program asks whether the function is there",
-        ),
+    Bad(
+        _NET + 'torch.onnx.export(torch.jit.script(net), (x,), "net.onnx")\n',
+        why="torch 2.6 is supported, where the module would be traced",
+        min_torch=TorchVersion(2, 6),
+    ),
+    Bad(
+        _NET + 'scripted = torch.jit.script(net)\ntorch.onnx.export(scripted, (x,), "net.onnx", dynamo=False)\n',
+        why="scripted, through the old exporter",
+    ),
+    Bad('import torch\n\ntorch.onnx.export(torch.jit.load("net.pt"), (1,), "net.onnx")\n', why="a loaded module"),
+    Bad(_NET + 'torch.onnx.export(net, (x,), "net.onnx", fallback=True)\n', why="fallback turned on"),
+    Bad(_NET + "program = torch.onnx.dynamo_export(net, x)\n", why="a function that is gone"),
+    Bad(
+        "from torch.onnx import dynamo_export as export\n\n\ndef write(net, x):\n    return export(net, x)\n",
+        why="the function that is gone, imported",
+    ),
+    Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx")  # not torch.jit, dynamo\n', "an eager module"),
+    Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=True)\n', "the new exporter, asked for"),
+    Ok(_NET + 'torch.onnx.export(net, (x,), "net.onnx", dynamo=False)\n', "the old exporter for an eager module"),
+    Ok("import onnx\n\nonnx.export(1, dynamo=False)\n", "the onnx package"),
+    Ok(
+        "import torch\n\nif hasattr(torch.onnx, 'dynamo_export'):\n    torch.onnx.dynamo_export(1, 2)\n",
+        "the program asks whether the function is there",
     ),
 )

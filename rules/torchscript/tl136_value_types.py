@@ -20,12 +20,40 @@ _TARGETS = (
     # `torch` has the classes of `torch._C` under the same names.
     *(f"{home}.{name}" for home in ("torch", "torch._C") for name in _C_NAMES),
 )
+
+RULE = Rule(
+    code="TL136",
+    name="torchscript-type",
+    summary="A class of TorchScript values used as a type",
+    why=(
+        "`torch.export.ExportedProgram`, the `torch.fx.GraphModule` of its `.module()` and modules of `torch.compile` are no "
+        "`ScriptModule`: `isinstance` is False for all of them, so a branch flips without any message. The classes never "
+        "warn."
+    ),
+    fix=(
+        "None: what a branch or an annotation is for decides which class takes its place. Subclasses of `ScriptModule` are "
+        "TL105's."
+    ),
+    targets=_TARGETS,
+    triggers=(
+        "jit",
+        *(f"_C & {name}" for name in _C_NAMES),
+        *(f"torch.{name}" for name in _C_NAMES),
+        *(f"import {name} & torch" for name in _C_NAMES),
+    ),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "`isinstance` of programs, their modules and compiled modules on torch 2.13.0 and 2.15.0: False for each class",
+    ),
+)
+
 _PROGRAM = "`torch.export.ExportedProgram` for a program"
 _CALLABLE = "`torch.fx.GraphModule` for what `.module()` and `torch.export.load(...).module()` return"
 _NEITHER = "a module of `torch.compile` is a `torch.nn.Module`"
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None or _belongs_to_subclass(use, place) or _said_before(use, place, context):
@@ -141,77 +169,48 @@ def _advice(use: Use, place: UsePlace) -> str:
             return f"Name what takes its place here: {_PROGRAM}, {_CALLABLE}; {_NEITHER}."
 
 
-RULE = Rule(
-    code="TL136",
-    name="torchscript-type",
-    summary="A class of TorchScript values used as a type",
-    why=(
-        "`torch.export.ExportedProgram`, the `torch.fx.GraphModule` of its `.module()` and modules of `torch.compile` are no "
-        "`ScriptModule`: `isinstance` is False for all of them, so a branch flips without any message. The classes never "
-        "warn."
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n    return 'eager'\n",
+        why="a branch that is never taken any more",
     ),
-    fix=(
-        "None: what a branch or an annotation is for decides which class takes its place. Subclasses of `ScriptModule` are "
-        "TL105's."
+    Bad(
+        "from torch.jit import ScriptFunction, ScriptModule\n\n\ndef check(net):\n"
+        "    if not isinstance(net, (ScriptModule, ScriptFunction)):\n        raise TypeError(net)\n",
+        why="a test that always fails, reported once",
     ),
-    targets=_TARGETS,
-    triggers=(
-        "jit",
-        *(f"_C & {name}" for name in _C_NAMES),
-        *(f"torch.{name}" for name in _C_NAMES),
-        *(f"import {name} & torch" for name in _C_NAMES),
+    Bad("import torch\n\n\ndef load(path: str) -> torch.jit.ScriptModule: ...\n", why="a return annotation"),
+    Bad(
+        "import torch.nn\n\n\ndef run(net: 'torch.jit.ScriptModule', x):\n    return net(x)\n",
+        why="an annotation in quotes",
     ),
-    check=_check,
-    sources=(
-        *SOURCES,
-        EXPORT_DOCS,
-        "`isinstance` of programs, their modules and compiled modules on torch 2.13.0 and 2.15.0: False for each class",
+    Bad(
+        "import typing\n\nimport torch\n\nModel = typing.Union[torch.nn.Module, torch.jit.ScriptModule]\n",
+        why="part of a type alias",
     ),
-    examples=(
-        Bad(
-            "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n    return 'eager'\n",
-            why="a branch that is never taken any more",
-        ),
-        Bad(
-            "from torch.jit import ScriptFunction, ScriptModule\n\n\ndef check(net):\n"
-            "    if not isinstance(net, (ScriptModule, ScriptFunction)):\n        raise TypeError(net)\n",
-            why="a test that always fails, reported once",
-        ),
-        Bad("import torch\n\n\ndef load(path: str) -> torch.jit.ScriptModule: ...\n", why="a return annotation"),
-        Bad(
-            "import torch.nn\n\n\ndef run(net: 'torch.jit.ScriptModule', x):\n    return net(x)\n",
-            why="an annotation in quotes",
-        ),
-        Bad(
-            "import typing\n\nimport torch\n\nModel = typing.Union[torch.nn.Module, torch.jit.ScriptModule]\n",
-            why="part of a type alias",
-        ),
-        Bad(
-            "import torch\n\n\ndef kind(net):\n    return type(net) is not torch.jit._trace.TopLevelTracedModule\n",
-            why="a private spelling compared with `is not`",
-        ),
-        Bad(
-            "import torch\n\n\ndef kind(net):\n    return isinstance(net, torch._C.ScriptModule)\n", why="the C++ class"
-        ),
-        Bad(
-            "import torch\n\n\ndef kind(net):\n    match net:\n        case torch.jit.ScriptModule():\n            return 'script'\n    return ''\n",
-            why="a class pattern",
-        ),
-        Bad(
-            "import torch\n\n\nclass Net(torch.jit.RecursiveScriptModule):\n    pass\n",
-            why="a subclass of a compiler's class",
-        ),
-        Ok("import torch\n\njit = isinstance(1, torch.nn.Module)\n", "a test for nn.Module"),
-        Ok("class ScriptModule: ...\n\n\njit = isinstance(1, ScriptModule)\n", "an own class of that name"),
-        Ok("import torch\n\njit = isinstance(1, torch.export.ExportedProgram)\n", "the class that takes its place"),
-        Ok(
-            "try:\n    from torch.jit import ScriptModule\nexcept ImportError:\n    ScriptModule = object\n",
-            "an import fallback handles both",
-        ),
-        Ok('"""Returns a torch.jit.ScriptModule."""\n', "a docstring"),
-        Ok(
-            "import torch\n\njit = isinstance(1, torch.ScriptObject)\n",
-            "the handle of a C++ custom class, which torch.export knows too",
-        ),
+    Bad(
+        "import torch\n\n\ndef kind(net):\n    return type(net) is not torch.jit._trace.TopLevelTracedModule\n",
+        why="a private spelling compared with `is not`",
+    ),
+    Bad("import torch\n\n\ndef kind(net):\n    return isinstance(net, torch._C.ScriptModule)\n", why="the C++ class"),
+    Bad(
+        "import torch\n\n\ndef kind(net):\n    match net:\n        case torch.jit.ScriptModule():\n            return 'script'\n    return ''\n",
+        why="a class pattern",
+    ),
+    Bad(
+        "import torch\n\n\nclass Net(torch.jit.RecursiveScriptModule):\n    pass\n",
+        why="a subclass of a compiler's class",
+    ),
+    Ok("import torch\n\njit = isinstance(1, torch.nn.Module)\n", "a test for nn.Module"),
+    Ok("class ScriptModule: ...\n\n\njit = isinstance(1, ScriptModule)\n", "an own class of that name"),
+    Ok("import torch\n\njit = isinstance(1, torch.export.ExportedProgram)\n", "the class that takes its place"),
+    Ok(
+        "try:\n    from torch.jit import ScriptModule\nexcept ImportError:\n    ScriptModule = object\n",
+        "an import fallback handles both",
+    ),
+    Ok('"""Returns a torch.jit.ScriptModule."""\n', "a docstring"),
+    Ok(
+        "import torch\n\njit = isinstance(1, torch.ScriptObject)\n",
+        "the handle of a C++ custom class, which torch.export knows too",
     ),
 )

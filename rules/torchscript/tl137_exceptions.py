@@ -26,6 +26,31 @@ _COMPILING = tuple(
 _FILTERS = tuple(
     f"{action}::{name}" for action in ("ignore", "error", "default", "always", "module", "once") for name in _WARNINGS
 )
+
+RULE = Rule(
+    code="TL137",
+    name="torchscript-exception",
+    summary="An exception or warning class of TorchScript",
+    why=(
+        "`torch.jit.Error` and the errors of TorchScript's front end are raised by TorchScript only. Programs of "
+        "`torch.export` raise other classes, so `except` clauses and `pytest.raises` miss them. Filters for `TracerWarning` "
+        "have nothing left to filter."
+    ),
+    fix=(
+        "A statement that only filters `TracerWarning` or `ScriptWarning` is removed once nothing in the project traces or "
+        "scripts: safe when the project imports no package that could, otherwise the finding names those packages. For "
+        "exceptions there is no fix: which of the new classes is meant depends on what the clause is for."
+    ),
+    targets=(*_WARNINGS, *_RUN_TIME, *_TRACING, *_COMPILING, *_FILTERS),
+    triggers=("jit", "_C & JITException", "torch.JITException"),
+    collectors=(COLLECTOR,),
+    sources=(
+        *SOURCES,
+        "a guard that fails, a wrong number of inputs, a branch on data and an exception in `forward`, each raised and "
+        "caught on torch 2.13.0; guards on 2.6 to 2.15",
+    ),
+)
+
 _FILTERING = frozenset({"warnings.filterwarnings", "warnings.simplefilter"})
 
 _AT_RUN_TIME = (
@@ -38,7 +63,7 @@ _AT_CAPTURE = (
 )
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     place = place_of(use, context)
     view = context.view
     if place is None or _is_read_of_variable(use):
@@ -127,83 +152,59 @@ def _filter_statement(node: ast.expr, view: ModuleView) -> ast.Expr | None:
 _HEAD = "import warnings\n\nimport torch\n\n"
 _BODY = "\n\ndef f(x):\n    return x + 1\n"
 
-RULE = Rule(
-    code="TL137",
-    name="torchscript-exception",
-    summary="An exception or warning class of TorchScript",
-    why=(
-        "`torch.jit.Error` and the errors of TorchScript's front end are raised by TorchScript only. Programs of "
-        "`torch.export` raise other classes, so `except` clauses and `pytest.raises` miss them. Filters for `TracerWarning` "
-        "have nothing left to filter."
+EXAMPLES = (
+    Bad(
+        f'{_HEAD}warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
+        f"{_HEAD}{_BODY}",
+        why="a filter for nothing",
+        run="result = f(torch.ones(2))",
     ),
-    fix=(
-        "A statement that only filters `TracerWarning` or `ScriptWarning` is removed once nothing in the project traces or "
-        "scripts: safe when the project imports no package that could, otherwise the finding names those packages. For "
-        "exceptions there is no fix: which of the new classes is meant depends on what the clause is for."
+    Bad(
+        "import warnings\n\nimport torch\nfrom torch.jit import TracerWarning\n\n\ndef quiet():\n"
+        f'    warnings.simplefilter("ignore", TracerWarning)\n{_BODY}',
+        f"import warnings\n\nimport torch\n\n\ndef quiet():\n    pass\n{_BODY}",
+        why="a filter alone in a function, its import goes with it",
+        run="quiet()\nresult = f(torch.ones(2))",
     ),
-    targets=(*_WARNINGS, *_RUN_TIME, *_TRACING, *_COMPILING, *_FILTERS),
-    triggers=("jit", "_C & JITException", "torch.JITException"),
-    check=_check,
-    collectors=(COLLECTOR,),
-    sources=(
-        *SOURCES,
-        "a guard that fails, a wrong number of inputs, a branch on data and an exception in `forward`, each raised and "
-        "caught on torch 2.13.0; guards on 2.6 to 2.15",
+    Bad(
+        f'import warnings\n\nimport ultralytics\nimport torch\n\nwarnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
+        f"import warnings\n\nimport ultralytics\nimport torch\n\n{_BODY}",
+        safety="unsafe",
+        why="an imported package may trace",
     ),
-    examples=(
-        Bad(
-            f'{_HEAD}warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
-            f"{_HEAD}{_BODY}",
-            why="a filter for nothing",
-            run="result = f(torch.ones(2))",
-        ),
-        Bad(
-            "import warnings\n\nimport torch\nfrom torch.jit import TracerWarning\n\n\ndef quiet():\n"
-            f'    warnings.simplefilter("ignore", TracerWarning)\n{_BODY}',
-            f"import warnings\n\nimport torch\n\n\ndef quiet():\n    pass\n{_BODY}",
-            why="a filter alone in a function, its import goes with it",
-            run="quiet()\nresult = f(torch.ones(2))",
-        ),
-        Bad(
-            f'import warnings\n\nimport ultralytics\nimport torch\n\nwarnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
-            f"import warnings\n\nimport ultralytics\nimport torch\n\n{_BODY}",
-            safety="unsafe",
-            why="an imported package may trace",
-        ),
-        Bad(
-            f'{_HEAD}warnings.filterwarnings("error", category=torch.jit.TracerWarning)\n{_BODY}\n\ncapture = torch.jit.trace\n',
-            why="the project still traces",
-        ),
-        Bad(
-            "import warnings\n\nimport torch\n\ncategory = torch.jit.TracerWarning\nwarnings.filterwarnings('ignore', category=category)\n",
-            why="a class under another name, reported where it gets it",
-        ),
-        Bad(
-            "import pytest\nimport torch\n\n\n@pytest.mark.filterwarnings('ignore::torch.jit.TracerWarning')\ndef test():\n    pass\n",
-            why="a filter in a pytest mark",
-        ),
-        Bad(
-            "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except (RuntimeError, torch.jit.Error):\n        return None\n",
-            why="an except clause",
-        ),
-        Bad(
-            "import pytest\nimport torch\n\n\ndef test(net, x):\n    with pytest.raises(torch.jit.Error):\n        net(x)\n",
-            why="an expected error",
-        ),
-        Bad(
-            "from torch.jit.frontend import NotSupportedError\n\n\ndef compiles(f, compiler):\n    try:\n        compiler(f)\n    except NotSupportedError:\n        return False\n    return True\n",
-            why="an error of the front end",
-        ),
-        Bad(
-            "import torch\n\n\ndef check(ok):\n    if not ok:\n        raise torch.jit.TracingCheckError(None, None)\n",
-            why="an error raised by hand",
-        ),
-        Ok("import warnings\n\nwarnings.filterwarnings('ignore', category=UserWarning)  # jit\n", "another category"),
-        Ok(
-            "class jit:\n    Error = ValueError\n\n\ntry:\n    pass\nexcept jit.Error:\n    pass\n",
-            "an own class named jit",
-        ),
-        Ok("import binascii\n\ntry:\n    jit = 1\nexcept binascii.Error:\n    pass\n", "another module's Error"),
-        Ok("import torch\n\n\ndef f():\n    '''torch.jit.Error'''\n", "a docstring"),
+    Bad(
+        f'{_HEAD}warnings.filterwarnings("error", category=torch.jit.TracerWarning)\n{_BODY}\n\ncapture = torch.jit.trace\n',
+        why="the project still traces",
     ),
+    Bad(
+        "import warnings\n\nimport torch\n\ncategory = torch.jit.TracerWarning\nwarnings.filterwarnings('ignore', category=category)\n",
+        why="a class under another name, reported where it gets it",
+    ),
+    Bad(
+        "import pytest\nimport torch\n\n\n@pytest.mark.filterwarnings('ignore::torch.jit.TracerWarning')\ndef test():\n    pass\n",
+        why="a filter in a pytest mark",
+    ),
+    Bad(
+        "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except (RuntimeError, torch.jit.Error):\n        return None\n",
+        why="an except clause",
+    ),
+    Bad(
+        "import pytest\nimport torch\n\n\ndef test(net, x):\n    with pytest.raises(torch.jit.Error):\n        net(x)\n",
+        why="an expected error",
+    ),
+    Bad(
+        "from torch.jit.frontend import NotSupportedError\n\n\ndef compiles(f, compiler):\n    try:\n        compiler(f)\n    except NotSupportedError:\n        return False\n    return True\n",
+        why="an error of the front end",
+    ),
+    Bad(
+        "import torch\n\n\ndef check(ok):\n    if not ok:\n        raise torch.jit.TracingCheckError(None, None)\n",
+        why="an error raised by hand",
+    ),
+    Ok("import warnings\n\nwarnings.filterwarnings('ignore', category=UserWarning)  # jit\n", "another category"),
+    Ok(
+        "class jit:\n    Error = ValueError\n\n\ntry:\n    pass\nexcept jit.Error:\n    pass\n",
+        "an own class named jit",
+    ),
+    Ok("import binascii\n\ntry:\n    jit = 1\nexcept binascii.Error:\n    pass\n", "another module's Error"),
+    Ok("import torch\n\n\ndef f():\n    '''torch.jit.Error'''\n", "a docstring"),
 )

@@ -14,14 +14,39 @@ from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+RULE = Rule(
+    code="TL138",
+    name="torchscript-archive-load",
+    summary="`torch.load` of a TorchScript archive",
+    why=(
+        "With `weights_only=True`, the default since torch 2.6, `torch.load` raises `RuntimeError` for a TorchScript "
+        "archive. With `weights_only=False` it warns and calls `torch.jit.load`. It opens no exported program either way."
+    ),
+    fix=(
+        "None: which call is right depends on what the writer becomes. Reported where the project writes the same path with "
+        "`torch.jit.save` or `.save()` of a traced or scripted value, and nothing else seems to write it."
+    ),
+    targets=("torch.load",),
+    # Most files with `torch.load` read checkpoints; one that reads an archive and never speaks of jit is not worth
+    # parsing all of them.
+    triggers=("torch.load & jit",),
+    severity=Severity.ERROR,
+    collectors=(COLLECTOR,),
+    sources=(
+        "torch/serialization.py of the torch 2.13.0 wheel",
+        "traced archive opened with `torch.load` on torch 2.13.0: `RuntimeError`; with `weights_only=False`: a warning",
+        EXPORT_DOCS,
+    ),
+)
+
 _WEIGHTS_ONLY_BY_DEFAULT = TorchVersion(2, 6)
 
 
-def _matters(target: str, call: ast.Call, settings: Settings) -> bool:
+def matters(target: str, call: ast.Call, settings: Settings) -> bool:
     return _path(call) is not None
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     path = _path(call) if call is not None else None
     if call is None or path is None:
@@ -67,53 +92,27 @@ def _is_also_pickled(artifact: Artifact, project: Project) -> bool:
 
 _WRITE = 'import torch\n\n\ndef write(net):\n    torch.jit.script(net).save("net.pt")\n'
 
-RULE = Rule(
-    code="TL138",
-    name="torchscript-archive-load",
-    summary="`torch.load` of a TorchScript archive",
-    why=(
-        "With `weights_only=True`, the default since torch 2.6, `torch.load` raises `RuntimeError` for a TorchScript "
-        "archive. With `weights_only=False` it warns and calls `torch.jit.load`. It opens no exported program either way."
+EXAMPLES = (
+    Bad(f'{_WRITE}\n\ndef read():\n    return torch.load("net.pt")\n', why="the default raises"),
+    Bad(
+        f'{_WRITE}\n\ndef read():\n    return torch.load(f="./net.pt", weights_only=False, map_location="cpu")\n',
+        why="weights_only turned off",
     ),
-    fix=(
-        "None: which call is right depends on what the writer becomes. Reported where the project writes the same path with "
-        "`torch.jit.save` or `.save()` of a traced or scripted value, and nothing else seems to write it."
-    ),
-    targets=("torch.load",),
-    # Most files with `torch.load` read checkpoints; one that reads an archive and never speaks of jit is not worth
-    # parsing all of them.
-    triggers=("torch.load & jit",),
-    check=_check,
-    matters=_matters,
-    severity=Severity.ERROR,
-    collectors=(COLLECTOR,),
-    sources=(
-        "torch/serialization.py of the torch 2.13.0 wheel",
-        "traced archive opened with `torch.load` on torch 2.13.0: `RuntimeError`; with `weights_only=False`: a warning",
-        EXPORT_DOCS,
-    ),
-    examples=(
-        Bad(f'{_WRITE}\n\ndef read():\n    return torch.load("net.pt")\n', why="the default raises"),
-        Bad(
-            f'{_WRITE}\n\ndef read():\n    return torch.load(f="./net.pt", weights_only=False, map_location="cpu")\n',
-            why="weights_only turned off",
-        ),
-        Bad(
-            "import torch\n\nfrom train import PATH\n\nnet = torch.load(PATH, weights_only=True)  # written by torch.jit.save\n",
-            why="a path constant of the file that writes it",
-            files=(
-                (
-                    "train.py",
-                    'import torch\n\nPATH = "net.pt"\n\n\ndef write(net):\n    torch.jit.save(torch.jit.script(net), PATH)\n',
-                ),
+    Bad(
+        "import torch\n\nfrom train import PATH\n\nnet = torch.load(PATH, weights_only=True)  # written by torch.jit.save\n",
+        why="a path constant of the file that writes it",
+        files=(
+            (
+                "train.py",
+                'import torch\n\nPATH = "net.pt"\n\n\ndef write(net):\n    torch.jit.save(torch.jit.script(net), PATH)\n',
             ),
         ),
-        Ok('import torch\n\nstate = torch.load("jit.pt")\n', "nothing writes the file as TorchScript"),
-        Ok(
-            f'{_WRITE}\n\ndef keep(net):\n    torch.save(net.state_dict(), "net.pt")\n    return torch.load("net.pt")\n',
-            "a checkpoint is written to the same path",
-        ),
-        Ok(f'{_WRITE}\n\ndef read():\n    return torch.load("weights.pt")\n', "another file"),
-        Ok("class torch:\n    load = open\n\n\ntorch.load('net.pt')  # jit\n", "a class named torch"),
     ),
+    Ok('import torch\n\nstate = torch.load("jit.pt")\n', "nothing writes the file as TorchScript"),
+    Ok(
+        f'{_WRITE}\n\ndef keep(net):\n    torch.save(net.state_dict(), "net.pt")\n    return torch.load("net.pt")\n',
+        "a checkpoint is written to the same path",
+    ),
+    Ok(f'{_WRITE}\n\ndef read():\n    return torch.load("weights.pt")\n', "another file"),
+    Ok("class torch:\n    load = open\n\n\ntorch.load('net.pt')  # jit\n", "a class named torch"),
 )

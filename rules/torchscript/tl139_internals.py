@@ -13,6 +13,48 @@ from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
 from torchlift.rules.torchscript.facts.typing_aliases import follows_import, to_typing, typing_alias
 from torchlift.view import ModuleView, Use
 
+_SCHEMA_NAMES = frozenset(bindings("schema"))
+_OTHER_BINDINGS = frozenset(bindings("other")) | _SCHEMA_NAMES
+
+RULE = Rule(
+    code="TL139",
+    name="torchscript-internals",
+    summary="A part of the TorchScript compiler, or `torch.jit` as an object",
+    why=(
+        "`torch.jit` and the `_jit_*` functions of `torch._C` go with TorchScript as a whole. This rule reports what no "
+        "other rule knows by name: compiler internals, look-ups by name, patches, and the module passed around."
+    ),
+    fix=(
+        "Names of `typing` that are imported from `torch.jit.annotations` are taken from `typing`, which is safe: they are the "
+        "same objects. For the rest there is none: the finding names what takes its place, or that nothing has to."
+    ),
+    # `torch._jit_internal` is another spelling of `torch.jit`; as a target it only makes names from it be looked at.
+    targets=("torch.jit", "torch._jit_internal", "torch._C", *sorted(_OTHER_BINDINGS)),
+    triggers=(
+        "jit",
+        "_jit_internal",
+        "_C & _jit_",
+        "_C & _create",
+        "_C & Script",
+        "_C & CompilationUnit",
+        "_C & ConcreteModuleType",
+        "_C & FileCheck",
+        "_C & StaticModule",
+        "_C & TracingState",
+        "_C & _await",
+        "_C & fork",
+        "_C & wait",
+        "_C & _tracer",
+        "_C & _value_trace",
+        "_C & parse_type_comment",
+    ),
+    sources=(
+        *SOURCES,
+        EXPORT_DOCS,
+        "dir(torch.jit) and dir(torch._C) of the torch 2.13.0 wheel, and the sources of torch/jit in it",
+    ),
+)
+
 _LAZY = "Call the function itself: eager mode and `torch.export` compute its value on the spot."
 _FX = f"Edit an FX graph instead: `torch.export.export(module, args).graph_module`, with `torch.fx`. {EXPORT_DOCS}"
 _HINTS = (
@@ -103,8 +145,7 @@ _C_ADVICE = dict.fromkeys(bindings("schema"), _SCHEMA) | {
     "torch._C._jit_script_class_compile": _COMPILE,
     "torch._C._jit_try_infer_type": _HINTS,
 }
-_SCHEMA_NAMES = frozenset(bindings("schema"))
-_OTHER_BINDINGS = frozenset(bindings("other")) | _SCHEMA_NAMES
+
 _BY_NAME = frozenset(
     "__import__ delattr find_spec getattr import_module importorskip locate object patch resolve_name setattr".split()
 )
@@ -112,7 +153,7 @@ _BY_NAME = frozenset(
 _PREFIX = "torch._C._jit_"
 
 
-def _check(use: Use, context: Context) -> Iterator[Finding]:
+def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.target == "torch._C" and not use.name.startswith(_PREFIX):
         return
@@ -250,104 +291,65 @@ def _is_followed_alias(node: ast.expr, view: ModuleView) -> bool:
     return binding is not None and any(alone for _, alone in view.reads_of(binding))
 
 
-RULE = Rule(
-    code="TL139",
-    name="torchscript-internals",
-    summary="A part of the TorchScript compiler, or `torch.jit` as an object",
-    why=(
-        "`torch.jit` and the `_jit_*` functions of `torch._C` go with TorchScript as a whole. This rule reports what no "
-        "other rule knows by name: compiler internals, look-ups by name, patches, and the module passed around."
+EXAMPLES = (
+    Bad(
+        "import torch\nfrom torch.jit.annotations import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
+        "import torch\nfrom typing import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
+        why="names of typing imported from TorchScript",
+        run="import typing\nresult = (f([torch.ones(2)]), typing.get_type_hints(f) == {'x': typing.List[torch.Tensor], 'return': typing.Dict[str, int]})",
     ),
-    fix=(
-        "Names of `typing` that are imported from `torch.jit.annotations` are taken from `typing`, which is safe: they are the "
-        "same objects. For the rest there is none: the finding names what takes its place, or that nothing has to."
+    Bad(
+        "import torch\n\n\ndef f(x: torch.jit.annotations.Optional[int] = None):\n    return x or 3\n",
+        "import torch\nfrom typing import Optional\n\n\ndef f(x: Optional[int] = None):\n    return x or 3\n",
+        why="a name of typing as an attribute",
+        run="import typing\nresult = (f(), str(typing.get_type_hints(f)['x']))",
     ),
-    # `torch._jit_internal` is another spelling of `torch.jit`; as a target it only makes names from it be looked at.
-    targets=("torch.jit", "torch._jit_internal", "torch._C", *sorted(_OTHER_BINDINGS)),
-    triggers=(
-        "jit",
-        "_jit_internal",
-        "_C & _jit_",
-        "_C & _create",
-        "_C & Script",
-        "_C & CompilationUnit",
-        "_C & ConcreteModuleType",
-        "_C & FileCheck",
-        "_C & StaticModule",
-        "_C & TracingState",
-        "_C & _await",
-        "_C & fork",
-        "_C & wait",
-        "_C & _tracer",
-        "_C & _value_trace",
-        "_C & parse_type_comment",
+    Bad(
+        "import torch\n\nunit = torch.jit.CompilationUnit('def f(x): return x')\n",
+        why="source compiled from a string",
     ),
-    check=_check,
-    sources=(
-        *SOURCES,
-        EXPORT_DOCS,
-        "dir(torch.jit) and dir(torch._C) of the torch 2.13.0 wheel, and the sources of torch/jit in it",
+    Bad(
+        "from torch.jit._recursive import wrap_cpp_module as wrap\n\n\ndef clone(net):\n    return wrap(net._c._clone())\n",
+        why="a private module",
     ),
-    examples=(
-        Bad(
-            "import torch\nfrom torch.jit.annotations import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
-            "import torch\nfrom typing import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
-            why="names of typing imported from TorchScript",
-            run="import typing\nresult = (f([torch.ones(2)]), typing.get_type_hints(f) == {'x': typing.List[torch.Tensor], 'return': typing.Dict[str, int]})",
-        ),
-        Bad(
-            "import torch\n\n\ndef f(x: torch.jit.annotations.Optional[int] = None):\n    return x or 3\n",
-            "import torch\nfrom typing import Optional\n\n\ndef f(x: Optional[int] = None):\n    return x or 3\n",
-            why="a name of typing as an attribute",
-            run="import typing\nresult = (f(), str(typing.get_type_hints(f)['x']))",
-        ),
-        Bad(
-            "import torch\n\nunit = torch.jit.CompilationUnit('def f(x): return x')\n",
-            why="source compiled from a string",
-        ),
-        Bad(
-            "from torch.jit._recursive import wrap_cpp_module as wrap\n\n\ndef clone(net):\n    return wrap(net._c._clone())\n",
-            why="a private module",
-        ),
-        Bad(
-            "import torch\n\n\ndef choose(name):\n    return getattr(torch.jit, 'script' if name else 'trace')\n",
-            why="a look-up with a name that is computed",
-        ),
-        Bad(
-            "from unittest import mock\n\nimport torch\n\nwith mock.patch.object(torch.jit, 'load'):\n    pass\n",
-            why="a patched member",
-        ),
-        Bad(
-            "from unittest import mock\n\nwith mock.patch('torch.jit._recursive.wrap_cpp_module'):\n    pass\n",
-            why="a patch target in a string",
-        ),
-        Bad("import torch\n\nbackends = {'script': torch.jit, 'eager': None}\n", why="the module as a value"),
-        Bad(
-            "import torch\n\ntorch._C._jit_set_something_new(True)\ntorch._C._jit_clear_class_registry()\n",
-            why="a function of the compiler that torch 2.13 does not have",
-        ),
-        Bad(
-            "from torch._jit_internal import _copy_to_script_wrapper\n\n\nclass Box:\n    @_copy_to_script_wrapper\n    def size(self):\n        return 1\n",
-            why="a decorator of the internal module",
-        ),
-        Ok("from torch import jit\n\nnet = jit.load('x')\n", "an import whose use is reported"),
-        Ok(
-            "import torch\n\njit = torch.jit\nnet = jit.load('x')\n",
-            "another name for the module, whose use is reported",
-        ),
-        Ok("import torch\n\nhas = hasattr(torch.jit, 'script')\n", "a question whether a member is there"),
-        Ok("from numba import jit\n\n\n@jit\ndef f(x):\n    return x\n", "numba's jit"),
-        Ok("import jax\n\nf = jax.jit(lambda x: x)\n", "jax's jit"),
-        Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
-        Bad(
-            "import torch.jit.annotations\n\ntorch.jit.annotations.compiler_flag = None\n",
-            why="an attribute set for another package",
-        ),
-        Bad("import importlib\n\njit = importlib.import_module('torch.jit')\n", why="the module imported by its name"),
-        Ok(
-            "backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n",
-            "a name of the project's own",
-        ),
-        Ok("import torch\n\nraise ValueError('torch.jit. Use export.')\n", "a sentence that begins with the name"),
+    Bad(
+        "import torch\n\n\ndef choose(name):\n    return getattr(torch.jit, 'script' if name else 'trace')\n",
+        why="a look-up with a name that is computed",
     ),
+    Bad(
+        "from unittest import mock\n\nimport torch\n\nwith mock.patch.object(torch.jit, 'load'):\n    pass\n",
+        why="a patched member",
+    ),
+    Bad(
+        "from unittest import mock\n\nwith mock.patch('torch.jit._recursive.wrap_cpp_module'):\n    pass\n",
+        why="a patch target in a string",
+    ),
+    Bad("import torch\n\nbackends = {'script': torch.jit, 'eager': None}\n", why="the module as a value"),
+    Bad(
+        "import torch\n\ntorch._C._jit_set_something_new(True)\ntorch._C._jit_clear_class_registry()\n",
+        why="a function of the compiler that torch 2.13 does not have",
+    ),
+    Bad(
+        "from torch._jit_internal import _copy_to_script_wrapper\n\n\nclass Box:\n    @_copy_to_script_wrapper\n    def size(self):\n        return 1\n",
+        why="a decorator of the internal module",
+    ),
+    Ok("from torch import jit\n\nnet = jit.load('x')\n", "an import whose use is reported"),
+    Ok(
+        "import torch\n\njit = torch.jit\nnet = jit.load('x')\n",
+        "another name for the module, whose use is reported",
+    ),
+    Ok("import torch\n\nhas = hasattr(torch.jit, 'script')\n", "a question whether a member is there"),
+    Ok("from numba import jit\n\n\n@jit\ndef f(x):\n    return x\n", "numba's jit"),
+    Ok("import jax\n\nf = jax.jit(lambda x: x)\n", "jax's jit"),
+    Ok("import torch\n\njit = torch._C._get_default_device()\n", "another name of torch._C"),
+    Bad(
+        "import torch.jit.annotations\n\ntorch.jit.annotations.compiler_flag = None\n",
+        why="an attribute set for another package",
+    ),
+    Bad("import importlib\n\njit = importlib.import_module('torch.jit')\n", why="the module imported by its name"),
+    Ok(
+        "backends = ['torch', 'torch.jit']\n\n\ndef convert(x, backend='torch.jit'):\n    return x\n",
+        "a name of the project's own",
+    ),
+    Ok("import torch\n\nraise ValueError('torch.jit. Use export.')\n", "a sentence that begins with the name"),
 )
