@@ -12,6 +12,7 @@ from pathlib import Path
 import exhaustive
 import fake_drivers as drivers
 import pytest
+from hypothesis import settings
 from torch_programs import TorchPrograms
 
 from torchlift.testing import FreshProcesses
@@ -25,6 +26,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
+    # A random example that fails says nothing about the change it fails for: new ones are looked for in the exhaustive run.
+    settings.register_profile("the same examples in every run", derandomize=True)
+    if not exhaustive.is_exhaustive():
+        settings.load_profile("the same examples in every run")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

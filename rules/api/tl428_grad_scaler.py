@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.project import Collector
-from torchlift.rules.api.device_amp import triggers
+from torchlift.rules.api.old_amp import triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion

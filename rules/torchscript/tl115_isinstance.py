@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.compilers.never_compiled import never_compiled
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
@@ -16,6 +15,7 @@ from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 RULE = Rule(
     code="TL115",
@@ -56,7 +56,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _judged(use: Use, context: Context) -> HelpAndFix:
     view, call = context.view, use.call
     assert call is not None
-    answer = Removal(Safety.SAFE) if never_compiled(view, call) else removal(context)
+    answer = Removal(Safety.SAFE) if _never_compiled(view, call) else removal(context)
     try:
         test = container_test(view, call)
     except CannotTest as reason:
@@ -97,6 +97,20 @@ def _may_stand_alone(view: ModuleView, call: ast.Call, test: ContainerTest) -> b
 
 def _function(test: str) -> str:
     return f"import torch\nfrom typing import Dict, List, Optional, Tuple\n\n\ndef f(x):\n    return {test}\n"
+
+
+def _never_compiled(view: ModuleView, node: ast.AST) -> bool:
+    """Whether no function stands around `node`, or one that takes any number of arguments or passes `**` arguments on.
+
+    Such code TorchScript cannot take, so nothing scripts it whatever else the project scripts: each kind was given to
+    `torch.jit.script` on torch 2.13.0, by itself and called by a scripted function (tests/rules/torchscript/
+    test_compiler_hints.py).
+    """
+    function = view.function_of(node)
+    if function is None or function.args.vararg is not None or function.args.kwarg is not None:
+        return True
+    calls = (child for child in walk(function) if isinstance(child, ast.Call))
+    return any(keyword.arg is None for call in calls for keyword in call.keywords)
 
 
 EXAMPLES = (
