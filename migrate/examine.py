@@ -118,7 +118,8 @@ class Examiner:
     def _examined(self, checked: Checked) -> Examined:
         ignored = self._options.per_file_ignores(checked.path)
         found = [finding for finding in checked.findings if finding.code not in ignored]
-        kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, self._options.codes)
+        ran = self._options.codes - checked.crashed
+        kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, ran)
         return Examined(tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked)
 
 

@@ -32,6 +32,7 @@ class Checked:
         failures: rules that crashed.
         unreadable: why there are no findings: a sentence without its end.
         suppressions: comments that silence findings; none where the rules did not run.
+        crashed: codes of rules that failed, so that nothing is known about their suppressions.
         asked: what the rules asked about the project.
     """
 
@@ -41,6 +42,7 @@ class Checked:
     unreadable: str | None = None
     suppressions: tuple[Suppression, ...] = ()
     asked: Asked = field(default_factory=Asked)
+    crashed: frozenset[str] = frozenset()
 
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
@@ -48,6 +50,7 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
     context = TextContext(project, settings)
     findings: dict[tuple[str, int, int, str, str], Finding] = {}
     failures: list[FileFailure] = []
+    crashed: set[str] = set()
     for rule in rules:
         if rule.text is None or view.kind not in (rule.text_kinds or SCRIPTS):
             continue
@@ -60,7 +63,9 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
             reason = f"Rule {rule.code} failed on the file; its findings in it may be missing."
             detail = traceback.format_exc()
             failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
-    return Checked(view.path, tuple(findings[key] for key in sorted(findings)), tuple(failures))
+            crashed.add(rule.code)
+    ordered = tuple(findings[key] for key in sorted(findings))
+    return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
 
 
 def _fits_text(fix: Fix) -> bool:
@@ -85,6 +90,7 @@ class Dispatcher:
         context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
         failures: list[FileFailure] = []
+        crashed: set[str] = set()
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
@@ -106,8 +112,9 @@ class Dispatcher:
                     )
                     detail = traceback.format_exc()
                     failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+                    crashed.add(rule.code)
         ordered = tuple(findings[key] for key in sorted(findings))
-        return Checked(view.path, ordered, tuple(failures))
+        return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
 
 
 def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from example_project import analyse_files, new_bytes
 
+import torchlift.migrate.examine
 import torchlift.migrate.fix.rewrite.build
 import torchlift.migrate.fix.rewrite.cleanup
 import torchlift.migrate.fix.verify
@@ -68,3 +70,18 @@ def test_where_unreadable_files_are_not_reported_their_suppressions_are_not_eith
     files = {"bad.py": "x = (\n# torchlift: ignore[TL101] why\n", **FILES}
     result = analyse_files(tmp_path, files, codes=frozenset(all_rules()) - {"TL902"})
     assert [outcome.path for outcome in result.outcomes] == ["a.py", "b.py"] and not result.failures
+
+
+def test_a_rule_that_crashes_on_a_file_leaves_its_suppressions_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(use: object, context: object) -> object:
+        raise ZeroDivisionError("by design")
+
+    kept = "import torch\nx = torch.ger(1, 2)  # torchlift: ignore[TL401] why\ny = 1  # torchlift: ignore[TL402] why\n"
+    found = torchlift.migrate.examine._dispatcher(tuple(sorted(all_rules())), ())
+    rules = [replace(rule, check=crash) if rule.code == "TL401" else rule for rule in found.rules]
+    monkeypatch.setattr(torchlift.migrate.examine, "_dispatcher", lambda codes, own: Dispatcher(rules))
+    result = analyse_files(tmp_path, {"a.py": kept})
+    assert [failure.stage for failure in result.failures] == ["rule TL401"]
+    assert new_bytes(result, "a.py") == kept.replace("  # torchlift: ignore[TL402] why", "").encode()
