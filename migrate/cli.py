@@ -61,6 +61,28 @@ if TYPE_CHECKING:
     help="A module that mirrors one of torch, such as mylib.dist=torch.distributed.",
 )
 @click.option(
+    "--torchscript",
+    type=click.Choice(["drop", "keep"]),
+    help="drop: nobody scripts, traces or loads TorchScript from this project any more. keep: somebody does.",
+)
+@click.option(
+    "--torchscript-tests",
+    type=click.Choice(["successor", "delete"]),
+    help="What becomes of tests that test nothing but scripting.",
+)
+@click.option(
+    "--torchscript-speed",
+    type=click.Choice(["eager", "compile"]),
+    help="What takes the place of scripting for speed. [default: eager]",
+)
+@click.option(
+    "--torchscript-keep",
+    multiple=True,
+    metavar="PATTERN",
+    callback=patterns,
+    help="Files and artifacts that stay TorchScript, with all they reach.",
+)
+@click.option(
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")

@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from torchlift.migrate.workspace.config import Config, OutputFormat
+    from torchlift.torchscript_intent import Speed, Support, Tests
     from torchlift.versions import TorchVersion
     from torchlift.wheels.machine import Machine
     from torchlift.wrappers import Wrapper
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def patterns(context: click.Context, option: click.Parameter, patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Patterns of files, as they are; click calls it."""
-    from torchlift.migrate.workspace.globs import PathPatterns, PatternError
+    from torchlift.search.globs import PathPatterns, PatternError
 
     try:
         PathPatterns(patterns)
@@ -39,6 +40,10 @@ def configured(
     min_torch: str | None,
     batch_example: int | None,
     wrapper: tuple[str, ...],
+    torchscript: Support | None,
+    torchscript_tests: Tests | None,
+    torchscript_speed: Speed | None,
+    torchscript_keep: tuple[str, ...],
     output_format: OutputFormat | None,
     exclude: tuple[str, ...],
     force_exclude: bool | None,
@@ -63,6 +68,13 @@ def configured(
         min_torch=_version(min_torch, "--min-torch", config.min_torch),
         batch_example=config.batch_example if batch_example is None else batch_example,
         wrappers={**config.wrappers, **_wrappers(wrapper)},
+        torchscript=replace(
+            config.torchscript,
+            support=torchscript or config.torchscript.support,
+            tests=torchscript_tests or config.torchscript.tests,
+            speed=torchscript_speed or config.torchscript.speed,
+            keep=(*config.torchscript.keep, *torchscript_keep),
+        ),
         unsafe_fixes=config.unsafe_fixes if unsafe_fixes is None else unsafe_fixes,
         output_format=output_format or config.output_format,
         force_exclude=config.force_exclude if force_exclude is None else force_exclude,

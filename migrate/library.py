@@ -107,7 +107,9 @@ def _options(
         mode=mode,
         codes=choice.codes,
         unsafe_fixes=config.unsafe_fixes,
-        settings=Settings(target, config.min_torch or target, config.batch_example, config.all_wrappers, machine),
+        settings=Settings(
+            target, config.min_torch or target, config.batch_example, config.all_wrappers, machine, config.torchscript
+        ),
         min_torch_source=str(config.source or "the configuration") if config.min_torch else None,
         per_file_ignores=choice.ignored_in,
         project_files=partial(_project_files, config, paths, found, is_listed=is_listed),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper
 
@@ -38,6 +39,7 @@ class Settings:
         batch_example: size to give to first dimensions of size 1 in the examples of a capture; None keeps them.
         wrappers: modules that mirror modules of torch.
         machine: what the migrated project is installed on; None where nobody said.
+        torchscript: what the user says about TorchScript in the project.
     """
 
     target: TorchVersion = LATEST
@@ -45,6 +47,7 @@ class Settings:
     batch_example: int | None = None
     wrappers: tuple[Wrapper, ...] = DEFAULT_WRAPPERS
     machine: Machine | None = None
+    torchscript: TorchScriptIntent = UNSTATED
 
 
 Arguments = ParamSpec("Arguments")
@@ -142,6 +145,7 @@ class Bad:
         batch_example: as in `Settings`.
         path: name of the file, which tells its language.
         machine: what the example is installed on, as in `Settings`.
+        torchscript: what its user says about TorchScript, as in `Settings`.
         ranks: world sizes to run with: every rank is a process of its own with the environment that torchrun sets, and the
             results are compared rank by rank. `run` (or the code) creates the group, on gloo.
     """
@@ -158,6 +162,7 @@ class Bad:
     ranks: tuple[int, ...] = ()
     path: str = "example.py"
     machine: Machine | None = None
+    torchscript: TorchScriptIntent = UNSTATED
 
     @property
     def kind(self) -> Literal["safe", "unsafe", "manual"]:
@@ -174,6 +179,7 @@ class Ok:
     path: str = "example.py"
     files: tuple[tuple[str, str], ...] = ()
     machine: Machine | None = None
+    torchscript: TorchScriptIntent = UNSTATED
 
 
 @dataclass(frozen=True)

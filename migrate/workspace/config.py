@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.workspace.globs import PathPatterns, PatternError
+from torchlift.search.globs import PathPatterns, PatternError
+from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 
@@ -54,6 +55,7 @@ class Config:
         wrappers: modules that mirror modules of torch, by their names, beside the built-in ones; None takes one away.
         extend_rules: files and folders of rules outside torchlift, relative to the folder of `source`.
         allow_own_rules: whether the code of `extend_rules` may run; no key of a file can say so.
+        torchscript: what is to become of TorchScript.
         source: the file all this was read from, None for the defaults.
     """
 
@@ -75,6 +77,7 @@ class Config:
     wrappers: Mapping[str, Wrapper | None] = field(default_factory=dict, hash=False)
     extend_rules: tuple[str, ...] = ()
     allow_own_rules: bool = False
+    torchscript: TorchScriptIntent = UNSTATED
     source: Path | None = None
 
     @cached_property
@@ -351,6 +354,30 @@ def _settings_problem(unknown: list[str], mirrors: object, rewrite: object) -> s
     return f"a table with {_kind(rewrite)} for `rewrite`"
 
 
+_TORCHSCRIPT = {"support": ("drop", "keep"), "tests": ("successor", "delete"), "speed": ("eager", "compile")}
+
+
+def _torchscript(value: object) -> TorchScriptIntent:
+    wanted = 'a table such as {support = "drop", tests = "successor", speed = "eager", keep = ["export/**"]}, or "drop" or "keep"'
+    given = {"support": value} if isinstance(value, str) else value
+    if not isinstance(given, dict):
+        raise _Unfit(wanted, _kind(value))
+    settings: dict[str, Any] = {}
+    for key, setting in given.items():
+        if key == "keep":
+            try:
+                settings[key] = _patterns(setting)
+            except _Unfit as unfit:
+                raise _Unfit(wanted, f"a table that has {unfit.found} for `keep`") from None
+        elif key not in _TORCHSCRIPT:
+            raise _Unfit(wanted, f"a table with the unknown key `{key}`")
+        elif not isinstance(setting, str) or setting not in _TORCHSCRIPT[key]:
+            raise _Unfit(wanted, f"{_kind(setting)} for `{key}`")
+        else:
+            settings[key] = setting
+    return TorchScriptIntent(**settings)
+
+
 _OF_THE_USER = frozenset({"allow-dirty", "allow-no-vcs"})
 
 _READERS: Mapping[str, Callable[[object], object]] = {
@@ -369,6 +396,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "respect-gitignore": _flag,
     "select": _strings,
     "target": _version,
+    "torchscript": _torchscript,
     "unsafe-fixes": _flag,
     "wrappers": _wrappers,
 }

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlift.migrate.workspace.globs import PathPatterns
 from torchlift.migrate.workspace.paths import is_within, relative_name
+from torchlift.search.globs import PathPatterns
 
 # The names ruff leaves out, and what holds installed packages or caches besides. A plain `env` is not among them:
 # reinforcement learning code keeps its environments there. Virtual environments are known by what they contain.

@@ -12,6 +12,7 @@ from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
@@ -221,6 +222,14 @@ EXAMPLES = (
         why="an installable project, whose users may script it",
         run=_RUN,
         files=(("pyproject.toml", "[project]\nname = 'net'\n"),),
+    ),
+    Bad(
+        "import torch\n\n\n" + _BODY.format(decorator="torch.jit.export"),
+        "import torch\n\n\n" + _PLAIN_BODY,
+        why="an installable project that drops TorchScript",
+        run=_RUN,
+        files=(("pyproject.toml", "[project]\nname = 'net'\n"),),
+        torchscript=DROP,
     ),
     Bad(
         "import torch\n\n\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from torchlift.migrate.workspace.config import OUTPUT_FORMATS, Config, ConfigError, check_codes, load_config
+from torchlift.torchscript_intent import TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import Wrapper
 
@@ -30,7 +31,11 @@ allow-dirty = false
 allow-no-vcs = false
 wrappers = {"mylib.dist" = "torch.distributed"}
 extend-rules = ["tools/rules"]
+torchscript = {support = "drop", tests = "delete", speed = "compile", keep = ["export/**", "model.pt"]}
 """
+
+
+TORCHSCRIPT = 'a table such as {support = "drop", tests = "successor", speed = "eager", keep = ["export/**"]}, or "drop" or "keep"'
 
 
 @pytest.fixture
@@ -81,6 +86,7 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         allow_no_vcs=False,
         wrappers={"mylib.dist": Wrapper("mylib.dist", "torch.distributed")},
         extend_rules=("tools/rules",),
+        torchscript=TorchScriptIntent("drop", "delete", "compile", ("export/**", "model.pt")),
         source=source,
     )
 
@@ -88,6 +94,18 @@ def test_every_key_is_read(here: Path, name: str) -> None:
 def test_every_field_has_a_key() -> None:
     keys = {line.partition(" =")[0].replace("-", "_") for line in EVERYTHING.strip().splitlines()}
     assert keys | {"source", "allow_own_rules"} == set(Config.__dataclass_fields__)
+
+
+def test_one_word_says_what_becomes_of_torchscript(here: Path) -> None:
+    put(here / "torchlift.toml", 'torchscript = "keep"')
+    assert load_config(here).torchscript == TorchScriptIntent("keep")
+
+
+def test_what_is_kept_is_named_by_patterns() -> None:
+    intent = TorchScriptIntent("drop", keep=("export/**", "model.pt"))
+    assert intent.keeps("export/a.py") and intent.keeps("out/model.pt") and intent.drops("a.py")
+    assert not intent.drops("export/a.py") and not intent.keeps("a.py")
+    assert TorchScriptIntent("keep").keeps("a.py") and not TorchScriptIntent().drops("a.py")
 
 
 def test_an_empty_table_is_a_configuration(here: Path) -> None:
@@ -215,6 +233,17 @@ def test_an_unknown_table_is_an_error_with_its_line(here: Path) -> None:
         ("target = 2.15", '`target` must be a torch version in quotes, such as "2.9", but is a float.'),
         ('target = "newest"', '`target` must be a torch version in quotes, such as "2.9", but is "newest".'),
         ('min-torch = ">=2"', '`min-torch` must be a torch version in quotes, such as "2.9", but is ">=2".'),
+        ('torchscript = "go"', f'`torchscript` must be {TORCHSCRIPT}, but is the string "go" for `support`.'),
+        ("torchscript = true", f"`torchscript` must be {TORCHSCRIPT}, but is a boolean."),
+        (
+            "torchscript = {test = 1}",
+            f"`torchscript` must be {TORCHSCRIPT}, but is a table with the unknown key `test`.",
+        ),
+        ("torchscript = {tests = []}", f"`torchscript` must be {TORCHSCRIPT}, but is a list for `tests`."),
+        (
+            "torchscript = {keep = 1}",
+            f"`torchscript` must be {TORCHSCRIPT}, but is a table that has an integer for `keep`.",
+        ),
         ('output-format = "xml"', '`output-format` must be "full" or "concise" or "json", but is "xml".'),
         ("output-format = [1]", '`output-format` must be "full" or "concise" or "json", but is a list.'),
         ("force-exclude = 2020-01-01", "`force-exclude` must be true or false, but is a date or time."),

@@ -18,7 +18,12 @@ RULES = [rule for rule in all_rules().values() if any(isinstance(example, Bad) f
 def run(folder: Path, example: Bad, *, unsafe: bool) -> RunResult:
     python = tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py")))
     texts = tuple(sorted(file for file in (example.path, *dict(example.files)) if text_kind(file) is not None))
-    settings = Settings(min_torch=example.min_torch, batch_example=example.batch_example, machine=example.machine)
+    settings = Settings(
+        min_torch=example.min_torch,
+        batch_example=example.batch_example,
+        machine=example.machine,
+        torchscript=example.torchscript,
+    )
     codes = frozenset(all_rules())
     return analyse(RunOptions(folder, python, Mode.DIFF, codes, unsafe, settings, jobs=1, texts=texts))
 

@@ -21,6 +21,7 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler, first_trace
 from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
@@ -145,7 +146,7 @@ def scripted_class(
             f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
             "itself is the Python class, scripted or not."
         )
-    expected = first_expectation(context.project, view.path)
+    expected = None if drops(context) else first_expectation(context.project, view.path)
     review = None
     if expected is not None:
         review = (

@@ -7,6 +7,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_use, first_watch
+from torchlift.rules.torchscript.facts.intent import drops
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def removal(context: Context, *, tracing: bool = False) -> Removal:
     """Whether hints in the file in view may go.
 
     A hint is dead when no file of the project compiles Python source to TorchScript. In code that others install or
-    run, that they do not either is an assumption.
+    run, that they do not either is an assumption, unless the user says so.
 
     Args:
         context: the file and its project.
@@ -64,7 +65,7 @@ def _removal(context: Context, tracing: bool) -> Removal:
         return Removal(
             Safety.UNSAFE, f"Needs review: {watch} patches a hint like this, names one, or reads the mark it leaves."
         )
-    outside = outside_compiler(context, tracing=tracing, expecting=True)
+    outside = None if drops(context) else outside_compiler(context, tracing=tracing, expecting=True)
     if outside is not None:
         return Removal(Safety.UNSAFE, f"Needs review: {outside}.")
     return Removal(Safety.SAFE)

@@ -97,9 +97,14 @@ def _migrated(example: Bad | Ok, folder: Path, own: tuple[Path, ...], *, unsafe:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())
     settings = (
-        Settings(min_torch=example.min_torch, batch_example=example.batch_example, machine=example.machine)
+        Settings(
+            min_torch=example.min_torch,
+            batch_example=example.batch_example,
+            machine=example.machine,
+            torchscript=example.torchscript,
+        )
         if isinstance(example, Bad)
-        else Settings(machine=example.machine)
+        else Settings(machine=example.machine, torchscript=example.torchscript)
     )
     python = tuple(sorted(file for file in files if file.endswith(".py")))
     texts = tuple(sorted(file for file in files if text_kind(file) is not None))

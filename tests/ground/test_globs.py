@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchlift.migrate.workspace.globs import PathPatterns, PatternError, _parts, _variants
+from torchlift.search.globs import PathPatterns, PatternError, _parts, _variants
 
 
 @pytest.mark.parametrize(
