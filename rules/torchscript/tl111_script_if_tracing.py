@@ -54,7 +54,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     rewrite = without_decorator(use, context.view)
     if answer.safety is Safety.MANUAL or rewrite is None:
         advice = answer.reason or "Use the function itself."
-        return advice if doubt is None else f"{advice} Then mind that {doubt}.", None
+        return advice if doubt is None else f"{advice} Then mind that {doubt}.", None, answer.root
     if doubt is None:
         return answer.reason, Fix("Remove the decorator", answer.safety, (rewrite,))
     return f"Needs review: {doubt}.{answer.also}", Fix("Remove the decorator", Safety.UNSAFE, (rewrite,))

@@ -61,7 +61,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     rewrite = _rewrite(use, view)
     note = _note(view, use.target.rpartition(".")[2], definition, answer.place)
     if answer.safety is Safety.MANUAL or rewrite is None:
-        return f"{answer.reason or 'Use the function itself.'} {note}".rstrip(), None
+        return f"{answer.reason or 'Use the function itself.'} {note}".rstrip(), None, answer.root
     return f"{answer.reason or ''} {note}".strip() or None, Fix("Remove the decorator", answer.safety, (rewrite,))
 
 

@@ -58,7 +58,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
         return "Write the value alone, or `name: Type = value`; the type here is computed, so it was left alone.", None
     answer = removal(context)
     if answer.safety is Safety.MANUAL:
-        return answer.reason, None
+        return answer.reason, None, answer.root
     written = without_hint(context.view, use.call, kind, value)
     return answer.reason, Fix(written.title, answer.safety, written.rewrites)
 

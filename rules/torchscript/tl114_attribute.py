@@ -68,9 +68,13 @@ def _as_value(use: Use, context: Context) -> HelpAndFix:
         written = "name: Type = value"
     if answer.place is not None:
         return (
-            f"It has to stay as long as {answer.place} compiles TorchScript. Write `{written}` in the same change that "
-            "ends the scripting, not later: without it this goes wrong in silence."
-        ), None
+            (
+                f"It has to stay as long as {answer.place} compiles TorchScript. Write `{written}` in the same change that "
+                "ends the scripting, not later: without it this goes wrong in silence."
+            ),
+            None,
+            answer.root,
+        )
     name = self_attribute(_target(view, call))
     pair = _read_as_pair(view, name) if name is not None else None
     if name is None or pair is not None:
@@ -99,7 +103,7 @@ def _as_type(use: Use, context: Context) -> HelpAndFix:
         return answer.reason, Fix("Annotate with the type itself", answer.safety, (rewrite,))
     shown = " ".join(view.text(kind).split()) if kind is not None else None
     written = f"`{_annotated(view, call)}{shown}`" if shown is not None else "the type itself as the annotation"
-    return f"Write {written}." if answer.place is None else f"{answer.reason} Then write {written}.", None
+    return f"Write {written}." if answer.place is None else f"{answer.reason} Then write {written}.", None, answer.root
 
 
 def _annotated(view: ModuleView, call: ast.Call) -> str:

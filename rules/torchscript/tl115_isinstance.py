@@ -66,7 +66,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
         ), None
     if answer.safety is Safety.MANUAL:
         later = "" if test.simple else ", which TorchScript cannot compile"
-        return f"{answer.reason} Then write `{test.shown(view)}`{later}.", None
+        return f"{answer.reason} Then write `{test.shown(view)}`{later}.", None, answer.root
     title = "Use the built-in `isinstance`" if test.simple else "Test the container and its elements"
     rewrite = _rewrite(view, call, test)
     if test.exact:

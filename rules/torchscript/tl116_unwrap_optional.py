@@ -56,7 +56,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _judged(use: Use, context: Context) -> HelpAndFix:
     answer = removal(context)
     if answer.safety is Safety.MANUAL or use.call is None:
-        return answer.reason, None
+        return answer.reason, None, answer.root
     rewrites = _rewrites(context.view, use.call)
     if rewrites is None:
         return (

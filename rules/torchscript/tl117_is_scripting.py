@@ -68,7 +68,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             refusal = f"Not rewritten because {reason}."
     if not rewrites:
         advice = " ".join(filter(None, (what.sentence, _remedy(context, use.call, what, asks_export(test)), refusal)))
-        yield Finding("TL117", view.path, span, _MESSAGE, severity, advice)
+        yield Finding("TL117", view.path, span, _MESSAGE, severity, advice, waits_for=answer.root)
         return
     safe = answer.safety is Safety.SAFE and what.harmless
     review = None

@@ -119,7 +119,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     else:
         later = f"Nothing traces any more, so {half} can go; not rewritten because {refusal}."
     advice = f"The condition already asks for export too.{told} {later}"
-    return Finding("TL118", view.path, span, message, Severity.INFO, advice)
+    return Finding("TL118", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)
 
 
 def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:
@@ -135,7 +135,7 @@ def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     if refusal is not None:
         later = f"Nothing in the project traces any more, so the question can go; not rewritten because {refusal}."
     advice = f"{what.sentence} {what.why_harmless} Nothing to do for export. {later}".strip()
-    return Finding("TL118", view.path, span, message, Severity.INFO, advice)
+    return Finding("TL118", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)
 
 
 def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:

@@ -90,7 +90,9 @@ def _finding(
     answer = removal(context, tracing=True)
     plain = "Write `f(*args)` for `fork(f, *args)` and the result for `wait(future)`; `concurrent.futures` runs in parallel."
     if answer.safety is Safety.MANUAL:
-        return Finding("TL119", view.path, span, message, Severity.WARNING, f"{answer.reason} {plain}")
+        return Finding(
+            "TL119", view.path, span, message, Severity.WARNING, f"{answer.reason} {plain}", waits_for=answer.root
+        )
     if group.obstacle is not None:
         advice = f"{plain} Not rewritten because {group.obstacle}."
         return Finding("TL119", view.path, span, message, Severity.WARNING, advice)

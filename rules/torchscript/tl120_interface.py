@@ -57,7 +57,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     protocol = f"write `class {name}(typing.Protocol):`" if name else "use `typing.Protocol`"
     advice = f"For type checkers {protocol}; Python itself never looks at the type."
     if answer.safety is Safety.MANUAL or rewrite is None:
-        return f"{answer.reason} {advice}" if answer.reason is not None else advice, None
+        return f"{answer.reason} {advice}" if answer.reason is not None else advice, None, answer.root
     return answer.reason, Fix("Remove the interface declaration", answer.safety, (rewrite,))
 
 

@@ -66,7 +66,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     )
     if answer.safety is Safety.MANUAL:
         advice = f"{answer.reason} {advice}"
-    yield Finding("TL121", view.path, span, message, Severity.WARNING, advice)
+    yield Finding("TL121", view.path, span, message, Severity.WARNING, advice, waits_for=answer.root)
 
 
 def _overload(use: Use, context: Context, message: str) -> Iterator[Finding]:
@@ -75,7 +75,7 @@ def _overload(use: Use, context: Context, message: str) -> Iterator[Finding]:
     answer = removal(context)
     if answer.safety is Safety.MANUAL:
         advice = f"{answer.reason} Then `typing.overload` keeps the signatures for type checkers."
-        yield Finding("TL121", view.path, span, message, Severity.INFO, advice)
+        yield Finding("TL121", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)
         return
     function = view.parent(use.node)
     implemented = (

@@ -19,6 +19,7 @@ from torchlift.finding import (
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
@@ -114,7 +115,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = _message(use.target, context)
     blocker = _blocker(use.target, context)
     if blocker is not None:
-        yield Finding("TL131", view.path, span, message, Severity.WARNING, blocker)
+        reason, root = blocker
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, reason, waits_for=root)
         return
     tried = _tried(use, view)
     if tried is not None:
@@ -153,8 +155,8 @@ def _message(name: str, context: Context) -> str:
     return f"`{name}` only steers the TorchScript compiler and goes with it."
 
 
-def _blocker(name: str, context: Context) -> str | None:
-    """Why the switch has to stay for now; None if nothing in the project listens to it."""
+def _blocker(name: str, context: Context) -> tuple[str, str] | None:
+    """Why the switch has to stay for now, and what it waits for; None if nothing in the project listens to it."""
     if _is_without_effect(name, context):
         return None
     if name == "torch.jit.strict_fusion":
@@ -164,11 +166,13 @@ def _blocker(name: str, context: Context) -> str | None:
     if place is None:
         return None
     if name in _WITHOUT_EFFECT:
-        return (
+        reason = (
             f"The project supports torch {context.settings.min_torch} as well, where it may still act on TorchScript code, "
             f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
         )
-    return f"It has to stay as long as {place} runs TorchScript; migrate that first."
+    else:
+        reason = f"It has to stay as long as {place} runs TorchScript; migrate that first."
+    return reason, place_alone(place)
 
 
 def _is_without_effect(name: str, context: Context) -> bool:

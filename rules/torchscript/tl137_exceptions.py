@@ -9,6 +9,7 @@ from torchlift.finding import DeleteStatement, Finding, Fix, Safety, Severity
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.facts.c_bindings import bindings
@@ -115,7 +116,7 @@ def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Findi
     blocker = first_use(context.project, view.path, tracing=True)
     if blocker is not None:
         advice = f"It has to stay as long as {blocker} traces or scripts; migrate that first."
-        return Finding("TL137", view.path, span, message, Severity.INFO, advice)
+        return Finding("TL137", view.path, span, message, Severity.INFO, advice, waits_for=place_alone(blocker))
     statement = _filter_statement(use.node, view) if isinstance(use.node, ast.expr) and place != "string" else None
     if statement is not None:
         doubt = assumption(context.project)

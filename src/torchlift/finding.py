@@ -261,6 +261,7 @@ class Finding:
         statement: span of the whole statement, which is what a suppression comment covers.
         groups: fixes that go together with this one's.
         notes: what the message rests on, step by step, such as what each rank of a deadlock waits for.
+        waits_for: `path:line` of the place that has to change before anything can be done here; empty if there is none.
     """
 
     code: str
@@ -273,6 +274,7 @@ class Finding:
     statement: Span | None = None
     groups: tuple[Group, ...] = ()
     notes: tuple[str, ...] = ()
+    waits_for: str = ""
 
     @property
     def safety(self) -> Safety:

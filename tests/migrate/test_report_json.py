@@ -56,7 +56,7 @@ def run(*outcomes: FileOutcome, mode: Mode = Mode.CHECK, **more: Any) -> RunResu
 TEXT = "m = torch.jit.trace(\r\n    net, 'é👍'\r\n)\r\n"
 CALL = Span(4, TEXT.index(")") + 1)
 TRACE = Finding("TL101", "src/train.py", CALL, "Gone.", Severity.ERROR, "Look.", Fix("Export it", Safety.SAFE, ()))
-TRACE = replace(TRACE, notes=("rank 0 waits", "rank 1 waits"))
+TRACE = replace(TRACE, notes=("rank 0 waits", "rank 1 waits"), waits_for="src/net.py:7")
 
 
 def test_the_schema_is_a_valid_schema() -> None:
@@ -73,6 +73,7 @@ def test_a_finding_has_the_keys_of_ruff_and_the_edits_of_its_fix() -> None:
             "message": "Gone.",
             "help": "Look.",
             "notes": ["rank 0 waits", "rank 1 waits"],
+            "waits_for": "src/net.py:7",
             "severity": "error",
             "filename": "src/train.py",
             "location": {"row": 1, "column": 5},

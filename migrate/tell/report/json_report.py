@@ -78,6 +78,7 @@ def _finding(item: Item, names: Mapping[str, str], urls: Mapping[str, str]) -> R
         message=finding.message,
         help=finding.help or None,
         notes=finding.notes,
+        waits_for=finding.waits_for or None,
         severity=finding.severity,
         filename=finding.path,
         location=_location(item.source, item.span.start),

@@ -66,6 +66,8 @@ class ReportedFinding:
     """What to do where there is no fix, or what the fix assumes."""
     notes: tuple[str, ...]
     """What the message rests on, step by step."""
+    waits_for: str | None
+    """`path:line` of the place that has to change before anything can be done here; null if there is none."""
     severity: Severity
     """How much it matters at the target release."""
     filename: str

@@ -9,6 +9,8 @@ from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE, is_aside
 Place = tuple[str, int]
 """A file, relative to the project root, and a line in it."""
 
+_MORE = " (and "
+
 
 def nearest(places: Iterable[Place], near: str) -> str | None:
     """`path:line` of the place to name, and how many others there are; None if there is none.
@@ -27,7 +29,12 @@ def nearest(places: Iterable[Place], near: str) -> str | None:
     others = len(known) - 1
     if not others:
         return f"{path}:{line}"
-    return f"{path}:{line} (and {others} more place{'s' if others > 1 else ''})"
+    return f"{path}:{line}{_MORE}{others} more place{'s' if others > 1 else ''})"
+
+
+def place_alone(named: str) -> str:
+    """What `nearest` returned without the number of others."""
+    return named.partition(_MORE)[0]
 
 
 def _distance(path: str, near: str) -> tuple[bool, bool, int, bool, int, int]:

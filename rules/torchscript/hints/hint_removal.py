@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlift.finding import Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_use, first_watch
@@ -23,6 +24,11 @@ class Removal:
     safety: Safety
     reason: str | None = None
     place: str | None = None
+
+    @property
+    def root(self) -> str:
+        """What the hint waits for, as `path:line`; empty if nothing still compiles."""
+        return place_alone(self.place or "")
 
     @property
     def also(self) -> str:

@@ -21,8 +21,8 @@ _ADVICE = {
 CALLED: frozenset[UsePlace] = frozenset({"call"})
 DECORATED: frozenset[UsePlace] = frozenset({"call", "decorator"})
 
-HelpAndFix = tuple[str | None, Fix | None]
-"""Help text and fix for a use."""
+HelpAndFix = tuple[str | None, Fix | None] | tuple[str | None, Fix | None, str]
+"""Help text and fix for a use, and the `path:line` that it waits for, if it does."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,13 @@ class Hint:
             help = None if place is None else _ADVICE.get(place, self.otherwise)
         return (self.finding(use, context, help),) if help is not None else ()
 
-    def finding(self, use: Use, context: Context, help: str | None, fix: Fix | None = None) -> Finding:
+    def finding(
+        self, use: Use, context: Context, help: str | None, fix: Fix | None = None, waits_for: str = ""
+    ) -> Finding:
         """The finding for a use."""
         view = context.view
-        return Finding(self.code, view.path, view.span(use.node), self.message, self.severity, help, fix)
+        span = view.span(use.node)
+        return Finding(self.code, view.path, span, self.message, self.severity, help, fix, waits_for=waits_for)
 
 
 def _of_import(use: Use, context: Context) -> str | None:

@@ -824,3 +824,32 @@ def test_a_name_is_passed_on_only_to_a_module_that_takes_it(tmp_path: Path) -> N
 def test_an_import_stays_for_an_annotation_in_quotes(tmp_path: Path) -> None:
     code = "from torch.jit import Attribute, annotate\n\nx = annotate(int, 3)\n\n\ndef f(a: 'list[Annotate]', b: 'annotate | List'): ...\n"
     assert "import Attribute, annotate\n\nx = 3\n" in rewritten(tmp_path, code)
+
+
+WAITING = {
+    "TL111": "import torch\n\n\n@torch.jit.script_if_tracing\ndef f(x):\n    return x\n",
+    "TL112": "import torch\n\n\n@torch.jit.ignore\ndef f(x):\n    return x\n",
+    "TL113": "import torch\n\n\ndef f():\n    found = torch.jit.annotate(list[int], [])\n    return found\n",
+    "TL114": "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n"
+    "        self.size = torch.jit.Attribute(3, int)\n",
+    "TL115": "import torch\n\n\ndef f(x: object):\n    return torch.jit.isinstance(x, list[int])\n",
+    "TL116": "import torch\n\n\ndef f(x):\n    y = torch.jit._unwrap_optional(x)\n    return y\n",
+    "TL117": "import torch\n\n\ndef f(x):\n    if not torch.jit.is_scripting():\n        print(x)\n    return x\n",
+    "TL118": "import torch\n\n\ndef f(x):\n    if not torch.jit.is_tracing():\n        assert x.dim() == 2\n    return x\n",
+    "TL119": "import torch\n\n\ndef f(g, x):\n    future = torch.jit.fork(g, x)\n    return torch.jit.wait(future)\n",
+    "TL120": "import torch\n\n\n@torch.jit.interface\nclass Net:\n    def one(self, x: torch.Tensor) -> torch.Tensor:\n"
+    "        pass\n",
+    "TL121": "import torch\n\n\n@torch.jit._overload\ndef f(x: int) -> int: ...\ndef f(x):\n    return x\n",
+    "TL131": "import torch\n\ntorch._C._jit_set_profiling_mode(False)\n",
+}
+
+
+@pytest.mark.parametrize("code", sorted(WAITING))
+def test_a_hint_names_the_place_that_it_waits_for_and_none_once_that_is_gone(tmp_path: Path, code: str) -> None:
+    root = "import torch\nfrom a import f\n\ntorch.jit.script(f)\n"
+    held = found(tmp_path, {"a.py": WAITING[code], "b.py": root}, code)
+    assert held
+    assert {(finding.waits_for, finding.fix) for finding in held} == {("b.py:4", None)}
+    free = found(tmp_path, {"a.py": WAITING[code], "b.py": root.replace("torch.jit.script(f)", "f(1)")}, code)
+    assert free
+    assert {finding.waits_for for finding in free} == {""}
