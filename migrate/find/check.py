@@ -100,7 +100,7 @@ class Dispatcher:
                     if not _may_report(rule, use, settings):
                         continue
                     if not rule.sees_guarded:
-                        guarded = is_guarded(view, use.node) if guarded is None else guarded
+                        guarded = is_guarded(view, use.node, settings.min_torch) if guarded is None else guarded
                         if guarded:
                             continue
                     for finding in rule.check(use, context):

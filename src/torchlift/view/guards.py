@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
+from torchlift.view.release_tests import decided
 from torchlift.view.walk import walk
 
 _VERSION_WORD = re.compile(
@@ -16,12 +18,15 @@ _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeEr
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
-def is_guarded(view: ModuleView, node: ast.AST) -> bool:
-    """Whether `node` runs only where a test or a handler has dealt with the other release."""
+def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = None) -> bool:
+    """Whether `node` runs only where a test or a handler has dealt with the other release.
+
+    A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
+    """
     child = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if tests_release(view, ancestor.test):
+            if tests_release(view, ancestor.test) and not _surely_runs(view, ancestor, child, lowest):
                 return True
         elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
@@ -30,6 +35,20 @@ def is_guarded(view: ModuleView, node: ast.AST) -> bool:
             return True
         child = ancestor
     return False
+
+
+def _surely_runs(view: ModuleView, choice: ast.If | ast.IfExp, child: ast.AST, lowest: TorchVersion | None) -> bool:
+    """Whether the test of `choice` asks about no release from `lowest` on, as far as it decides about `child`."""
+    body = choice.body if isinstance(choice.body, list) else [choice.body]
+    if lowest is None:
+        return False
+    answer = decided(view, choice.test, lowest)
+    if answer is not None:
+        return answer is any(child is statement for statement in body)
+    open_parts = choice.test.values if isinstance(choice.test, ast.BoolOp) else []
+    return bool(open_parts) and not any(
+        tests_release(view, part) and decided(view, part, lowest) is None for part in open_parts
+    )
 
 
 def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -> bool:
