@@ -11,6 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import check_document, open_document
 from torchlift.migrate.find.changes import Changes
 from torchlift.migrate.find.check import Checked, Dispatcher
+from torchlift.migrate.find.kept import without_kept
 from torchlift.migrate.find.parallel import check_files
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.find.suppress import apply_suppressions
@@ -48,11 +49,13 @@ class State:
         project: the state.
         files: what was found, by path, in all files that were checked.
         findings: by path, for every path that a run was given.
+        kept: findings about what stays as it is, as the user says.
     """
 
     project: Project
     files: Mapping[str, Examined]
     findings: Mapping[str, Sequence[Finding]]
+    kept: tuple[Finding, ...] = ()
 
     @property
     def failures(self) -> tuple[FileFailure, ...]:
@@ -107,7 +110,8 @@ class Examiner:
         checked = check_files(project, paths, self._begin, options.jobs, options.progress)
         files = {**kept, **{one.path: self._examined(one) for one in checked}}
         findings = {path: files[path].findings if path in files else () for path in (*options.files, *options.texts)}
-        return State(project, files, findings)
+        reported, stays = without_kept(findings, options.settings.torchscript, project)
+        return State(project, files, reported, stays)
 
     def _to_check(self, project: Project) -> list[str]:
         """Files that rules want in this state of the project: a fix may have changed what applies to it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.examine import Examiner, State
+from torchlift.migrate.find.kept import notes_on
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.promises import broken_promise
@@ -112,5 +113,6 @@ def _result(
         outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
         failures=tuple(sorted(failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
         suppressed=end.state.suppressed,
+        notes=notes_on(end.state.kept, end.state.project),
         root=options.root,
     )

@@ -238,12 +238,14 @@ class Group:
         sites: number of places in the project that have to change together.
         covers: how many of them the finding that carries this group covers. If the findings of a group cover fewer
             than all sites (one is suppressed, its rule is not selected), none of the fixes is applied.
+        artifact: the file that it is about, as the code spells it; empty if it is about none.
     """
 
     key: str
     paths: tuple[str, ...]
     sites: int = 1
     covers: int = 1
+    artifact: str = ""
 
 
 @dataclass(frozen=True, slots=True)

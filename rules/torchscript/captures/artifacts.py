@@ -67,7 +67,8 @@ class Artifact:
         places = [*self.writers, *self.readers, *self.others]
         paths = tuple(sorted({path for path, _ in places} | {path for path, _, _ in self.constants}))
         where = "" if self._is_file else f" ({self.key.split(' ', 2)[1].rpartition(':')[0]})"
-        return (Group(f"the artifact {self.title}{where}", paths, len(places)),)
+        artifact = self.key.removeprefix("file ") if self._is_file else ""
+        return (Group(f"the artifact {self.title}{where}", paths, len(places), artifact=artifact),)
 
     def obstacle(self) -> str | None:
         """Why its sites cannot safely change together, a clause; None if they can."""
