@@ -54,10 +54,29 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
                 continue
             shift = shifts[first]
             twin = by_place.get((type(child), Span(span.start + shift, span.end + shift)))
-            if twin is None or ast.dump(twin) != ast.dump(child):
+            if twin is None or not _same(twin, child):
                 line, _ = view.source.location(span.start)
                 return f"The statement on line {line} would change although no edit concerns it."
     return None
+
+
+def _same(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two trees are equal but for the places of their nodes."""
+    pending: list[tuple[object, object]] = [(left, right)]
+    while pending:
+        one, other = pending.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, ast.AST):
+            pending += [(getattr(one, name, None), getattr(other, name, None)) for name in one._fields]
+        elif isinstance(one, list):
+            assert isinstance(other, list)
+            if len(one) != len(other):
+                return False
+            pending += zip(one, other, strict=True)
+        elif one is not other and repr(one) != repr(other):  # 0.0 equals -0.0, and a NaN not even itself
+            return False
+    return True
 
 
 def _has_decorator_edit(view: ModuleView, node: ast.stmt, edits: Sequence[TextEdit]) -> bool:

@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from torchlift.finding import TextEdit
@@ -180,6 +181,7 @@ def _covers(outer: Span, inner: Span) -> bool:
     return outer != inner and outer.contains(inner)
 
 
+@lru_cache(maxsize=1)
 def _inside_strings(text: str) -> set[int]:
     """Lines that begin inside a string."""
     lines: set[int] = set()
@@ -238,12 +240,21 @@ def drop_operand(view: ModuleView, span: Span) -> TextEdit:
 
 
 def _operation_at(view: ModuleView, span: Span) -> tuple[ast.BoolOp, int]:
-    for node in walk(view.tree):
-        if isinstance(node, ast.BoolOp):
-            for index, value in enumerate(node.values):
-                if view.span(value) == span:
-                    return node, index
-    raise CannotEdit("The operand to remove is not where it was expected.")
+    found = _operands(view).get(span)
+    if found is None:
+        raise CannotEdit("The operand to remove is not where it was expected.")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _operands(view: ModuleView) -> dict[Span, tuple[ast.BoolOp, int]]:
+    """Every operand of an `and` or `or`, of which one file may hold many to remove."""
+    return {
+        view.span(value): (node, index)
+        for node in walk(view.tree)
+        if isinstance(node, ast.BoolOp)
+        for index, value in enumerate(node.values)
+    }
 
 
 def _keyword(gap: str, conjunction: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from torchlift.finding import TextEdit
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
@@ -19,10 +20,16 @@ def statement_at(view: ModuleView, span: Span) -> ast.stmt:
     Raises:
         CannotEdit: there is none.
     """
-    for node in walk(view.tree):
-        if isinstance(node, ast.stmt) and view.span(node) == span:
-            return node
-    raise CannotEdit("The statement to change is not where it was expected.")
+    found = _statements(view).get(span)
+    if found is None:
+        raise CannotEdit("The statement to change is not where it was expected.")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _statements(view: ModuleView) -> dict[Span, ast.stmt]:
+    """Every statement of a file, of which many may be asked for."""
+    return {view.span(node): node for node in walk(view.tree) if isinstance(node, ast.stmt)}
 
 
 def line_end(source: SourceText, offset: int) -> int:
