@@ -100,10 +100,12 @@ class PythonDocument(Document):
         return build.build_edits(self.view, rewrites)
 
     def left_over(self, rewrites: Sequence[Rewrite]) -> Sequence[Rewrite]:
-        """Removals of imported names that nothing uses after `rewrites`."""
+        """Removals of what nothing uses after `rewrites`."""
         from torchlift.migrate.fix.rewrite.cleanup import unused_imports
+        from torchlift.migrate.fix.rewrite.orphans import orphans
 
-        return unused_imports(self.project, self.view, rewrites)
+        left = [*unused_imports(self.project, self.view, rewrites), *orphans(self.project, self.view, rewrites)]
+        return tuple(dict.fromkeys(left))
 
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new` must not be written: it does not parse, or a statement changed that no edit concerns."""

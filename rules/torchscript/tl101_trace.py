@@ -12,6 +12,7 @@ from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.trace_plan import plan_trace
 from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
 
@@ -50,6 +51,9 @@ _MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias) and use.kind == "import":
+        return
+    if (tested := in_scripting_test(use, context, "TL101", _MESSAGE)) is not None:
+        yield tested
         return
     span = view.span(use.node)
     if use.call is None:

@@ -14,7 +14,7 @@ from torchlift.rules.torchscript.captures.script_of_module import finding_of, sc
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
-from torchlift.rules.torchscript.examples.script_examples import EXAMPLES
+from torchlift.rules.torchscript.examples import script_examples, scripting_test_examples
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.functions.scripted_definition import (
     UseAdvice,
@@ -22,6 +22,7 @@ from torchlift.rules.torchscript.functions.scripted_definition import (
     scripted_class,
     scripted_value,
 )
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.view import ModuleView, Use
 
 RULE = Rule(
@@ -53,7 +54,7 @@ RULE = Rule(
         "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
         "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
     ),
-    examples=EXAMPLES,
+    examples=(*script_examples.EXAMPLES, *scripting_test_examples.EXAMPLES),
 )
 
 _FUNCTION = f"`torch.jit.script` on a function: {SINCE}."
@@ -71,6 +72,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding(
             "TL102", view.path, view.span(use.node), _NAME, Severity.WARNING, _advice_for_name(use, view, place)
         )
+        return
+    if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
+        yield tested
         return
     found = class_of(view, use)
     if found is not None:

@@ -22,6 +22,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.dropped_calls import drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.example_inputs import visible_sizes
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
@@ -61,6 +62,9 @@ _NEEDS = TorchVersion(2, 5)
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias):
+        return
+    if (tested := in_scripting_test(use, context, "TL103", _MESSAGE)) is not None:
+        yield tested
         return
     span = view.span(use.node)
     given = _arguments(use.call) if use.call is not None else None

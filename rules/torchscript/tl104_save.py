@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.made_by import maker_of
 from torchlift.view import Use
 
@@ -34,6 +35,9 @@ _MESSAGE = f"`torch.jit.save`: {SINCE}. `torch.export.save` writes an `ExportedP
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias):
+        return
+    if (tested := in_scripting_test(use, context, "TL104", _MESSAGE)) is not None:
+        yield tested
         return
     maker = maker_of(use.call, context) if use.call is not None else None
     if maker is not None:

@@ -85,7 +85,7 @@ def test_the_rewritten_example_does_under_torch_what_the_old_one_did(
     result = migrate(tmp_path, example, unsafe=example.safety == "unsafe")
     files = dict(example.files)
     rewritten = files | {path: text for path, text in new_texts(result).items() if text is not None}
-    new = Program(rewritten.pop("example.py"), rewritten)
+    new = Program(rewritten.pop(example.path), rewritten)
     old, run = Program(example.before, files), example.run or ""
     found = compared(old, new, run, ranks=example.ranks, folder=tmp_path / "proof", processes=processes)
     assert found.verdict is not Verdict.FAILED, str(found)

@@ -172,7 +172,12 @@ def combined(edits: Sequence[TextEdit], unwrapped: Sequence[Unwrapped]) -> list[
             for group in unwrapped:
                 if group.moved is not None and group.moved.start <= edit.span.start <= group.moved.end:
                     raise CannotEdit("Another change adds lines to the branch to keep.")
-    return [edit for edit in (*edits, *outer) if not any(_covers(other.span, edit.span) for other in outer)]
+    return outside([*edits, *outer], outer)
+
+
+def outside(edits: Sequence[TextEdit], areas: Sequence[TextEdit]) -> list[TextEdit]:
+    """Those of `edits` that do not stand inside what one of `areas` takes out."""
+    return [edit for edit in edits if not any(_covers(other.span, edit.span) for other in areas)]
 
 
 def _covers(outer: Span, inner: Span) -> bool:

@@ -23,11 +23,12 @@ from torchlift.finding import (
     Template,
     TextEdit,
 )
-from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch
+from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch, outside
 from torchlift.migrate.fix.rewrite.calls import edit_call
+from torchlift.migrate.fix.rewrite.deletion import delete_statements
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
 from torchlift.migrate.fix.rewrite.imports import edit_import
-from torchlift.migrate.fix.rewrite.lines import delete_statements, drop_decorator, edit_comment, insert_lines
+from torchlift.migrate.fix.rewrite.lines import drop_decorator, edit_comment, insert_lines
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
@@ -71,7 +72,7 @@ class _Builder:
         )
 
     def build(self) -> list[TextEdit]:
-        deletions = [rewrite.span for rewrite in self.rewrites if isinstance(rewrite, DeleteStatement)]
+        deletions = [rewrite for rewrite in self.rewrites if isinstance(rewrite, DeleteStatement)]
         edits: list[TextEdit] = []
         behind: dict[Span, list[str]] = {}
         imports: dict[Span, list[EditImport]] = {}
@@ -106,21 +107,23 @@ class _Builder:
             result = edit_import(normalised(self.source.slice(span), self.source.newline), group)
             behind.setdefault(span, []).extend(result.following)
             if result.text is None:
-                deletions.append(span)
+                deletions.append(DeleteStatement(span))
             else:
                 edits.append(TextEdit(span, self._denormalised(result.text)))
         kept_lines = {span: lines for span, lines in behind.items() if lines}
-        for span in list(deletions):
+        for deletion in list(deletions):
+            span = deletion.span
             if span in kept_lines:
                 # The statement goes and others take its place: one edit, so that no block is ever empty.
                 first, *rest = kept_lines.pop(span)
-                deletions.remove(span)
+                deletions.remove(deletion)
                 indent = self.source.indentation(span.start)
                 edits.append(TextEdit(span, f"{self.source.newline}{indent}".join([first, *rest])))
-        edits += delete_statements(self.view, deletions)
+        gone = delete_statements(self.view, deletions)
+        edits += gone
         edits += [insert_lines(self.view, span, lines, "after") for span, lines in kept_lines.items()]
         moves = {edit for group in unwrapped for edit in group.edits}
-        edits = combined(edits, unwrapped)
+        edits = outside(combined(edits, unwrapped), gone)
         swallowed = [edit.span for edit in edits if edit.span.start < edit.span.end]
         for rewrite, text in self._outermost(Span(0, len(self.source.text))):
             if not any(span.contains(rewrite.span) for span in swallowed):

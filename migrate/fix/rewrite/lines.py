@@ -1,4 +1,4 @@
-"""Edits of whole statements and decorators: which lines go, and where new ones may stand."""
+"""Edits of lines: which decorators and comments go, and where new lines may stand."""
 
 from __future__ import annotations
 
@@ -38,51 +38,12 @@ def line_end(source: SourceText, offset: int) -> int:
     return source.line_starts[line] if line < len(source.line_starts) else len(source.text)
 
 
-def _alone(source: SourceText, span: Span) -> bool:
+def alone(source: SourceText, span: Span) -> bool:
     """Whether nothing but white space and a comment shares the statement's lines."""
     start = source.line_starts[source.location(span.start)[0] - 1]
     before = source.text[start : span.start]
     after = source.text[span.end : line_end(source, span.end)].strip(_BLANK + "\r\n")
     return not before.strip(_BLANK) and (not after or after.startswith("#"))
-
-
-def delete_statements(view: ModuleView, spans: list[Span]) -> list[TextEdit]:
-    """Edits that remove simple statements; a block that would be left empty keeps a `pass`.
-
-    Raises:
-        CannotEdit: a statement is compound, or shares its line in a way that cannot be undone safely.
-    """
-    source = view.source
-    statements = [statement_at(view, span) for span in sorted(set(spans))]
-    gone = set(map(id, statements))
-    edits = []
-    for statement in statements:
-        if hasattr(statement, "body"):
-            raise CannotEdit("A compound statement is not removed as a whole.")
-        block = view.block(statement)
-        keep = [item for item in block if id(item) not in gone]
-        span = view.span(statement)
-        if not keep and not isinstance(view.parent(statement), ast.Module):
-            survivor = block[0] is statement
-            if survivor:
-                edits.append(TextEdit(span, "pass"))
-                continue
-        if _alone(source, span):
-            start = source.line_starts[source.location(span.start)[0] - 1]
-            edits.append(TextEdit(Span(start, line_end(source, span.end)), ""))
-            continue
-        index = block.index(statement)
-        if index + 1 < len(block) and not _newline_between(source, span.end, view.span(block[index + 1]).start):
-            edits.append(TextEdit(Span(span.start, view.span(block[index + 1]).start), ""))
-        elif index > 0 and not _newline_between(source, view.span(block[index - 1]).end, span.start):
-            edits.append(TextEdit(Span(view.span(block[index - 1]).end, span.end), ""))
-        else:
-            edits.append(TextEdit(span, "pass"))
-    return edits
-
-
-def _newline_between(source: SourceText, start: int, end: int) -> bool:
-    return source.location(start)[0] != source.location(end)[0]
 
 
 def drop_decorator(view: ModuleView, span: Span) -> TextEdit:
@@ -109,7 +70,7 @@ def insert_lines(view: ModuleView, span: Span, lines: list[str], where: str) -> 
         CannotEdit: the statement shares its line with another one or with the head of its block.
     """
     source = view.source
-    if not _alone(source, span):
+    if not alone(source, span):
         raise CannotEdit("The statement next to the new code shares its line with other code.")
     indent = source.indentation(span.start)
     text = "".join(f"{indent}{line}{source.newline}" if line else source.newline for line in lines)

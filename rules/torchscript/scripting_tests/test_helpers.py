@@ -1,0 +1,85 @@
+"""Functions of tests that do nothing with a scripted value but test scripting: `check_script(f, x)`, `save_and_load(m)`."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.scripting_tests.reduction import reduce
+from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
+from torchlift.rules.torchscript.scripting_tests.scripted_values import (
+    SAVE,
+    FunctionNode,
+    Helper,
+    ScriptedValues,
+    Summary,
+)
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_WORDS = ("jit", "script", ".save(")
+_MOST_LINES = 80
+
+
+def helpers_seen(context: Context) -> Summary:
+    """The question what a function does with scripted values, asked from the file in view."""
+
+    def summary(view: ModuleView, function: FunctionNode) -> Helper | None:
+        return context.once(_summary, view.path, function.lineno)
+
+    return summary
+
+
+def _summary(context: Context, path: str, line: int) -> Helper | None:
+    key = (_summary, (path, line), ())
+    context.answers[key] = None  # in the meantime, for functions that call each other
+    view = context.view if path == context.view.path else context.project.view(path)
+    if view is None:
+        return None
+    function = next(
+        (node for node in walk(view.tree) if isinstance(node, ast.FunctionDef) and node.lineno == line), None
+    )
+    if function is None or function.name.startswith(("test", "__", "setUp")):
+        return None
+    text = view.text(function)
+    if not any(word in text for word in _WORDS) or text.count("\n") > _MOST_LINES or "yield" in text:
+        return None
+    return _read(context, view, function)
+
+
+def _read(context: Context, view: ModuleView, function: ast.FunctionDef) -> Helper | None:
+    method = isinstance(view.parent(function), ast.ClassDef) and not any(
+        isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list
+    )
+    values = ScriptedValues(view, function, context.project, helpers_seen(context), _given(view, function))
+    if not values.uses and not any(True for _ in values.saves()):
+        return None
+    same = SameValues(values)
+    reduction = reduce(values, same)
+    if reduction.refusal is not None or reduction.checks:
+        return None
+    returns = [item for item in reduction.kept if isinstance(item, ast.Return) and item.value is not None]
+    if not returns:
+        return Helper(method=method) if reduction.gone else None
+    if len(returns) > 1 or returns[0].value is None:
+        return None
+    original = values.original(returns[0].value)
+    names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    if isinstance(original, ast.Name) and original.id in names:
+        return Helper(names.index(original.id), method)
+    return None
+
+
+def _given(view: ModuleView, function: ast.FunctionDef) -> frozenset[str]:
+    """Parameters that have to be scripted values, because they are saved."""
+    names = {parameter.arg for parameter in function.args.args}
+    found = set()
+    for node in walk(function):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        saved = node.args[0] if view.possible_name(node.func) == SAVE else None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "save" and isinstance(node.func.value, ast.Name):
+            saved = node.func.value
+        if isinstance(saved, ast.Name) and saved.id in names:
+            found.add(saved.id)
+    return frozenset(found)

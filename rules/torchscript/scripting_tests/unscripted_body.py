@@ -1,0 +1,195 @@
+"""The rewrites that take the scripting out of a function that stays, and what they assume."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import DeleteStatement, DropDecorator, ReplaceExpression, Rewrite, Template
+from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
+from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.torchscript.functions.script_module_class import SCRIPT_ONLY
+from torchlift.rules.torchscript.scripting_tests.checks import called_name
+from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
+from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
+from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, ScriptedValues, called_function
+from torchlift.rules.torchscript.scripting_tests.stale_comments import stale_comments
+from torchlift.view.walk import walk
+
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_LIBRARIES = ("torch.", "numpy.", "copy.")
+
+
+class CannotReplace(Exception):
+    """The scripted value cannot be replaced; the message is a clause that says why."""
+
+
+class UnscriptedBody:
+    """The rewrites, and the clauses about what they assume.
+
+    Attributes:
+        rewrites: what changes the function.
+        doubts: clauses; without any the rewrites are right wherever nobody needs TorchScript.
+    """
+
+    def __init__(self, values: ScriptedValues, same: SameValues, reduction: Reduction) -> None:
+        self.values = values
+        self.view = values.view
+        self.same = same
+        self.reduction = reduction
+        self._gone = set(reduction.gone)
+        self.rewrites: list[Rewrite] = []
+        self.doubts: list[str] = []
+        for statement in reduction.gone:
+            self._delete(statement)
+        self._decorators()
+        for call in self._calls():
+            self._replace(call)
+        self._weigh()
+
+    def _delete(self, statement: ast.stmt) -> None:
+        span = self.view.span(statement)
+        self.rewrites.append(DeleteStatement(span, stale_comments(self.view, statement), apart=True))
+
+    def _stays(self, node: ast.AST) -> bool:
+        return not any(ancestor in self._gone for ancestor in self.view.ancestors(node))
+
+    def _decorators(self) -> None:
+        for use in self.values.uses:
+            scripts = use.kind == "decorator" and use.target == "torch.jit.script"
+            if scripts and isinstance(use.node, ast.expr) and self._stays(use.node):
+                self.rewrites.append(DropDecorator(self.view.span(use.node)))
+
+    def _calls(self) -> Iterator[ast.Call]:
+        """Calls that give a scripted value, in what stays."""
+        for node in walk(self.values.function):
+            if isinstance(node, ast.Call) and self._stays(node):
+                named = self.values.target(node) in {*self._makers, LOAD}
+                if named or (self.values.helper(node) is not None and self.values.given_to(node) is not None):
+                    yield node
+
+    @property
+    def _makers(self) -> set[str]:
+        return {use.target for use in self.values.uses if use.call in self.values.makers}
+
+    def _replace(self, call: ast.Call) -> None:
+        """The plain value in the place of a call that scripts it, or of the variable that the scripted one is bound to."""
+        given = self.values.given_to(call)
+        if given is None:
+            raise CannotReplace(f"what is loaded on line {call.lineno} is not written in the test")
+        statement = self.view.parent(call)
+        if isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and self._rename(statement, target, given):
+                return
+        simple = isinstance(given, _PLAIN)
+        template = Template("$module" if simple else "($module)", (("module", self.view.span(given)),))
+        self.rewrites.append(ReplaceExpression(self.view.span(call), template))
+
+    def _rename(self, statement: ast.Assign, target: ast.Name, given: ast.expr) -> bool:
+        """Delete `scripted = torch.jit.script(module)` and write `module` for `scripted`, where both mean one thing each."""
+        root = given
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        if given is root and target.id == root.id:
+            self._delete(statement)
+            return True
+        binding, source = self.view.bound_by(target), self.view.definition(root)
+        if binding is None or source is None or binding.scope.kind != "function":
+            return False
+        if len(binding.scope.bindings[target.id]) != 1 or len(source.scope.bindings[root.id]) != 1:
+            return False
+        reads = [read for read, _ in self.view.reads_of(binding)]
+        if any(self.view.scope_at(read).lookup(source.name) is not source.scope for read in reads):
+            return False
+        final = self._final_name(given) if isinstance(given, ast.Name) else self.view.text(given)
+        for read in reads:
+            if self._stays(read):
+                self.rewrites.append(ReplaceExpression(self.view.span(read), Template(final)))
+        self._delete(statement)
+        return True
+
+    def _final_name(self, given: ast.Name) -> str:
+        """The name that stands for `given` where that is a renamed variable itself."""
+        binding = self.view.definition(given)
+        value = binding.value if binding is not None else None
+        inner = self.values.given_to(value) if isinstance(value, ast.Call) and self.values.original(value) else None
+        if not isinstance(inner, ast.Name) or inner.id == given.id or not self._once(inner) or not self._once(given):
+            return given.id
+        return self._final_name(inner)
+
+    def _once(self, name: ast.Name) -> bool:
+        binding = self.view.definition(name)
+        return binding is not None and len(binding.scope.bindings[name.id]) == 1
+
+    # Assumptions
+
+    def _weigh(self) -> None:
+        last = self.values.function.end_lineno or 0
+        for call in self.values.makers:
+            if not self._stays(call):
+                continue
+            module = call.args[0]
+            line = self.same.changed_behind(module, last)
+            if line is not None:
+                self.doubts.append(
+                    f"`{one_line(self.view, module)}` is changed on line {line}, behind the scripting, and is the same object from now on"
+                )
+            if self.values.target(call).startswith("torch.jit.trace") and (doubt := self._traced(module)) is not None:
+                self.doubts.append(doubt)
+            patched = self._patched(call)
+            if patched is not None:
+                self.doubts.append(f"it runs under `{patched}`, which may do nothing for plain code")
+        for node in walk(self.values.function):
+            if isinstance(node, ast.Call) and self._stays(node):
+                self._weigh_call(node)
+
+    def _traced(self, module: ast.expr) -> str | None:
+        """What a trace gives that the traced code does not: tensors for sizes and numbers."""
+        plain = definition_of(self.view, module, self.values.project, ast.ClassDef) is None
+        function = definition_of(self.view, module, self.values.project, ast.FunctionDef) is not None
+        reads = any(
+            isinstance(node, ast.Attribute) and node.attr in {"item", "tolist", "numpy"}
+            for statement in self.reduction.kept
+            for node in walk(statement)
+        )
+        if (function and plain) or reads:
+            return "a trace gives tensors for sizes and numbers, which plain code gives as they are"
+        return None
+
+    def _weigh_call(self, node: ast.Call) -> None:
+        if self.values.original(node.func) is not None and is_expected_to_fail(self.view, node):
+            self.doubts.append(f"the plain code has to fail the same way on line {node.lineno}")
+        if self.values.given_to(node) is not None:
+            return
+        for argument in node.args:
+            if self.values.original(argument) is not None and (where := self._taker(node)) is not None:
+                self.doubts.append(f"the value is handed to `{where}` on line {node.lineno}")
+
+    def _taker(self, node: ast.Call) -> str | None:
+        """The name of a function that may want a scripted value; None if it does not."""
+        if self.view.possible_name(node.func).startswith(_LIBRARIES) or called_name(node) in {
+            "str",
+            "repr",
+            "print",
+            "len",
+        }:
+            return None
+        found = called_function(self.view, node, self.values.project)
+        if found is None:
+            return self.view.text(node.func)
+        for child in walk(found[1]):
+            if isinstance(child, ast.Attribute) and (child.attr in SCRIPT_ONLY or child.attr == "jit"):
+                return found[1].name
+        return None
+
+    def _patched(self, node: ast.AST) -> str | None:
+        for ancestor in self.view.ancestors(node):
+            if isinstance(ancestor, (ast.With, ast.AsyncWith)):
+                for item in ancestor.items:
+                    if isinstance(item.context_expr, ast.Call) and "patch" in called_name(item.context_expr).lower():
+                        return self.view.text(item.context_expr)
+        return None
