@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import math
 import re
 from typing import Any
@@ -70,6 +70,10 @@ class Bench:
         """Import a module, such as "torch.nn.attention"."""
         return importlib.import_module(name)
 
+    def has(self, name: str) -> bool:
+        """Whether a package is installed, without importing it."""
+        return importlib.util.find_spec(name) is not None
+
     def random(self, *shape: int, dtype: Any = None, seed: int = 0) -> Any:
         """Normally distributed values on the CPU, rounded to `dtype` (float32): the same on every machine."""
         generator = self.torch.Generator().manual_seed(seed)
@@ -91,8 +95,11 @@ class Bench:
 
     def touch(self) -> None:
         """Use the device once; raises whatever torch raises when it does not answer."""
-        if self.type == "cuda" and self.index:
-            self.torch.cuda.set_device(self.index)
+        if self.index:
+            # `torch.accelerator` came with torch 2.6.
+            module = getattr(self.torch, self.type, None)
+            choose = getattr(module, "set_device", None) or self.torch.accelerator.set_device_index
+            choose(self.index)
         self.torch.ones(1, device=self.name)
         self.synchronize()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .gates import all_of, c_compiler, capability_from
+from .gates import all_of, c_compiler, capability_from, triton_where_needed
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -21,5 +21,5 @@ def _dynamo(bench: Bench) -> str | None:
     return None
 
 
-can_compile = all_of(capability_from(7, 0), c_compiler, _dynamo)
-"""Gate: Triton and inductor need compute capability 7.0; dynamo knows some versions of Python only."""
+can_compile = all_of(capability_from(7, 0), triton_where_needed, c_compiler, _dynamo)
+"""Gate: inductor needs Triton on GPUs, and compute capability 7.0; dynamo knows some versions of Python only."""

@@ -93,6 +93,21 @@ def c_compiler(bench: Bench) -> str | None:
     return f"needs a C++ compiler on PATH ({', '.join(names)}); install one to compile for the CPU"
 
 
+def triton_where_needed(bench: Bench) -> str | None:
+    """Triton, which inductor generates code for on every GPU; the wheels of torch for Windows come without it."""
+    if bench.kind not in ("cuda", "rocm", "xpu") or bench.has("triton"):
+        return None
+    return "Triton is not installed (the wheels of torch for this system come without it); with it this runs"
+
+
+def flash_on_windows(bench: Bench) -> str | None:
+    """On Windows, torch 2.14: earlier wheels leave flash attention out (https://github.com/pytorch/pytorch/issues/125070;
+    torch's own tests exclude Windows in 2.13.0 and no longer in 2.15.0, read 2026-11-22)."""
+    if bench.kind != "cuda" or not bench.facts.get("windows") or bench.version >= (2, 14):
+        return None
+    return f"torch {bench.torch.__version__} comes without flash attention on Windows; torch 2.14 has it"
+
+
 def devices_from(count: int) -> Gate:
     """So many devices; a CPU counts as many."""
 

@@ -13,6 +13,9 @@ from .devices import find_devices
 from .loading import load_smoke
 from .smoke import Skip
 
+_THREADS = 4
+"""Most threads of a CPU reference: eigh took 0.7 s with 1 and 10 to 113 s with all of a loaded machine, 2026-11-22."""
+
 NAMES = {"cuda": "NVIDIA GPUs", "rocm": "AMD GPUs", "xpu": "Intel GPUs", "mps": "Apple GPUs", "cpu": "the CPU"}
 
 
@@ -27,6 +30,8 @@ def perform(torch: Any, request: dict[str, Any], *, forked: bool) -> dict[str, A
     os.environ.pop("PYTORCH_NVML_BASED_CUDA_CHECK", None)
     if request["do"] == "devices":
         return find_devices(torch)
+    # Several ranks on one machine, each with a reference that takes every core, time out.
+    torch.set_num_threads(min(_THREADS, torch.get_num_threads()))
     bench = Bench(torch, request["device"], forked=forked)
     try:
         if request["do"] == "ready":

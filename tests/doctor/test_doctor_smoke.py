@@ -27,7 +27,7 @@ from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
-from torchlift.doctor.smoke.smoke import KINDS, TIERS
+from torchlift.doctor.smoke.smoke import KINDS, TIERS, Skip
 
 pytestmark = pytest.mark.xdist_group("smokes")
 
@@ -241,8 +241,14 @@ def test_redacted_reports_name_no_folder_of_the_user(tmp_path: Path) -> None:
 class _Stub(Bench):
     """A device of a torch of which only the version is known."""
 
+    def has(self, name: str) -> bool:
+        return name not in self.facts.get("without", ())
+
     def module(self, name: str) -> Any:
+        without = self.facts.get("without", ())
         return SimpleNamespace(
+            CUDA_HOME=None if "toolkit" in without else "/usr/local/cuda",
+            ROCM_HOME=None if "toolkit" in without else "/opt/rocm",
             is_available=lambda: True,
             is_nccl_available=lambda: True,
             is_xccl_available=lambda: True,
@@ -263,7 +269,7 @@ def _gates(version: str, kind: str, **facts: Any) -> dict[str, str]:
     name = {"cpu": "cpu", "rocm": "cuda:0"}.get(kind, f"{kind}:0")
     bench = _Stub(torch, {"name": name, "kind": kind, "count": 2, **facts}, forked=True)
     reasons = {smoke.id: smoke.gate(bench) for smoke in own_smokes().values() if kind in smoke.kinds}
-    return {id: reason for id, reason in reasons.items() if reason is not None and id != "triton"}
+    return {id: reason for id, reason in reasons.items() if reason is not None}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -275,6 +281,56 @@ def test_an_old_torch_is_told_which_one_is_needed(kind: str) -> None:
 
 def test_a_new_torch_on_a_hopper_runs_all_but_the_formats_of_blackwell() -> None:
     assert set(_gates("2.15.0+cu132", "cuda", capability=[9, 0])) == {"mxfp8-matmul", "nvfp4-matmul"}
+
+
+@pytest.mark.parametrize(("kind", "home"), [("cuda", "CUDA_HOME"), ("rocm", "ROCM_HOME")])
+def test_a_package_for_a_gpu_is_compiled_where_there_is_a_toolkit(kind: str, home: str) -> None:
+    reasons = _gates("2.15.0", kind, capability=[9, 0], without=("toolkit",))
+    assert reasons["aoti"].endswith(f"install one and set {home}") and "compile" not in reasons
+    assert "aoti" not in _gates("2.15.0", "xpu", without=("toolkit",))
+
+
+def test_without_triton_nothing_is_compiled_for_a_gpu() -> None:
+    without = _gates("2.15.0", "cuda", capability=[9, 0], without=("triton",))
+    assert {"triton", "compile", "flex-attention", "aoti"} <= set(without)
+    assert all(
+        without[id].startswith("Triton is not installed") for id in ("triton", "compile", "flex-attention", "aoti")
+    )
+    assert not _gates("2.15.0", "cpu", without=("triton",)).keys() & {"compile", "flex-attention", "aoti"}
+
+
+@pytest.mark.parametrize(("version", "runs"), [("2.13.0", False), ("2.14.0", True)])
+def test_flash_attention_on_windows_is_asked_of_wheels_that_have_it(version: str, runs: bool) -> None:
+    assert ("sdpa-flash" not in _gates(version, "cuda", capability=[9, 0], windows=True)) is runs
+    assert "sdpa-flash" not in _gates(version, "cuda", capability=[9, 0])
+
+
+def test_memory_that_others_fill_is_not_measured() -> None:
+    torch = pytest.importorskip("torch")
+    full = SimpleNamespace(mem_get_info=lambda index: (100 << 20, 80 << 30))
+    bench = Bench(SimpleNamespace(ones=torch.ones, cuda=full), {"name": "cuda:0", "kind": "cuda", "memory": 80 << 30})
+    with pytest.raises(Skip, match="only 100 MiB of the device's memory are free; it runs with 256 MiB"):
+        own_smokes()["bandwidth"].run(bench)
+
+
+def test_graphs_by_the_neutral_name_are_skipped_where_no_backend_offers_them() -> None:
+    class Graph:
+        def __init__(self) -> None:
+            raise RuntimeError("Graph is not supported on device type: CUDA")
+
+    class Stream:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *error: object) -> None: ...
+        def wait_stream(self, other: object) -> None: ...
+        def synchronize(self) -> None: ...
+
+    torch = pytest.importorskip("torch")
+    accelerator = SimpleNamespace(Graph=Graph, set_device_index=print, current_stream=Stream)
+    names = ("Generator", "randn", "float32", "float64", "empty_like", "__version__")
+    here = SimpleNamespace(**{name: getattr(torch, name) for name in names}, accelerator=accelerator)
+    here.Stream = lambda device: Stream()
+    with pytest.raises(Skip, match=r"has no torch\.accelerator\.Graph for this kind of device"):
+        own_smokes()["accelerator-graph"].run(Bench(here, {"name": "cpu", "kind": "cpu"}))
 
 
 def test_a_volta_is_spared_what_it_does_not_have() -> None:

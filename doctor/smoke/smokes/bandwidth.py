@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bench import Bench
-from ..smoke import Measurement, Smoke
+from ..smoke import Measurement, Skip, Smoke
 from ..timing import median_seconds
 
 SMOKE = Smoke(
@@ -16,12 +16,24 @@ SMOKE = Smoke(
     calibrated="the floors of 50 % and 20 % are guesses / not yet measured on a GPU",
 )
 
-_LARGEST, _CPU = 1 << 30, 64 << 20
+_LARGEST, _SMALLEST, _CPU = 1 << 30, 64 << 20, 64 << 20
+
+
+def _free(bench: Bench) -> int | None:
+    """Free bytes of the device's memory, where its backend tells them."""
+    told = getattr(getattr(bench.torch, bench.type, None), "mem_get_info", None)
+    return int(told(bench.index)[0]) if told is not None else None
 
 
 def run(bench: Bench) -> Measurement:
     torch = bench.torch
     size = _CPU if bench.kind == "cpu" else min(_LARGEST, int(bench.facts.get("memory") or _LARGEST) // 8)
+    free = _free(bench)
+    if free is not None:
+        # Two blocks, and room for whoever else works on the device.
+        size = min(size, free // 4)
+        if size < _SMALLEST:
+            raise Skip(f"only {free >> 20} MiB of the device's memory are free; it runs with {4 * _SMALLEST >> 20} MiB")
     source = torch.ones(size // 4, device=bench.name)
     target = torch.empty_like(source)
     seconds = median_seconds(bench, lambda: target.copy_(source), repeat=3 if bench.kind == "cpu" else 20)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 from ..bench import Bench
-from ..gates import all_of, capability_from
+from ..gates import all_of, capability_from, triton_where_needed
 from ..smoke import Measurement, Smoke
 
 _LIMIT = 1e-6
@@ -13,6 +11,7 @@ _LIMIT = 1e-6
 SMOKE = Smoke(
     id="triton",
     tier="default",
+    gate=all_of(triton_where_needed, capability_from(7, 0)),
     title="A kernel written in Triton compiles and runs",
     needs="Triton; compute capability 7.0",
     limits=(("2 x + y", _LIMIT),),
@@ -21,12 +20,6 @@ SMOKE = Smoke(
 )
 
 _COUNT, _BLOCK = 100_003, 1024
-
-
-def _installed(bench: Bench) -> str | None:
-    if importlib.util.find_spec("triton") is None:
-        return "Triton is not installed (the wheels of torch for this system come without it)"
-    return None
 
 
 def run(bench: Bench) -> Measurement:
@@ -39,6 +32,3 @@ def run(bench: Bench) -> Measurement:
     scaled_sum[(blocks,)](bench.put(x), bench.put(y), out, _COUNT, BLOCK=_BLOCK)
     bench.compare("2 x + y", out, 2 * x.double() + y.double(), _LIMIT)
     return bench.measurement(triton=bench.module("triton").__version__)
-
-
-gate = all_of(_installed, capability_from(7, 0))
