@@ -7,6 +7,8 @@ one JSON line, `{"statuses": [...]}`, once all jobs have ended; see `wait_for_al
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import json
 import os
@@ -35,6 +37,7 @@ def serve() -> None:
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     _say(channel, _prepare())
+    _settle()
     children: list[_Child] = []
 
     def stop(number: int, frame: Any) -> None:
@@ -147,6 +150,17 @@ def _capture_once() -> None:
         save(captured, stream)
         stream.seek(0)
         load(stream)
+
+
+def _settle() -> None:
+    """Imports what every job imports, and takes what is there out of the garbage collector's hands.
+
+    A collection in a fork would write to every page on which an object lies, and so copy all of torch's.
+    """
+    for name in ("program_job", "rank_job", "variant_job"):
+        importlib.import_module(f"torchlift.testing.{name}")
+    gc.collect()
+    gc.freeze()
 
 
 def _say(channel: Any, answer: dict[str, Any]) -> None:
