@@ -6,6 +6,7 @@ data type and world size, property tests at full size (`exhaustive.tried`). It r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
+    # Threads of torch wait for each other by spinning, and the workers take all cores.
+    os.environ["OMP_NUM_THREADS"] = "1"
     # A random example that fails says nothing about the change it fails for: new ones are looked for in the exhaustive run.
     settings.register_profile("the same examples in every run", derandomize=True)
     if not exhaustive.is_exhaustive():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import hypothesmith
 from example_project import all_findings, analyse_files, new_bytes
 from exhaustive import tried
 from hypothesis import HealthCheck, given, settings
@@ -47,7 +46,13 @@ PIECES = (
 )
 
 
-@given(source=hypothesmith.from_grammar() | hypothesmith.from_node())
+def any_module() -> st.SearchStrategy[str]:
+    import hypothesmith  # builds the tables of its parser, which takes a second, and only one worker needs them
+
+    return hypothesmith.from_grammar() | hypothesmith.from_node()
+
+
+@given(source=st.deferred(any_module))
 @SLOW
 def test_any_valid_module_without_findings_is_left_alone(source: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -14,9 +14,6 @@ from torchlift.testing.difference import Tolerance, mismatches
 from torchlift.testing.nodes import Container, Node, Observed, Raised
 from torchlift.testing.processes import Ending
 
-_TIMEOUT = 300
-_TIMEOUT_OF_RANKS = 60
-
 
 def compared(
     old: Program,
@@ -25,6 +22,7 @@ def compared(
     *,
     ranks: Sequence[int] = (),
     folder: Path | None = None,
+    timeout: float = 300.0,
     processes: FreshProcesses,
 ) -> ProgramComparison:
     """As `compare_programs`. Unless the run is exhaustive, the old program is run with TorchScript switched off only where
@@ -32,17 +30,16 @@ def compared(
     """
     if ranks:
         sizes = ranks if is_exhaustive() else (_telling(ranks),)
-        return compare_programs(
-            old, new, run, ranks=sizes, folder=folder, timeout=_TIMEOUT_OF_RANKS, processes=processes
-        )
+        return compare_programs(old, new, run, ranks=sizes, folder=folder, timeout=timeout, processes=processes)
     if not is_exhaustive():
+        processes = RememberingProcesses(processes)
         was, now = (
-            run_program(program, run, folder=folder and folder / name, timeout=_TIMEOUT, processes=processes).result
+            run_program(program, run, folder=folder and folder / name, timeout=timeout, processes=processes).result
             for name, program in (("quick old", old), ("quick new", new))
         )
         if _says_something(was) and not mismatches(was, now, Tolerance(), "result"):
             return ProgramComparison(Verdict.SAME, (), was, None, now)
-    return compare_programs(old, new, run, folder=folder, timeout=_TIMEOUT, processes=processes)
+    return compare_programs(old, new, run, folder=folder, timeout=timeout, processes=processes)
 
 
 class RememberingProcesses(FreshProcesses):

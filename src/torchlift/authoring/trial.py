@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 
 from torchlift.authoring.completeness import is_placeholder
@@ -14,7 +16,14 @@ from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import analyse
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Bad, Ok, Rule, Settings
-from torchlift.testing import FreshProcesses, Program, TorchUnavailable, Verdict, compare_programs
+from torchlift.testing import (
+    FreshProcesses,
+    Program,
+    ProgramComparison,
+    TorchUnavailable,
+    Verdict,
+    compare_programs,
+)
 from torchlift.testing.nodes import Container, Scalar
 from torchlift.view.text import text_kind
 
@@ -40,7 +49,12 @@ class Tried:
 
 
 def try_example(
-    rule: Rule, example: Bad | Ok, own: tuple[Path, ...] = (), processes: FreshProcesses | None = None
+    rule: Rule,
+    example: Bad | Ok,
+    own: tuple[Path, ...] = (),
+    *,
+    processes: FreshProcesses | None = None,
+    compare: Callable[..., ProgramComparison] = compare_programs,
 ) -> Tried:
     """Run all rules over the example, and compare what it does under torch before and after.
 
@@ -49,7 +63,9 @@ def try_example(
         example: the example.
         own: files of rules outside torchlift, `rule` among them if it is one.
         processes: where programs run; None for those that this Python process shares.
+        compare: what compares the old and the new program, called as `compare_programs` is.
     """
+    compare = partial(compare, processes=processes)
     given = (example.before, example.after, example.run) if isinstance(example, Bad) else (example.code,)
     unfilled = [text for text in (*given, example.why) if text is not None and is_placeholder(text)]
     if unfilled:
@@ -57,7 +73,7 @@ def try_example(
     with tempfile.TemporaryDirectory(prefix="torchlift-example-") as name:
         if isinstance(example, Ok):
             return _look_alike(rule, example, Path(name), own)
-        return _bad(rule, example, Path(name), own, processes)
+        return _bad(rule, example, Path(name), own, compare)
 
 
 def _look_alike(rule: Rule, example: Ok, folder: Path, own: tuple[Path, ...]) -> Tried:
@@ -67,7 +83,9 @@ def _look_alike(rule: Rule, example: Ok, folder: Path, own: tuple[Path, ...]) ->
     return Tried(example, tuple(problems), "not reported")
 
 
-def _bad(rule: Rule, example: Bad, folder: Path, own: tuple[Path, ...], processes: FreshProcesses | None) -> Tried:
+def _bad(
+    rule: Rule, example: Bad, folder: Path, own: tuple[Path, ...], compare: Callable[..., ProgramComparison]
+) -> Tried:
     unsafe = example.kind == "unsafe"
     result = _migrated(example, folder, own)
     problems = _failures(result)
@@ -84,7 +102,7 @@ def _bad(rule: Rule, example: Bad, folder: Path, own: tuple[Path, ...], processe
     if new is None or example.run is None or problems:
         return Tried(example, tuple(problems), held)
     try:
-        problem = _differing(example, result, folder, processes)
+        problem = _differing(example, result, folder, compare)
     except TorchUnavailable as error:
         return Tried(example, (), held, not_run=str(error))
     same = "another result, as `differs` says" if example.differs else "the same under torch"
@@ -134,18 +152,17 @@ def _not_as_shown(example: Bad, new: str | None) -> str:
     return "\n".join(["It is rewritten otherwise than shown:", *lines])
 
 
-def _differing(example: Bad, result: RunResult, folder: Path, processes: FreshProcesses | None) -> str | None:
+def _differing(example: Bad, result: RunResult, folder: Path, compare: Callable[..., ProgramComparison]) -> str | None:
     """What the rewritten program does otherwise than the example promises, None if nothing."""
     files = dict(example.files)
     rewritten = files | {o.path: o.new_text for o in result.outcomes if o.new_text is not None}
-    found = compare_programs(
+    found = compare(
         Program(example.before, files),
         Program(rewritten.pop(example.path), rewritten),
         example.run or "",
         ranks=example.ranks,
         folder=folder / "proof",
         timeout=_SECONDS_OF_RANKS if example.ranks else _SECONDS,
-        processes=processes,
     )
     if found.verdict is Verdict.FAILED:
         return f"It could not be run: {found}"

@@ -63,7 +63,7 @@ def test_old_and_new_do_the_same_on_every_rank(row: MovedName, tmp_path: Path, p
         old = Program(_PROGRAM.format(name=before))
         found = compared(
             old, Program(_PROGRAM.format(name=new)), run, ranks=(2, 3, 4), folder=tmp_path / str(number),
-            processes=processes,
+            timeout=60, processes=processes,
         )  # fmt: skip
         assert found.verdict is Verdict.SAME, str(found)
 
