@@ -14,14 +14,14 @@ from torchlift.rules.torchscript.captures.script_of_module import finding_of, sc
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
-from torchlift.rules.torchscript.examples import script_examples, scripting_test_examples
+from torchlift.rules.torchscript.examples import dropped_function_examples, script_examples, scripting_test_examples
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.functions.scripted_definition import (
-    UseAdvice,
     decorated_function,
     scripted_class,
     scripted_value,
 )
+from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.view import ModuleView, Use
 
@@ -42,7 +42,9 @@ RULE = Rule(
         "class. Needs review: a function with other parameters or with operations that were not checked; a module whose "
         "scripted value is only called or trained, which is replaced by the module itself; a module that is saved while "
         "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
-        "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`."
+        "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`. Where "
+        "TorchScript is dropped, a function loses it wherever it stands: safe unless something that was measured to differ is "
+        "in the function or in what the project passes to it."
     ),
     targets=("torch.jit.script",),
     triggers=("jit", "_jit_internal"),
@@ -54,7 +56,7 @@ RULE = Rule(
         "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
         "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
     ),
-    examples=(*script_examples.EXAMPLES, *scripting_test_examples.EXAMPLES),
+    examples=(*script_examples.EXAMPLES, *dropped_function_examples.EXAMPLES, *scripting_test_examples.EXAMPLES),
 )
 
 _FUNCTION = f"`torch.jit.script` on a function: {SINCE}."
@@ -85,7 +87,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if decorator is not None:
         function = view.parent(decorator)
         if decorator is use.node and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield _finding(use, view, _FUNCTION, decorated_function(view, function, decorator, context))
+            yield _finding(use, view, _FUNCTION, decorated_function(use, function, decorator, context))
         else:
             advice = (
                 "`torch.jit.script` takes the function itself and no options: write `@torch.jit.script`, or nothing."
@@ -99,7 +101,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     defined = definition_of(view, call.args[0], context.project, ast.FunctionDef)
     if defined is not None and len(call.args) == 1:
-        yield _finding(use, view, _FUNCTION, scripted_value(view, call, defined, context))
+        yield _finding(use, view, _FUNCTION, scripted_value(use, call, defined, context))
         return
     odd = _odd_value(view, call)
     if odd is not None:

@@ -36,6 +36,31 @@ def handler_around(view: ModuleView, node: ast.AST) -> str | None:
     return None
 
 
+def caught_around(view: ModuleView, node: ast.AST) -> set[str]:
+    """Last names of the error classes that handlers around `node` name, in the same function; `Exception` for a bare one."""
+    names: set[str] = set()
+    child = node
+    for ancestor in view.ancestors(node):
+        match ancestor:
+            case ast.Try() if child in ancestor.body:
+                for handler in ancestor.handlers:
+                    names |= _last_names(handler.type) if handler.type is not None else {"Exception"}
+            case ast.With() | ast.AsyncWith() if not TAKES_ERRORS.isdisjoint(_managers(ancestor)):
+                for item in ancestor.items:
+                    if isinstance(item.context_expr, ast.Call):
+                        names |= {name for argument in item.context_expr.args[:1] for name in _last_names(argument)}
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                break
+        child = ancestor
+    return names
+
+
+def _last_names(node: ast.expr) -> set[str]:
+    if isinstance(node, ast.Tuple):
+        return set().union(*(_last_names(element) for element in node.elts))
+    return {ast.unparse(node).rpartition(".")[2]}
+
+
 def _managers(statement: ast.With | ast.AsyncWith) -> list[str]:
     """The last names of the functions that make what a `with` statement enters."""
     called = [item.context_expr.func for item in statement.items if isinstance(item.context_expr, ast.Call)]

@@ -31,7 +31,12 @@ _NEWLINE = b"\n"
 def context_doubts(project: Project, path: str) -> list[str]:
     """Clauses about what makes a compiled function of the file `path` differ from a plain one, as far as it is known."""
     packaging = packaging_of(project, path)
-    return [*project.once(_doubts), *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+    return [*surroundings(project), *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+
+
+def surroundings(project: Project) -> tuple[str, ...]:
+    """Clauses about what the project itself does around its functions: autocast, subclasses of Tensor."""
+    return project.once(_doubts)
 
 
 def _doubts(project: Project) -> tuple[str, ...]:

@@ -13,35 +13,32 @@ from torchlift.finding import (
     Safety,
     Template,
 )
-from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
-from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler, first_trace
+from torchlift.rules.torchscript.compilers.compiled_context import context_doubts
+from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.functions.dropped_function import without_call, without_decorator
 from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses
 from torchlift.rules.torchscript.functions.scripted_function import read_function
+from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
+from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
-from torchlift.view import Binding, ModuleView
+from torchlift.view import Binding, ModuleView, Use
 
 _SPEED = "Where its speed on a GPU mattered, put `@torch.compile` in its place."
 
 
-@dataclass(frozen=True)
-class UseAdvice:
-    """What to say about one use: the help text, and the fix if there is one."""
-
-    help: str | None
-    fix: Fix | None = None
-
-
 def decorated_function(
-    view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, context: Context
+    use: Use, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, context: Context
 ) -> UseAdvice:
     """`@torch.jit.script` on a function."""
+    view = context.view
+    if drops(context) and enclosing_test(view, node, by_file=False) is None:
+        return without_decorator(use, node, decorator, context)
     rewrites = (DropDecorator(view.span(decorator)),)
     owner = view.parent(node)
     position = next(index for index, item in enumerate(node.decorator_list) if item is decorator)
@@ -58,7 +55,7 @@ def decorated_function(
     uses = read_uses(view, binding, context.project) if binding is not None else FunctionUses()
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
-    assumptions = [*facts.doubts, *_trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
+    assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
     others = [
         item
         for index, item in enumerate(node.decorator_list)
@@ -70,14 +67,17 @@ def decorated_function(
 
 
 def scripted_value(
-    view: ModuleView, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef], context: Context
+    use: Use, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef], context: Context
 ) -> UseAdvice:
     """`torch.jit.script(function)`, with the function in view."""
+    view = context.view
     home, function = definition
     value = call.args[0]
     statement = view.parent(call)
     if (test := enclosing_test(view, call)) is not None:
         return _for_test(test, one_line(view, value))
+    if drops(context):
+        return without_call(use, call, definition, context)
     if function.decorator_list:
         return UseAdvice(
             f"Not rewritten: `{function.name}` is decorated, and scripting compiles what stands under the decorators. Use "
@@ -117,7 +117,7 @@ def scripted_value(
                 f"where it is only called, or `torch.compile({shown})`."
                 + "".join(
                     f" Mind that {clause}."
-                    for clause in _trace_doubts(facts.branches, facts.shapes, function.name, context)
+                    for clause in trace_doubts(facts.branches, facts.shapes, function.name, context)
                 )
             )
         case ast.Expr():
@@ -127,7 +127,7 @@ def scripted_value(
             )
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
-    assumptions = [*facts.doubts, *_trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
+    assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
     return _verdict(title, rewrites, assumptions, uses, context)
 
 
@@ -175,23 +175,6 @@ def _verdict(
     if assumptions:
         return UseAdvice(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
     return UseAdvice(None, Fix(title, Safety.SAFE, rewrites))
-
-
-def _trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:
-    if branches is None and shapes is None:
-        return []
-    symbolic = symbolic_trace(context.project)
-    if symbolic is not None:
-        return [f"{symbolic} traces with torch.fx, which passes over a scripted function and goes into a plain one"]
-    place = first_trace(context.project)
-    if place is None:
-        return []
-    if branches is not None:
-        return [
-            f"{place} traces or exports to ONNX, and a trace keeps the branches and loops of a scripted function but not "
-            f"those of a plain one (`{name}` has one on line {branches})"
-        ]
-    return [f"{place} traces or exports to ONNX, which may fix the sizes that `{name}` reads on line {shapes}"]
 
 
 def _for_test(test: str, name: str) -> UseAdvice:

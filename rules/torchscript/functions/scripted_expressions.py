@@ -19,19 +19,18 @@ from torchlift.rules.torchscript.facts.scripted_operations import (
     ATTRIBUTES,
     MATH_CONSTANTS,
 )
+from torchlift.rules.torchscript.functions.known_differences import changes, draws, is_rebound, may_wrap
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_dtype, parameter_kind
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-TENSORS = frozenset({"tensor", "floating"})
-NUMBERS = frozenset({"int", "float"})
 # Tensor and number in either order; what is missing differs, see `scripted_operations`.
 _TENSOR_NUMBER = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _TENSOR_INT = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _NUMBER_TENSOR = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow)
 _ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
 
 
 @dataclass
@@ -43,16 +42,26 @@ class FunctionFacts:
         branches: line of the first branch, loop or number read from a tensor, which a trace of the plain function fixes.
         shapes: line of the first size that leaves the tensors (`math.sqrt(x.size(0))`), which a trace fixes as well.
         result: kind of the result; None if it is not known or differs from return to return.
+        raises: line of the first error that the function raises itself; TorchScript makes a `torch.jit.Error` of it.
+        sequence: line on which it returns a shape or a split, which is a list in TorchScript and a tuple in Python.
+        numbers: parameters that reach an operation in which an int gives another result than a float, with its line.
     """
 
     doubts: list[str] = field(default_factory=list)
     branches: int | None = None
     shapes: int | None = None
     result: str | None = None
+    raises: int | None = None
+    sequence: int | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 class NotRead(Exception):
     """Something that was not read; the message is a clause."""
+
+
+class Differs(NotRead):
+    """Something that was measured to differ between TorchScript and Python; the message is a clause."""
 
 
 class ExpressionReader:
@@ -64,6 +73,7 @@ class ExpressionReader:
         project: the project.
         path: functions that are being read already.
         own: for a method, the kinds of the attributes of `self`.
+        known_only: whether only what is known to differ is a doubt: what was not read runs as it is written.
     """
 
     def __init__(
@@ -73,7 +83,10 @@ class ExpressionReader:
         project: Project,
         path: tuple[str, ...],
         own: Mapping[str, str] | None,
+        known_only: bool = False,
     ) -> None:
+        self.known_only = known_only
+        self._read: dict[ast.expr, str] = {}
         self.view = view
         self.node = node
         self.project = project
@@ -81,6 +94,7 @@ class ExpressionReader:
         self.facts = FunctionFacts()
         self.results: list[str] = []
         self.loops = 0
+        self.sources: dict[str, frozenset[str]] = {}
         self.whole: ast.expr | None = None
         self.constants: set[str] = set()
         self.ranges: dict[str, Range] = {}
@@ -94,6 +108,9 @@ class ExpressionReader:
             for argument in parameters
         }
         self.kinds |= {argument.arg: "unknown" for argument in node.args.kwonlyargs}
+        if known_only:
+            self.kinds |= {a.arg: parameter_kind(view, a.annotation) for a in node.args.kwonlyargs if a.annotation}
+        self.sources |= {name: frozenset({name}) for name, kind in self.kinds.items() if kind == "float"}
 
     # Notes
 
@@ -117,7 +134,19 @@ class ExpressionReader:
     def in_place(self, node: ast.AST) -> None:
         """A change of a tensor; in a loop TorchScript takes it for a change of another tensor at times."""
         if self.loops:
-            raise NotRead("the function changes tensors in place in a loop, where TorchScript was found to mix them up")
+            reason = "the function changes tensors in place in a loop, where TorchScript was found to mix them up"
+            raise Differs(reason) if is_rebound(self.view, node) else NotRead(reason)
+
+    def reached(self, node: ast.AST, *numbers: ast.expr) -> None:
+        """Note an operation in which an int for one of `numbers` gives another result than a float."""
+        for number in numbers:
+            for name in self.sources_of(number):
+                self.facts.numbers.setdefault(name, getattr(node, "lineno", self.node.lineno))
+
+    def sources_of(self, node: ast.expr) -> frozenset[str]:
+        """The `float` parameters that a number is computed from."""
+        names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
+        return frozenset().union(*(self.sources.get(name, frozenset()) for name in names))
 
     def call(self, node: ast.Call) -> str:
         """Kind of what a call gives; see `scripted_calls`.
@@ -148,8 +177,32 @@ class ExpressionReader:
         """Kind of an expression.
 
         Raises:
-            NotRead: it was not read.
+            NotRead: it was not read. Where only known differences count, it is `unknown` then, and its parts are read.
         """
+        if not self.known_only:
+            return self._kind(node)
+        if node not in self._read:
+            try:
+                kind = self._kind(node)
+            except NotRead as doubt:
+                kind = "unknown"
+                if isinstance(doubt, Differs):
+                    self.doubt(node, str(doubt))
+                self.parts(node)
+            self._read[node] = kind
+        return self._read[node]
+
+    def parts(self, node: ast.AST) -> None:
+        """Read the expressions below a node that was not read itself."""
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.kind(child)
+            elif not isinstance(child, ast.stmt):
+                self.parts(child)
+
+    def _kind(self, node: ast.expr) -> str:
         match node:
             case ast.Constant():
                 return {bool: "bool", int: "int", float: "float", str: "str", type(None): "none"}.get(
@@ -189,13 +242,23 @@ class ExpressionReader:
     def _name(self, node: ast.Name) -> str:
         if node.id in self.kinds:
             return self.kinds[node.id]
-        raise NotRead(f"the function reads `{node.id}` from around it, which scripting fixed when it compiled")
+        fixed = f"the function reads `{node.id}` from around it, which scripting fixed when it compiled"
+        if self.known_only and not self._is_bound_again(node):
+            raise NotRead(fixed)
+        raise Differs(fixed)
+
+    def _is_bound_again(self, node: ast.Name) -> bool:
+        """Whether a name from around the function may be bound more than once."""
+        owner = self.view.scope_at(node).lookup(node.id)
+        if owner is None or len(owner.bindings[node.id]) < 2:
+            return False
+        return owner.kind == "module" or owner.node is not self.node
 
     def _attribute(self, node: ast.Attribute) -> str:
         name = self.view.certain_name(node)
         if name in MATH_CONSTANTS:
             return "float"
-        if _is_dtype(name):
+        if is_dtype(name):
             return "dtype"
         if name:
             raise NotRead(f"the function reads `{name}`")
@@ -226,18 +289,23 @@ class ExpressionReader:
         raise NotRead(f"`{self.text(node)}` was not read")
 
     def _binary(self, node: ast.BinOp) -> str:
+        op = node.op
         left, right = self.kind(node.left), self.kind(node.right)
+        if isinstance(op, ast.Mod) and left == "unknown" and changes(node.left):
+            raise Differs(f"`{self.text(node)}` computes its left side twice in TorchScript")
+        for kind, other, number in ((left, right, node.right), (right, left, node.left)):
+            if other in NUMBERS and kind in {"tensor", "unknown"} and not isinstance(op, ast.Div):
+                self.reached(node, number)
         if "unknown" in {left, right}:
             return "unknown"
-        op = node.op
-        if isinstance(op, ast.Mod) and left in TENSORS and _draws(node.left):
-            raise NotRead(f"`{self.text(node)}` computes its left side twice in TorchScript")
+        if isinstance(op, ast.Mod) and left in TENSORS and (draws(node.left) or changes(node.left)):
+            raise Differs(f"`{self.text(node)}` computes its left side twice in TorchScript")
         self.identity(node, op, left, right, node.right)
         if isinstance(op, (ast.Add, ast.Mult)):
             self.identity(node, op, right, left, node.left)
         if left in TENSORS and right in TENSORS:
             if isinstance(op, ast.Pow):
-                raise NotRead(f"`{self.text(node)}` has other gradients at zero in TorchScript")
+                raise Differs(f"`{self.text(node)}` has other gradients at zero in TorchScript")
             floating = isinstance(op, ast.Div) or "floating" in {left, right}
             return "floating" if floating and not isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) else "tensor"
         if left in TENSORS and right in NUMBERS:
@@ -245,7 +313,7 @@ class ExpressionReader:
                 return "floating" if left == "floating" or right == "float" or isinstance(op, ast.Div) else "tensor"
         elif left in NUMBERS and right in TENSORS:
             if isinstance(op, ast.Sub) and left == "float" and right != "floating":
-                raise NotRead(
+                raise Differs(
                     f"`{self.text(node)}` wraps around in TorchScript if the tensor holds bytes (`torch.uint8`)"
                 )
             if isinstance(op, _NUMBER_TENSOR):
@@ -258,7 +326,11 @@ class ExpressionReader:
                 return "int" if left == right == "int" else "float"
             if isinstance(op, ast.Pow) and "float" in {left, right}:
                 return "float"
-        raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
+        whole = isinstance(op, ast.FloorDiv) and left in NUMBERS and right in TENSORS
+        power = isinstance(op, ast.Pow) and left == right == "int"
+        known = whole or power or "bool" in {left, right}
+        reason = f"`{self.text(node)}` was not found to do the same in TorchScript"
+        raise Differs(reason) if known else NotRead(reason)
 
     def range(self, node: ast.expr) -> Range | None:
         """Bounds of an int or a float, if they are known."""
@@ -268,14 +340,17 @@ class ExpressionReader:
         """Arithmetic of numbers, which has a value in TorchScript where Python raises or goes on behind 64 bits."""
         first, second = self.range(node.left), self.range(node.right)
         if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and (second is None or second.has_zero()):
-            raise NotRead(f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted")
+            reason = f"`{self.text(node)}` may divide by zero, which raises in Python and not when scripted"
+            # `//` and `%` of ints raise in TorchScript too, or end the process.
+            raise Differs(reason) if isinstance(node.op, ast.Div) or "float" in {left, right} else NotRead(reason)
         result = combined(node.op, first, second) if first is not None and second is not None else None
         if isinstance(node.op, ast.Pow) and result is None:
-            raise NotRead(
+            raise Differs(
                 f"`{self.text(node)}` may be complex, too large or a power of zero, where TorchScript does not do what Python does"
             )
         if left == right == "int" and not isinstance(node.op, ast.Div) and (result is None or not result.fits()):
-            raise NotRead(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
+            reason = f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around"
+            raise Differs(reason) if may_wrap(node, in_loop=self.loops > 0) else NotRead(reason)
 
     def identity(self, node: ast.AST, op: ast.operator, left: str, right: str, number: ast.expr) -> None:
         """`x * 1` and `x + 0` turn a tensor of bools into one of ints, and TorchScript leaves them out."""
@@ -283,8 +358,10 @@ class ExpressionReader:
             return
         neutral = 0 if isinstance(op, (ast.Add, ast.Sub)) else 1
         value = number.value if isinstance(number, ast.Constant) else None
+        if self.known_only and isinstance(number, ast.UnaryOp):
+            return
         if isinstance(op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) and value in {None, neutral}:
-            raise NotRead(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+            raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether a number is known when the function is compiled."""
@@ -350,55 +427,3 @@ class ExpressionReader:
                 kinds.add(self.kind(part))
         if not kinds <= TENSORS | {"int", "none", "unknown"} or (kinds & TENSORS and "none" in kinds):
             raise NotRead("the function indexes a tensor in a way that was not read")
-
-
-def parameter_kind(view: ModuleView, annotation: ast.expr | None, comment: str | None = None) -> str:
-    """Kind of a parameter with this annotation, or with this type other than a tensor in a comment."""
-    if annotation is None and comment is not None:
-        plain = comment
-    elif annotation is None or is_tensor_annotation(view, annotation):
-        return "tensor"
-    else:
-        plain = annotation.id if isinstance(annotation, ast.Name) else ""
-    return plain if plain in {"int", "float", "bool", "str"} else "unknown"
-
-
-def is_tensor_annotation(view: ModuleView, node: ast.expr) -> bool:
-    """Whether an annotation surely means `torch.Tensor`."""
-    return view.certain_name(node) == "torch.Tensor"
-
-
-def _is_dtype(name: str) -> bool:
-    module, _, last = name.rpartition(".")
-    return module == "torch" and last in _DTYPES
-
-
-_DTYPES = frozenset(
-    """float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 short int long uint8 bool
-    complex64 complex128""".split()
-)
-
-
-def _draws(node: ast.expr) -> bool:
-    """Whether random numbers are drawn in an expression."""
-    return any(
-        (isinstance(child, ast.Attribute) and child.attr in _DRAWS)
-        or (isinstance(child, ast.Name) and child.id in _DRAWS)
-        for child in walk(node)
-    )
-
-
-def shown(kind: str) -> str:
-    """How messages call a kind."""
-    return {
-        "shape": "a shape",
-        "tensors": "the tuple of a split",
-        "pair": "a named tuple",
-        "int": "an int",
-        "float": "a float",
-        "bool": "a bool",
-        "str": "a string",
-        "none": "None",
-        "tuple": "a list or tuple",
-        "ints": "a list or tuple of ints",
-    }.get(kind, f"a {kind}")

@@ -12,16 +12,15 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
+from torchlift.rules.torchscript.functions.known_differences import draws, may_wrap
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
-    NUMBERS,
-    TENSORS,
+    Differs,
     FunctionFacts,
     FunctionNode,
     NotRead,
-    is_tensor_annotation,
-    shown,
 )
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, is_tensor_annotation, shown
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
@@ -29,7 +28,12 @@ _IN_PLACE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
 def read_function(
-    view: ModuleView, node: FunctionNode, project: Project, own: Mapping[str, str] | None = None
+    view: ModuleView,
+    node: FunctionNode,
+    project: Project,
+    own: Mapping[str, str] | None = None,
+    *,
+    known_only: bool = False,
 ) -> FunctionFacts:
     """Facts about the function that `node` defines.
 
@@ -39,8 +43,9 @@ def read_function(
         project: the project.
         own: for a method, the kinds of the attributes of `self`: `tensor`, `int`, `float`, `bool`, or `module` for what
             gives a tensor when it is called with tensors.
+        known_only: whether only what was measured to differ is a doubt. What is passed is not looked at then.
     """
-    return _read(view, node, project, (), own)
+    return _read(view, node, project, (), own, known_only)
 
 
 def tensor_parameters(view: ModuleView, node: FunctionNode, *, method: bool = False) -> list[str]:
@@ -82,22 +87,27 @@ def _read(
     project: Project,
     path: tuple[str, ...],
     own: Mapping[str, str] | None = None,
+    known_only: bool = False,
 ) -> FunctionFacts:
-    reader = _Body(view, node, project, path, own)
+    reader = _Body(view, node, project, path, own, known_only)
     facts = reader.facts
     if isinstance(node, ast.AsyncFunctionDef):
         facts.doubts.append(f"`{node.name}` is asynchronous")
         return facts
-    facts.doubts += tensor_parameters(view, node, method=own is not None)
+    if not known_only:
+        facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
-    facts.doubts += _unused(node)
+    facts.doubts += _unused(node, drawn_only=known_only)
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None
     return facts
 
 
-def _unused(node: FunctionNode) -> list[str]:
-    """Variables that are computed and never read: TorchScript leaves the computation out, with the errors it may raise."""
+def _unused(node: FunctionNode, *, drawn_only: bool) -> list[str]:
+    """Variables that are computed and never read: TorchScript leaves the computation out, with the errors it may raise.
+
+    With `drawn_only`, those that draw random numbers: what is drawn later is other numbers then.
+    """
     names = [child for child in walk(node) if isinstance(child, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     read |= {
@@ -113,6 +123,15 @@ def _unused(node: FunctionNode) -> list[str]:
         if isinstance(element, ast.Name)
     }
     unused = sorted({name.id for name in names if isinstance(name.ctx, ast.Store)} - read - unpacked)
+    if drawn_only:
+        drawn = {
+            target.id
+            for child in walk(node)
+            if isinstance(child, ast.Assign) and draws(child.value)
+            for target in child.targets
+            if isinstance(target, ast.Name)
+        }
+        unused = [name for name in unused if name in drawn]
     return [f"`{name}` of `{node.name}` is never used, and TorchScript does not compute it" for name in unused[:1]]
 
 
@@ -123,15 +142,29 @@ class _Body(CallReader):
 
     def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
         """Facts about another function of the project, which this one calls."""
-        return _read(home, definition, self.project, self.path)
+        return _read(home, definition, self.project, self.path, known_only=self.known_only)
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             try:
                 self._statement(statement)
             except NotRead as doubt:
-                self.doubt(statement, str(doubt))
+                if isinstance(doubt, Differs) or not self.known_only:
+                    self.doubt(statement, str(doubt))
                 self._forget(statement)
+                if self.known_only:
+                    self._pass_over(statement)
+
+    def _pass_over(self, statement: ast.stmt) -> None:
+        """What is in a statement that was not read as a whole; a name is bound to what is not known."""
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return
+        self.parts(statement)
+        loop = isinstance(statement, (ast.For, ast.While, ast.AsyncFor))
+        self.loops += loop
+        for block in ("body", "orelse", "finalbody"):
+            self.block(getattr(statement, block, []))
+        self.loops -= loop
 
     def _forget(self, statement: ast.stmt) -> None:
         """What a statement that was not understood binds is taken for a tensor, so that each cause is told once."""
@@ -166,6 +199,7 @@ class _Body(CallReader):
             case ast.For(target=ast.Name() as target):
                 self._for(node, target)
             case ast.Assert() | ast.Raise():
+                self.facts.raises = self.facts.raises or node.lineno
                 raise NotRead(
                     "an error that the function raises is a `torch.jit.Error` when scripted and its own class in Python"
                 )
@@ -180,6 +214,10 @@ class _Body(CallReader):
                 self._result(element)
             return "tuple"
         kind = self.kind(value)
+        if kind == "float":
+            self.reached(value, value)
+        if kind in {"shape", "tensors"}:
+            self.facts.sequence = self.facts.sequence or value.lineno
         if kind == "unknown":
             return kind
         if kind not in TENSORS:
@@ -193,6 +231,7 @@ class _Body(CallReader):
         kind = self.kind(value)
         if isinstance(target, ast.Name):
             self.kinds[target.id] = kind
+            self.sources[target.id] = self.sources_of(value) if kind in NUMBERS | {"unknown"} else frozenset()
             self._bound(target.id, self.range(value) if kind in NUMBERS else None)
             (self.constants.add if self.is_constant(value) else self.constants.discard)(target.id)
         elif isinstance(target, ast.Subscript):
@@ -216,8 +255,10 @@ class _Body(CallReader):
                 raise NotRead(f"the function unpacks {shown(whole)}")
             kinds = [each[whole]] * len(names)
             bounds = [SIZE if whole == "shape" else None] * len(names)
+        sources = self.sources_of(value)
         for name, bound in zip(names, bounds, strict=True):
             self._bound(name, bound)
+            self.sources[name] = sources
         self.kinds |= dict(zip(names, kinds, strict=True))
 
     def _bound(self, name: str, bounds: Range | None) -> None:
@@ -242,6 +283,8 @@ class _Body(CallReader):
             self.in_place(node)
         if target in TENSORS and value in TENSORS | NUMBERS and isinstance(node.op, _IN_PLACE):
             return
+        if target in TENSORS:
+            raise Differs(f"`{self.text(node)}` was not found to do the same in TorchScript")
         if target == value == "int" and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
             assert isinstance(node.target, ast.Name)
             name = node.target.id
@@ -250,7 +293,8 @@ class _Body(CallReader):
             if after is not None and after.fits():
                 self.ranges[name] = after
                 return
-            raise NotRead(f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around")
+            reason = f"`{self.text(node)}` may outgrow 64 bits, where TorchScript wraps around"
+            raise Differs(reason) if may_wrap(node, in_loop=self.loops > 0) else NotRead(reason)
         raise NotRead(f"`{self.text(node)}` was not found to do the same in TorchScript")
 
     def _element(self, target: ast.Subscript) -> None:
@@ -282,7 +326,7 @@ class _Body(CallReader):
             return left
         if {left, right} == TENSORS:
             return "tensor"
-        if "unknown" not in {left, right}:
+        if "unknown" not in {left, right} and not self.known_only:
             self.doubt(node, f"`{name}` is {shown(left)} or {shown(right)}")
         return "unknown"
 

@@ -12,17 +12,7 @@ from torchlift.view.walk import walk
 def kept_entry(view: ModuleView, target: ast.Subscript, value: ast.expr) -> str:
     """Advice for `container[key] = torch.jit.script(value)`; `target` is its left side."""
     shown = one_line(view, value)
-    container = ast.dump(target.value)
-    plain = next(
-        (
-            statement
-            for statement in walk(view.function_of(target) or view.tree)
-            if isinstance(statement, ast.Assign)
-            and ast.dump(statement.value) == ast.dump(value)
-            and any(isinstance(t, ast.Subscript) and ast.dump(t.value) == container for t in statement.targets)
-        ),
-        None,
-    )
+    plain = plain_entry(view, target, value)
     if plain is not None:
         return (
             f"Not rewritten: `{one_line(view, target)}` stands beside the plain `{shown}` of line {plain.lineno}, and without "
@@ -31,4 +21,19 @@ def kept_entry(view: ModuleView, target: ast.Subscript, value: ast.expr) -> str:
     return (
         f"Not rewritten: it is kept as `{one_line(view, target)}`, and what happens to it there was not followed. Put `{shown}` "
         f"itself there if it is only called, or `torch.compile({shown})`."
+    )
+
+
+def plain_entry(view: ModuleView, target: ast.Subscript, value: ast.expr) -> ast.Assign | None:
+    """The statement that puts `value` itself into the same container, where there is one."""
+    container = ast.dump(target.value)
+    return next(
+        (
+            statement
+            for statement in walk(view.function_of(target) or view.tree)
+            if isinstance(statement, ast.Assign)
+            and ast.dump(statement.value) == ast.dump(value)
+            and any(isinstance(t, ast.Subscript) and ast.dump(t.value) == container for t in statement.targets)
+        ),
+        None,
     )
