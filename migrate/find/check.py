@@ -21,6 +21,9 @@ from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
 
+# Families about what code does, and not about what is called how: TorchScript, distributed, behaviour.
+_OF_RUNNING_CODE = ("TL1", "TL2", "TL5")
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -96,6 +99,8 @@ class Dispatcher:
                 continue
             guarded: bool | None = None
             for rule in self._by_target[use.target]:
+                if view.is_stub and rule.code.startswith(_OF_RUNNING_CODE):
+                    continue
                 try:
                     if not _may_report(rule, use, settings):
                         continue

@@ -50,7 +50,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 def _judged(use: Use, context: Context) -> HelpAndFix:
     doubt = _doubt(use, context)
-    answer = removal(context, tracing=True)
+    answer = removal(context, use.node, tracing=True)
     rewrite = without_decorator(use, context.view)
     if answer.safety is Safety.MANUAL or rewrite is None:
         advice = answer.reason or "Use the function itself."

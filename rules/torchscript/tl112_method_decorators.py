@@ -57,7 +57,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     view = context.view
     decorator = decorator_of(use, view)
     definition = view.parent(decorator) if decorator is not None else None
-    answer = removal(context)
+    answer = removal(context, use.node)
     rewrite = _rewrite(use, view)
     note = _note(view, use.target.rpartition(".")[2], definition, answer.place)
     if answer.safety is Safety.MANUAL or rewrite is None:

@@ -56,7 +56,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     kind, value = given.get("the_type"), given.get("the_value")
     if kind is None or value is None or not is_plain_type(kind):
         return "Write the value alone, or `name: Type = value`; the type here is computed, so it was left alone.", None
-    answer = removal(context)
+    answer = removal(context, use.node)
     if answer.safety is Safety.MANUAL:
         return answer.reason, None, answer.root
     written = without_hint(context.view, use.call, kind, value)

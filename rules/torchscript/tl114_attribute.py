@@ -58,7 +58,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _as_value(use: Use, context: Context) -> HelpAndFix:
     view, call = context.view, use.call
     assert call is not None
-    answer = removal(context)
+    answer = removal(context, use.node)
     given = named_arguments(call, ("value", "type")) or {}
     value, kind = given.get("value"), given.get("type")
     if value is None or kind is None or not is_plain_type(kind):
@@ -92,7 +92,7 @@ def _as_value(use: Use, context: Context) -> HelpAndFix:
 
 def _as_type(use: Use, context: Context) -> HelpAndFix:
     """`self.x: torch.jit.Attribute(T) = v`: the type belongs there without the call."""
-    view, call, answer = context.view, use.call, removal(context)
+    view, call, answer = context.view, use.call, removal(context, use.node)
     assert call is not None
     kind = call.args[-1] if call.args and not call.keywords and len(call.args) <= 2 else None
     in_function = view.scope_at(call).kind == "function"

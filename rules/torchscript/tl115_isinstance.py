@@ -56,7 +56,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _judged(use: Use, context: Context) -> HelpAndFix:
     view, call = context.view, use.call
     assert call is not None
-    answer = Removal(Safety.SAFE) if _never_compiled(view, call) else removal(context)
+    answer = Removal(Safety.SAFE) if _never_compiled(view, call) else removal(context, use.node)
     try:
         test = container_test(view, call)
     except CannotTest as reason:

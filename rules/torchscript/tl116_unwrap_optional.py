@@ -54,7 +54,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _judged(use: Use, context: Context) -> HelpAndFix:
-    answer = removal(context)
+    answer = removal(context, use.node)
     if answer.safety is Safety.MANUAL or use.call is None:
         return answer.reason, None, answer.root
     rewrites = _rewrites(context.view, use.call)

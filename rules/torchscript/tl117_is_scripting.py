@@ -58,7 +58,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     test, owner = condition_of(view, use.call)
     what = difference(view, test, owner, world(compiling=True), world(scripting=True), "TorchScript")
     severity = Severity.INFO if what.harmless else Severity.WARNING
-    answer = removal(context)
+    answer = removal(context, use.node)
     rewrites: tuple[Rewrite, ...] = ()
     refusal = answer.reason
     if answer.safety is not Safety.MANUAL:

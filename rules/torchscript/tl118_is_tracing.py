@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
-from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
-from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.hint_removal import compiler_of, removal
 from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -104,7 +104,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     view = context.view
     span = view.span(use.node)
     test, owner = condition_of(view, call)
-    answer = removal(context, tracing=True)
+    answer = removal(context, use.node, tracing=True)
     rewrites, refusal = _without(view, use, call) if answer.safety is Safety.SAFE else ((), None)
     if rewrites:
         fix = Fix("Take the question out", Safety.SAFE, rewrites)
@@ -126,7 +126,7 @@ def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     """The finding for a condition that does not decide about results."""
     view = context.view
     span = view.span(use.node)
-    answer = removal(context, tracing=True)
+    answer = removal(context, use.node, tracing=True)
     rewrites, refusal = _without(view, use, call) if answer.safety is not Safety.MANUAL else ((), None)
     if rewrites:
         fix = Fix("Take the question out", answer.safety, rewrites)
@@ -142,7 +142,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     """The finding for a condition that an export may have to answer as a trace did."""
     view = context.view
     span = view.span(use.node)
-    scripted = first_use(context.project, view.path, tracing=False)
+    scripted = compiler_of(context, use.node)
     if use.target != _IS_TRACING or scripted is not None:
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
@@ -155,7 +155,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         advice = f"Where an export should do what a trace did, write `{asked}`. {what.sentence}".rstrip()
         return Finding("TL118", view.path, span, message, Severity.WARNING, advice)
     review = f"Needs review: right where an export should do what a trace did, on torch>=2.7. {what.sentence}".rstrip()
-    if removal(context, tracing=True).safety is Safety.SAFE:
+    if removal(context, use.node, tracing=True).safety is Safety.SAFE:
         replaced = ReplaceExpression(view.span(call), Template(f"{spelling.text}()"))
         fix = Fix("Ask for export instead", Safety.UNSAFE, (replaced, *spelling.imports), needs=_NEEDS)
         return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)

@@ -87,7 +87,7 @@ def _finding(
 ) -> Finding:
     view = context.view
     span = view.span(span_of)
-    answer = removal(context, tracing=True)
+    answer = removal(context, use.node, tracing=True)
     plain = "Write `f(*args)` for `fork(f, *args)` and the result for `wait(future)`; `concurrent.futures` runs in parallel."
     if answer.safety is Safety.MANUAL:
         return Finding(
@@ -170,7 +170,7 @@ def _of_future(use: Use, context: Context) -> Iterator[Finding]:
     parent = view.parent(node)
     group = context.once(_futures).group_of(parent) if parent is not None else None
     if group is not None and isinstance(parent, ast.Subscript) and group.obstacle is None:
-        answer = removal(context, tracing=True)
+        answer = removal(context, use.node, tracing=True)
         if answer.safety is not Safety.MANUAL:
             yield _finding(context, use, span_of=node, node=parent, group=group, message=_FUTURE)
             return
@@ -199,7 +199,8 @@ def _of_import(use: Use, context: Context) -> Iterator[Finding]:
     going = [futures.group_of(parent) for parent in reads if parent is not None]
     replaced = bool(reads) and all(group is not None and group.obstacle is None for group in going)
     stays = binding.scope.kind == "module" and context.project.may_be_imported(view, binding)
-    if replaced and not stays and removal(context, tracing=True).safety is not Safety.MANUAL:
+    held = any(removal(context, read, tracing=True).safety is Safety.MANUAL for read in reads if read is not None)
+    if replaced and not stays and not held:
         return  # it goes with its last use
     edit = EditImport(
         view.span(binding.statement), use.node.name, binding.name, "torch.futures", "Future", binding.name

@@ -52,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _judged(use: Use, context: Context) -> HelpAndFix:
-    answer = removal(context)
+    answer = removal(context, use.node)
     rewrite, name = _rewrite(context.view, use)
     protocol = f"write `class {name}(typing.Protocol):`" if name else "use `typing.Protocol`"
     advice = f"For type checkers {protocol}; Python itself never looks at the type."
@@ -118,7 +118,7 @@ EXAMPLES = (
         files=(("pyproject.toml", "[build-system]\nrequires = []\n"),),
     ),
     Bad(
-        _CODE.format("@torch.jit.interface\n") + "\n\ntorch.jit.script(Double()).save('x.pt')\n",
+        _CODE.format("@torch.jit.interface\n") + "\n\ntorch.jit.script(run).save('x.pt')\n",
         why="the project still scripts",
     ),
     Bad(

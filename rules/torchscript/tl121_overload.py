@@ -57,7 +57,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     view = context.view
     span = view.span(use.node)
-    answer = removal(context)
+    answer = removal(context, use.node)
     if use.target in _OVERLOADS:
         yield from _overload(use, context, message)
         return
@@ -72,7 +72,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 def _overload(use: Use, context: Context, message: str) -> Iterator[Finding]:
     view = context.view
     span = view.span(use.node)
-    answer = removal(context)
+    answer = removal(context, use.node)
     if answer.safety is Safety.MANUAL:
         advice = f"{answer.reason} Then `typing.overload` keeps the signatures for type checkers."
         yield Finding("TL121", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)

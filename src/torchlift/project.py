@@ -241,6 +241,10 @@ class Project:
         """
         return self._translations.translate(name, importer)
 
+    def split_name(self, name: str, importer: str) -> tuple[str, list[str]] | None:
+        """The file of the longest module prefix of `name`, and the attributes behind it; None if it is not the project's."""
+        return self._modules.split(name, importer)
+
     def binding(self, name: str, importer: str) -> tuple[ModuleView, Binding] | None:
         """The one module-level binding that defines a qualified name of the project, with its file."""
         name = self.translate(name, importer) or name

@@ -143,8 +143,12 @@ def test_what_is_not_checked_again_would_be_found_the_same(seed: int, tmp_path: 
             "import torch\n\n\n@torch.jit.script_if_tracing\ndef f(x):\n    return x\n",
             ("tracer.py", "import torch\n"),
         ),
+        (
+            "import torch\n\n\ndef h(x):\n    assert not torch.jit.is_scripting()\n    return x\n",
+            ("between.py", "def g(x):\n    return x\n"),
+        ),
     ],
-    ids=["a name of another file", "a name through two files", "a record", "a word anywhere"],
+    ids=["a name of another file", "a name through two files", "a record", "a word anywhere", "what is compiled"],
 )
 def test_a_file_is_checked_again_when_what_it_asked_about_changes(
     asker: str, edit: tuple[str, str], tmp_path: Path
@@ -156,6 +160,8 @@ def test_a_file_is_checked_again_when_what_it_asked_about_changes(
         "pkg/inner.py": "from torch import ger\n",
         "writer.py": "import torch\n\n\ndef write(net, x):\n    torch.jit.trace(net, x).save('net.pt')\n",
         "tracer.py": "import torch\nimport asker\n\nt = torch.jit.trace(lambda x: asker.f(x), torch.ones(2))\n",
+        "between.py": "import asker\n\n\ndef g(x):\n    return asker.h(x)\n",
+        "scripts.py": "import torch\nimport between\n\ntorch.jit.script(between.g)\n",
         "other.py": "import torch\nx = torch.ger(1, 2)\n",
     }
     both = Both(tmp_path, files)

@@ -28,7 +28,7 @@ _LOADING = frozenset(
 
 def _collect(view: ModuleView) -> int | None:
     """Line of the first place in one file that may load TorchScript code."""
-    for use in view.uses(_LOADING):
+    for use in view.uses(_LOADING) if not view.is_stub else ():
         if use.kind in {"import", "annotation", "isinstance", "string"}:
             continue
         if use.target != "torch.load" or (use.call is not None and _may_be_torchscript(use.call)):

@@ -41,6 +41,8 @@ def scripted_class(view: ModuleView, use: Use) -> tuple[ast.ClassDef, Binding | 
 
 
 def _collect(view: ModuleView) -> ClassSites | None:
+    if view.is_stub:
+        return None
     lines = [use.node.lineno for use in view.uses(frozenset({"torch.jit.script"})) if scripted_class(view, use)]
     return ClassSites(tuple(lines)) if lines else None
 

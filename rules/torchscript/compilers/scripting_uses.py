@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
@@ -32,6 +32,7 @@ EXPECTING = frozenset(
     _IgnoreContextManager _overload _overload_method _unwrap_optional""".split()
 )
 _EXPORT = "torch.jit.export"
+EXPORTING = frozenset({_EXPORT})
 _MODULE = "torch.jit"
 _NOT_RUN = frozenset({"string", "store", "delete", "import", "annotation", "isinstance"})
 _MARKING = frozenset({_EXPORT, "torch.jit.ignore", "torch.jit.unused"})
@@ -72,21 +73,21 @@ class ScriptingRecord:
 
 
 def _collect(view: ModuleView) -> ScriptingRecord | None:
+    if view.is_stub:
+        return None
     members = list(_named_members(view))
-    scripts = [*_foreign(view), *_by_name(members)]
+    scripts = [site.node.lineno for site in scripting_sites(view)]
     traces: list[int] = []
     exports: list[int] = []
     conditional: list[int] = []
     watches = list(_watches(view, members))
     for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
         line = use.node.lineno
-        if use.target == _MODULE:
-            # Whoever is handed the module itself may call any of its members.
-            if use.name == _MODULE and use.kind == "reference" and _handed_on(view, use):
-                scripts.append(line)
-        elif use.target in SCRIPTING | TRACING:
+        if use.target in TRACING:
             if _acts(use, view):
-                (scripts if use.target in SCRIPTING else traces).append(line)
+                traces.append(line)
+        elif use.target in SCRIPTING | {_MODULE}:
+            continue
         elif use.kind in {"string", "store", "delete"}:
             watches.append(line)
         elif use.kind not in {"import", "annotation", "isinstance"}:
@@ -96,6 +97,32 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
                 exports.append(line)
     lines = (scripts, traces, exports, conditional, watches)
     return ScriptingRecord(*map(tuple, lines)) if any(lines) else None
+
+
+@dataclass(frozen=True)
+class ScriptingSite:
+    """A place that compiles what it is given.
+
+    Attributes:
+        node: what stands for the compiler: a name, a call that looks it up, or an import that hands it on.
+        use: the use of a compiler of torch's own; None for those of other packages, and for one found by a look-up.
+    """
+
+    node: ast.expr | ast.alias
+    use: Use | None = None
+
+
+def scripting_sites(view: ModuleView) -> Iterator[ScriptingSite]:
+    """Every place in one file that compiles what it is given."""
+    yield from map(ScriptingSite, _foreign(view))
+    yield from map(ScriptingSite, _by_name(_named_members(view)))
+    for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
+        if use.target == _MODULE:
+            # Whoever is handed the module itself may call any of its members.
+            if use.name == _MODULE and use.kind == "reference" and _handed_on(view, use):
+                yield ScriptingSite(use.node, use)
+        elif use.target in SCRIPTING and _acts(use, view):
+            yield ScriptingSite(use.node, use)
 
 
 def _handed_on(view: ModuleView, use: Use) -> bool:
@@ -125,11 +152,13 @@ def _acts(use: Use, view: ModuleView) -> bool:
         return use.target not in _CLASSES and binding is not None and not view.reads_of(binding)
     if use.target in _CLASSES:
         return use.kind in {"call", "base", "decorator"}
+    if ".concrete_type_store" in use.name:  # what was compiled before, which some forget on purpose
+        return False
     return use.kind not in {"annotation", "isinstance"}
 
 
-def _foreign(view: ModuleView) -> Iterator[int]:
-    """Lines that call a compiler of another package, by its name; what a project names so is read where it is."""
+def _foreign(view: ModuleView) -> Iterator[ast.expr | ast.alias]:
+    """Names and imports of a compiler of another package, by its name; what a project names so is read where it is."""
     own = view.module.partition(".")[0]
     for root, chains in view.scopes.chains.items():
         for chain in chains:
@@ -140,25 +169,28 @@ def _foreign(view: ModuleView) -> Iterator[int]:
             if foreign:
                 resolution = view.resolve(chain.top)
                 if resolution is None or resolution.name.partition(".")[0] not in {own, "torch"}:
-                    yield chain.root.lineno
+                    yield chain.top
+    for top, _ in view.scopes.rootless:
+        if top.attr in _FOREIGN:
+            yield top
     for bound in (bound for scope in view.scopes.scope_of.values() for bound in scope.bindings.values()):
         for binding in bound:
             imported = binding.imported or ""
             if imported.rpartition(".")[2] in _FOREIGN or ("jit." in imported and _FOREIGN_JIT.search(imported)):
                 assert isinstance(binding.node, ast.alias)
                 if (view.absolute(imported) or imported).partition(".")[0] not in {own, "torch"}:
-                    yield binding.node.lineno
+                    yield binding.node
 
 
 _Member = tuple[ast.Call, "str | None"]
 
 
-def _by_name(members: Sequence[_Member]) -> Iterator[int]:
-    """Lines that look a compiler up with `getattr(torch.jit, name)`."""
+def _by_name(members: Iterable[_Member]) -> Iterator[ast.Call]:
+    """Calls that look a compiler up with `getattr(torch.jit, name)`."""
     for call, name in members:
         looked_up = isinstance(call.func, ast.Name) and call.func.id == "getattr"
         if looked_up and (name is None or f"torch.jit.{name}" in SCRIPTING | CONDITIONAL):
-            yield call.lineno
+            yield call
 
 
 def _watches(view: ModuleView, members: Sequence[_Member]) -> Iterator[int]:
@@ -224,7 +256,7 @@ COLLECTOR = Collector(
 
 def _collect_expectations(view: ModuleView) -> tuple[int, ...] | None:
     """Lines with hints for the compiler, questions about it, and methods marked for it."""
-    uses = view.uses(EXPECTING | {_EXPORT})
+    uses = view.uses(EXPECTING | {_EXPORT}) if not view.is_stub else ()
     return tuple(use.node.lineno for use in uses if use.kind not in _NOT_RUN) or None
 
 

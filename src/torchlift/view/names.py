@@ -61,6 +61,7 @@ class NamedFile(ParsedFile):
     Attributes:
         module: its dotted module name, as far as the project's layout tells.
         is_package: whether it is an `__init__` file.
+        is_stub: whether it tells types to checkers, and nothing in it ever runs.
         wrappers: modules that mirror modules of torch.
     """
 
@@ -75,6 +76,7 @@ class NamedFile(ParsedFile):
         super().__init__(path, source, tree)
         self.module = module
         self.is_package = path.rpartition("/")[2] in {"__init__.py", "__init__.pyi"}
+        self.is_stub = path.endswith(".pyi")
         self.wrappers = wrappers
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
         self._resolving: set[Binding] = set()

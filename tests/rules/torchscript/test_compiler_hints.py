@@ -273,18 +273,13 @@ def test_a_mark_in_installable_code_goes_unless_the_code_expects_a_compiler(
 @pytest.mark.parametrize(
     "compiling",
     [
-        "import torch\n\ntorch.jit.script(lambda x: x)\n",
         "import torch\n\ncompile = getattr(torch.jit, 'script')\n",
         "import torch\n\ncompile = getattr(torch.jit, name)\n",
         "from torch.jit import script\n",
-        "import torch\n\n\nclass Net(torch.jit.ScriptModule):\n    pass\n",
-        "from e3nn.util.jit import script\n\nscript(net)\n",
-        "from e3nn.util import jit\n\njit.compile(net)\n",
-        "def save(model):\n    return model.to_torchscript('m.pt')\n",
         "import torch\n\ncompilers = {'old': torch.jit.script}\n",
     ],
 )
-def test_a_hint_stays_while_the_project_compiles(compiling: str, tmp_path: Path) -> None:
+def test_a_hint_stays_while_the_project_hands_a_compiler_on(compiling: str, tmp_path: Path) -> None:
     safety, reason = safety_of(tmp_path, {"pkg/a.py": HINT, "tools/compile.py": compiling})
     assert safety is Safety.MANUAL
     assert "tools/compile.py:" in reason
@@ -692,9 +687,8 @@ SCRIPTED = "import torch\n\n\ndef f(x):\n    return torch.jit.script(x)\n"
 )
 def test_the_nearest_place_that_scripts_is_named(near: str, named: str, tmp_path: Path) -> None:
     places = ("aside.py", "examples/two/run.py", "pkg/export.py", "pkg/ops/own.py", "pkg/tests/test_export.py")
-    asking = "import torch\n\n\n@torch.jit.unused\ndef g(x):\n    return x\n"
     files = dict.fromkeys(places, SCRIPTED)
-    files[near] = files.get(near, "") + asking
+    files[near] = files.get(near, "") + "import torch\n\nmark = torch.jit.ignore(unknown)\n"
     (finding,) = found(tmp_path, files, "TL112")
     assert f"nearest at {named} (and 4 more places)" in (finding.help or "")
 

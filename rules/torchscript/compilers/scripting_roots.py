@@ -1,0 +1,200 @@
+"""What every place that scripts is given, and so what it compiles."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.project import Project
+from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
+from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
+from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
+from torchlift.rules.torchscript.compilers.scripted_values import ValueSources
+from torchlift.rules.torchscript.compilers.scripting_uses import (
+    COLLECTOR,
+    CONDITIONAL,
+    EXPORTING,
+    ScriptingSite,
+    scripting_sites,
+)
+from torchlift.view import ModuleView
+
+_CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
+_SCRIPTS = frozenset({"torch.jit.script", "torch.jit.script_method"})
+
+
+def reached_code(project: Project) -> Reached:
+    """What anything in the project compiles; shared by all who ask."""
+    return project.once(_reached)
+
+
+def compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
+    """The root, as `path:line`, that is known to compile one of some functions and classes; None if none is."""
+    return project.once(_compiled_by, keys)
+
+
+def unknown_root(project: Project) -> tuple[str, str] | None:
+    """The first root of which it is not known what it is given, and the place that makes it so; None if there is none."""
+    return project.once(_unknown_root)
+
+
+def handed_on(project: Project) -> str | None:
+    """`path:line` of the first place that hands a compiler to somebody, who may compile anything; None if none does."""
+    return project.once(_handed_on)
+
+
+def _handed_on(project: Project) -> str | None:
+    return min(reached_code(project).anything, default=None)
+
+
+def _compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
+    reached = reached_code(project)
+    return next((reached.by[key] for key in keys if key in reached.by), None)
+
+
+def _unknown_root(project: Project) -> tuple[str, str] | None:
+    return min(reached_code(project).unknown.items(), default=None)
+
+
+def _reached(project: Project) -> Reached:
+    reacher = Reacher(project)
+    records = sorted(project.records(COLLECTOR).items())
+    traces = [f"{path}:{line}" for path, record in records for line in record.traces]
+    for path, record in records:
+        view = project.view(path) if record.scripts or (traces and (record.exports or record.conditional)) else None
+        if view is None:
+            continue
+        for site in scripting_sites(view):
+            _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+        if traces:
+            _traced(project, reacher, view, traces[0])
+    return reacher.reached
+
+
+def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str) -> None:
+    """What a trace compiles: functions that are compiled while something traces, and methods marked for it."""
+    root = _Root(project, reacher, trace)
+    for use in view.uses(CONDITIONAL):
+        if isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
+            root.used(view, use.node, ())
+    for use in view.uses(EXPORTING):
+        method = view.parent(use.node)
+        owner = view.parent(method) if method is not None else None
+        if isinstance(owner, ast.ClassDef):
+            root.definition(view, owner)
+        elif use.kind not in {"import", "string", "annotation"}:
+            root.lost(view, use.node)
+
+
+class _Root:
+    """One place that compiles."""
+
+    def __init__(self, project: Project, reacher: Reacher, place: str) -> None:
+        self.project = project
+        self.reacher = reacher
+        self.place = place
+
+    def at(self, view: ModuleView, node: ast.expr) -> _Root:
+        """A place that compiles by another name for the compiler."""
+        return _Root(self.project, self.reacher, f"{view.path}:{node.lineno}")
+
+    def given_away(self, view: ModuleView, node: ast.AST) -> None:
+        """Whoever gets the compiler here may compile anything."""
+        self.reacher.reached.anything.add(f"{view.path}:{getattr(node, 'lineno', 1)}")
+
+    def lost(self, view: ModuleView, node: ast.AST) -> None:
+        """What is compiled is not known."""
+        self.reacher.reached.unknown.setdefault(self.place, f"{view.path}:{getattr(node, 'lineno', 1)}")
+
+    def site(self, view: ModuleView, site: ScriptingSite) -> None:
+        node, use = site.node, site.use
+        if isinstance(node, ast.alias):
+            self.imported(view, node)
+            return
+        parent = view.parent(node)
+        if use is not None and use.target in _CLASSES:
+            if isinstance(parent, ast.ClassDef):
+                self.definition(view, parent)
+        elif use is not None and use.target not in _SCRIPTS:
+            (self.lost if use.kind == "call" else self.given_away)(view, node)
+        elif use is None and isinstance(node, ast.Attribute) and isinstance(parent, ast.Call) and parent.func is node:
+            resolution = view.resolve(node)
+            known = resolution is not None and resolution.binding is not None and resolution.binding.imported
+            self.value(view, _given(parent) if known else node.value, node)
+        else:
+            self.used(view, node, ())
+
+    def used(self, view: ModuleView, node: ast.expr, seen: tuple[ast.AST, ...]) -> None:
+        """A compiler, or another name for it, stands here."""
+        parent = view.parent(node)
+        if isinstance(parent, DEFINITIONS) and node in parent.decorator_list:
+            self.definition(view, parent)
+        elif isinstance(parent, ast.Call) and parent.func is node:
+            self.value(view, _given(parent), node)
+        else:
+            top: ast.AST = node
+            while parent is not None and (isinstance(parent, (ast.IfExp, ast.BoolOp)) or _falls_back(parent, top)):
+                top, parent = parent, view.parent(parent)
+            target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is top else None
+            bindings = [
+                binding
+                for binding in (view.scope_at(node).bindings.get(target.id, ()) if isinstance(target, ast.Name) else ())
+                if binding.node is target
+            ]
+            if not bindings or target in seen:
+                self.given_away(view, node)
+                return
+            found, unknown = uses_everywhere(view, bindings[0], self.project)
+            for home, use in found:
+                self.at(home, use).used(home, use, (*seen, bindings[0].node))
+            if not found or any("offers" not in clause for clause in unknown):
+                self.given_away(view, node)
+
+    def imported(self, view: ModuleView, node: ast.alias) -> None:
+        """A compiler is imported for others."""
+        name = node.asname or node.name
+        bindings = [one for one in view.scopes.module.bindings.get(name, ()) if one.node is node]
+        found, unknown = uses_everywhere(view, bindings[0], self.project) if bindings else ([], ["elsewhere"])
+        for home, use in found:
+            self.at(home, use).used(home, use, ())
+        if not found or any("offers" not in clause for clause in unknown):
+            self.given_away(view, node)
+
+    def value(self, view: ModuleView, node: ast.expr | None, at: ast.AST) -> None:
+        """A value is compiled."""
+        sources = ValueSources(self.project)
+        if node is None:
+            self.lost(view, at)
+            return
+        sources.follow(view, node)
+        for source in sources.found:
+            if isinstance(source.node, DEFINITIONS):
+                self.definition(source.view, source.node, makes=True)
+            else:
+                self.reacher.build(digest_of(self.project, source.view, source.node), self.place)
+        if sources.unknown is not None:
+            self.reacher.reached.unknown.setdefault(self.place, sources.unknown)
+
+    def definition(self, view: ModuleView, node: ast.AST, *, makes: bool = False) -> None:
+        """A function or class is compiled, or with `makes` perhaps what it makes."""
+        unit = digest(self.project, view.path).units.get(getattr(node, "lineno", 0))
+        if unit is not None:
+            self.reacher.compile(unit, self.place)
+            if makes and not unit.is_class:
+                self.reacher.build(unit, self.place)
+
+
+def _falls_back(call: ast.AST | None, node: ast.AST) -> bool:
+    """Whether a call is `getattr(module, name, node)`."""
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "getattr"
+        and node in call.args[2:]
+    )
+
+
+def _given(call: ast.Call) -> ast.expr | None:
+    """What a compiler is called with."""
+    if call.args:
+        return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+    return call.keywords[0].value if call.keywords and call.keywords[0].arg is not None else None

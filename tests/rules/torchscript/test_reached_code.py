@@ -1,0 +1,220 @@
+"""Which code something that scripts compiles: hints in that code stay, all others go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+
+from torchlift.finding import Finding, Safety
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+ASKS = "    if not torch.jit.is_scripting():\n        print(x)\n"
+HELPER = f"{HEAD}def helper(x):\n{ASKS}    return x\n"
+METHOD = ASKS.replace("    if", "        if").replace("        print", "            print")
+LAYER = f"{HEAD}class Layer(nn.Module):\n    def forward(self, x):\n{METHOD}        return x\n"
+NET = (
+    "from pkg.a import Layer\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.layer = Layer()\n\n    def forward(self, x):\n        return self.layer(x)\n\n\n"
+)
+
+
+def hints(folder: Path, files: dict[str, str], **options: object) -> list[Finding]:
+    result = analyse_files(folder, files, codes=frozenset({"TL112", "TL117"}), **options)  # type: ignore[arg-type]
+    assert not [failure.detail or failure.reason for failure in result.failures]
+    return all_findings(result)
+
+
+REACHED = {
+    "the function itself": (HELPER + "\n\ntorch.jit.script(helper)\n", ""),
+    "the function, decorated": (HELPER.replace("def helper", "@torch.jit.script\ndef helper"), ""),
+    "a function that a scripted one calls": (
+        HELPER,
+        "from pkg.a import helper\n\n\n@torch.jit.script\ndef f(x):\n    return helper(x)\n",
+    ),
+    "through a module": (HELPER, "from pkg import a\n\n\n@torch.jit.script\ndef f(x):\n    return a.helper(x)\n"),
+    "through another function": (
+        HELPER + "\n\ndef between(x):\n    return helper(x)\n",
+        "from pkg.a import between as g\n\n\n@torch.jit.script\ndef f(x):\n    return g(x)\n",
+    ),
+    "through another name for the compiler": (
+        HELPER,
+        "from pkg.a import helper\n\njit = torch.jit.script if torch.cuda.is_available() else torch.jit.script\njit(helper)\n",
+    ),
+    "through a function that scripts what it is given": (
+        HELPER,
+        "from pkg.a import helper\n\n\ndef fast(f):\n    return torch.jit.script(f)\n\n\nfast(helper)\n",
+    ),
+    "by a decorator of the project": (
+        "from b import fast\n" + HELPER.replace("def helper", "@fast\ndef helper"),
+        "def fast(f):\n    return torch.jit.script(f)\n",
+    ),
+    "the module": (LAYER, "from pkg.a import Layer\n\ntorch.jit.script(Layer().eval())\n"),
+    "a submodule": (LAYER, NET + "model = Net().cuda()\nmodel.eval()\ntorch.jit.script(model)\n"),
+    "a submodule in a list, from a loop": (
+        LAYER,
+        NET.replace("self.layer = Layer()", "self.layers = nn.ModuleList(Layer() for _ in range(2))")
+        + "torch.jit.script(Net())\n",
+    ),
+    "a submodule that a function makes": (
+        LAYER + "\n\ndef make():\n    return nn.Sequential(Layer(), nn.ReLU())\n",
+        NET.replace("import Layer", "import make").replace("Layer()", "make()") + "torch.jit.script(Net())\n",
+    ),
+    "a submodule whose class is an argument": (
+        LAYER,
+        NET.replace("__init__(self)", "__init__(self, block)").replace("Layer()", "block()")
+        + "torch.jit.script(Net(Layer))\n",
+    ),
+    "a submodule that is put in later": (
+        LAYER,
+        NET.replace("self.layer = Layer()", "self.layer = nn.ReLU()")
+        + "net = Net()\nnet.layer = Layer()\ntorch.jit.script(net)\n",
+    ),
+    "a module from a function that is called with it": (
+        LAYER,
+        "from pkg.a import Layer\n\n\ndef save(model):\n    torch.jit.script(model).save('x.pt')\n\n\nsave(Layer())\n",
+    ),
+    "a module on self": (
+        LAYER,
+        "from pkg.a import Layer\n\n\nclass Test:\n    def setUp(self):\n        self.model = Layer()\n\n"
+        "    def test(self):\n        torch.jit.script(self.model)\n",
+    ),
+    "itself, from a subclass": (
+        LAYER.replace("(nn.Module)", "(Base)").replace(
+            "from torch import nn\n", "from torch import nn\nfrom b import Base\n"
+        ),
+        "class Base(nn.Module):\n    def compiled(self):\n        return torch.jit.script(self)\n",
+    ),
+    "a module out of a table": (
+        LAYER,
+        "from pkg.a import Layer\n\nMODELS = {'layer': Layer}\n\n\ndef make(name):\n    return MODELS[name]()\n\n\n"
+        "torch.jit.script(make('layer'))\n",
+    ),
+    "a module from a registry that decorates": (
+        "from b import MODELS\n" + LAYER.replace("class Layer", "@MODELS.register()\nclass Layer"),
+        "from registry import Registry\n\nMODELS = Registry()\n\n\ndef make(name):\n    return MODELS.get(name)()\n\n\n"
+        "torch.jit.script(make('layer'))\n",
+    ),
+    "a test that pytest calls with it": (
+        LAYER,
+        "import pytest\nfrom pkg.a import Layer\n\n\n@pytest.mark.parametrize('model', [Layer()])\ndef test(model):\n"
+        "    torch.jit.script(model)\n",
+    ),
+    "a base class": (
+        LAYER,
+        "from pkg.a import Layer\n\n\nclass Net(Layer):\n    pass\n\n\ntorch.jit.script(Net())\n",
+    ),
+    "a ScriptModule": (LAYER, NET.replace("Net(nn.Module)", "Net(torch.jit.ScriptModule)")),
+    "a function that a module keeps": (
+        HELPER,
+        "from pkg.a import helper\n\n\nclass Net(nn.Module):\n    def __init__(self, act=helper):\n"
+        "        super().__init__()\n        self.act = act\n\n    def forward(self, x):\n        return self.act(x)\n\n\n"
+        "torch.jit.script(Net())\n",
+    ),
+    "an exported method": (
+        LAYER.replace("    def forward", "    @torch.jit.export\n    def other"),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer())\n",
+    ),
+    "a method that another calls": (
+        LAYER.replace("def forward", "def forward(self, x):\n        return self.step(x)\n\n    def step"),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer())\n",
+    ),
+    "a method of a submodule": (
+        LAYER.replace("def forward", "def step"),
+        NET.replace("self.layer(x)", "self.layer.step(x)") + "torch.jit.script(Net())\n",
+    ),
+    "by a compiler of another package": (
+        LAYER.replace("(nn.Module)", "(L.LightningModule)").replace(HEAD, "import lightning as L\n" + HEAD),
+        "from pkg.a import Layer\n\nLayer().to_torchscript('m.pt')\n",
+    ),
+    "traced, and marked for it": (
+        HELPER.replace("def helper", "@torch.jit.script_if_tracing\ndef helper"),
+        "torch.jit.trace(net, x)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REACHED)
+def test_a_hint_stays_where_something_compiles_it(case: str, tmp_path: Path) -> None:
+    own, other = REACHED[case]
+    files = {"pkg/__init__.py": "", "pkg/a.py": own, "b.py": HEAD + other}
+    found = [finding for finding in hints(tmp_path, files) if finding.code == "TL117"]
+    assert [finding.safety for finding in found] == [Safety.MANUAL]
+    assert "compiles it" in (found[0].help or ""), found[0].help
+
+
+UNKNOWN = {
+    "a parameter that nobody is seen to give": "def save(model):\n    torch.jit.script(model)\n",
+    "a model by name": "import models\n\ntorch.jit.script(getattr(models, name)())\n",
+    "a model from a file": "torch.jit.script(torch.load('m.pt'))\n",
+    "a model from another package": "import factory\n\ntorch.jit.script(factory.build(cfg))\n",
+    "a submodule that is handed in": (
+        "class Net(nn.Module):\n    def __init__(self, inner):\n        super().__init__()\n        self.inner = inner\n\n"
+        "    def forward(self, x):\n        return self.inner(x)\n\n\ndef save(inner):\n    torch.jit.script(Net(inner))\n\n\n"
+        "def main(config):\n    save(config.inner)\n"
+    ),
+    "a registry that a function fills": (
+        "MODELS = {}\n\n\ndef register(cls):\n    MODELS[cls.__name__] = cls\n    return cls\n\n\n"
+        "def make(name):\n    return MODELS[name]()\n\n\ntorch.jit.script(make('layer'))\n"
+    ),
+    "somebody else's compiler": "from e3nn.util import jit\n\njit.compile(net)\n",
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_is_given_to_a_compiler_may_be_any_module_where_it_is_not_known(case: str, tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/a.py": LAYER,
+        "pkg/used.py": HELPER + "\n\nclass Net(nn.Module):\n    def forward(self, x):\n        return helper(x)\n",
+        "pkg/plain.py": HELPER + "\n\nprint(helper(torch.ones(1)))\n",
+        "models.py": "",
+        "b.py": HEAD + UNKNOWN[case],
+    }
+    found = {finding.path: finding for finding in hints(tmp_path, files)}
+    for path in ("pkg/a.py", "pkg/used.py"):
+        assert found[path].safety is Safety.MANUAL
+        assert "may compile it" in (found[path].help or "") and "b.py:" in (found[path].help or "")
+    assert found["pkg/plain.py"].safety is not Safety.MANUAL
+
+
+FREE = {
+    "another function is scripted": (HELPER, "@torch.jit.script\ndef f(x):\n    return x + 1\n"),
+    "another module is scripted": (LAYER, NET.replace("Layer()", "nn.ReLU()") + "torch.jit.script(Net())\n"),
+    "a method that nothing compiled calls": (
+        LAYER.replace("def forward", "def forward(self, x):\n        return x\n\n    def report"),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer())\n",
+    ),
+    "the module is traced": (LAYER, "from pkg.a import Layer\n\ntorch.jit.trace(Layer(), torch.ones(1))\n"),
+    "an ignored body": (
+        LAYER.replace(
+            "def forward", "def forward(self, x):\n        return self.log(x)\n\n    @torch.jit.ignore\n    def log"
+        ),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer())\n",
+    ),
+    "a sibling with a method of the same name": (
+        LAYER.replace("def forward", "def step"),
+        "class Net(nn.Module):\n    def forward(self, x):\n        return self.step(x)\n\n    def step(self, x):\n"
+        "        return x\n\n\ntorch.jit.script(Net())\n",
+    ),
+    "a stub": (HELPER, ""),
+}
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_a_hint_goes_where_nothing_compiles_it(case: str, tmp_path: Path) -> None:
+    own, other = FREE[case]
+    files = {"pkg/__init__.py": "", "pkg/a.py": own, "b.py": HEAD + other}
+    if case == "a stub":
+        files["torch_stubs.pyi"] = (
+            HEAD + "def script(f): ...\n\n\nclass Old(torch.jit.ScriptModule): ...\n\n\nmake = torch.jit.script\n"
+        )
+    found = [finding for finding in hints(tmp_path, files) if finding.code == "TL117"]
+    assert [(finding.path, finding.safety) for finding in found] == [("pkg/a.py", Safety.SAFE)], found[0].help
+
+
+def test_no_stub_has_findings_about_torchscript(tmp_path: Path) -> None:
+    stub = "import torch\nfrom torch.jit import Final, ScriptModule\n\n\nclass Old(ScriptModule):\n    n: Final[int]\n\n\n@torch.jit.script\ndef f(x): ...\n"
+    result = analyse_files(tmp_path, {"torch_stubs.pyi": stub})
+    assert not [finding for finding in all_findings(result) if finding.code.startswith("TL1")]
