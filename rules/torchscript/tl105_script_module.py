@@ -10,10 +10,12 @@ from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.compilers import scripting_uses
-from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, symbolic_trace
+from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings, symbolic_trace
 from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
 from torchlift.rules.torchscript.examples.script_module_examples import EXAMPLES
+from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
 from torchlift.view import ModuleView, Use
 
@@ -31,7 +33,9 @@ RULE = Rule(
         "only operations that were run compiled and plain with the same outcome, no other method uses the compiled ones, and "
         "every instance in the project is only called or used as a module. Needs review when some of this was not read. Not "
         "rewritten when an instance is saved, inspected, frozen or scripted, or when another class derives from it. "
-        "`__constants__` stays: it means nothing to a plain module."
+        "`__constants__` stays: it means nothing to a plain module. Where TorchScript is dropped, what was not read runs as it is "
+        "written, and classes of the same file that derive from it change with it; not rewritten where C++ of the project runs "
+        "TorchScript modules."
     ),
     targets=("torch.jit.ScriptModule", "torch.jit.script_method"),
     triggers=("jit", "_jit_internal"),
@@ -99,7 +103,12 @@ def _finding(use: Use, view: ModuleView, message: str, help: str, fix: Fix | Non
 
 
 def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Context) -> Finding:
-    facts = read_script_class(view, node, context.project)
+    dropped = drops(context)
+    facts = read_script_class(view, node, context.project, drops=dropped)
+    if dropped and (runtime := cpp_runtime(context.project)) is not None:
+        facts.refusals.append(
+            f"{runtime} runs TorchScript modules in C++, and may be given instances of `{node.name}`, which are none any more"
+        )
     spelling = view.spell("torch.nn.Module", use.node, use)
     if spelling is None:
         facts.refusals.append("`torch.nn.Module` cannot be written here, because another name stands in its way")
@@ -110,7 +119,9 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
             _BASE,
             f"Not rewritten: a plain module does not serve every use: {sentence(facts.refusals)} {_ADVICE}",
         )
-    doubts = [*facts.doubts, *_traced(facts, node, context)] or list(context_doubts(context.project, view.path))
+    doubts = [*facts.doubts, *_traced(facts, node, context)]
+    around = surroundings(context.project) if dropped else context_doubts(context.project, view.path)
+    doubts = doubts or list(around)
     rewrites: list[Rewrite] = [ReplaceExpression(view.span(use.node), Template(spelling.text)), *spelling.imports]
     rewrites += [DropDecorator(view.span(decorator)) for decorator in facts.methods]
     rewrites += [ReplaceExpression(view.span(base), Template(spelling.text)) for base in facts.inits]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.rules.rule import Bad, Ok
+from torchlift.torchscript_intent import DROP
 
 _NET = """\
 class Net(torch.jit.ScriptModule):
@@ -47,6 +48,8 @@ class Net(torch.jit.ScriptModule):
         return x
 """
 _HEAD = "import torch\n\n\n"
+_READER = "\n\nnets = [Net()]\n\n\ndef run(x, nets=nets):\n    return [net(x).sum() for net in nets]\n"
+_HEIR = "\n\nclass Wide(Net):\n    @torch.jit.script_method\n    def wide(self, x):\n        return self.forward(x)\n"
 
 EXAMPLES: tuple[Bad | Ok, ...] = (
     Bad(_HEAD + _NET, _HEAD + _plain(_NET), why="layers, a parameter, a buffer and a constant", run=_RUN),
@@ -100,6 +103,39 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="another class derives from it",
     ),
     Bad(_HEAD + _NET.replace("super().__init__()", "super().__init__(False)"), why="options for the base class"),
+    # Where TorchScript is dropped
+    Bad(
+        _HEAD + _COUNT,
+        _HEAD + _plain(_COUNT),
+        why="a parameter that scripting checked, and TorchScript goes",
+        run="result = Net()(torch.ones(2), 3)",
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD + _NET + _READER,
+        _HEAD + _plain(_NET) + _READER,
+        why="instances in a container, methods that are not compiled",
+        run="torch.manual_seed(0)\nresult = observe(Net(), torch.ones(2, 3))",
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD + _NET + _HEIR,
+        _HEAD + _plain(_NET) + _plain(_HEIR),
+        why="another class of the file derives from it",
+        run="torch.manual_seed(0)\nresult = observe(Wide(), torch.ones(2, 3))",
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD + _NET,
+        why="C++ of the project runs TorchScript modules",
+        files=(("csrc/runner.h", 'auto module = object.attr("_c").cast<torch::jit::script::Module*>();\n'),),
+        torchscript=DROP,
+    ),
+    Bad(
+        _HEAD + _NET + "\n\nnet = Net()\nprint(net.graph)\n",
+        why="the graph is asked for, whatever the intent is",
+        torchscript=DROP,
+    ),
     Bad("from torch.jit import script_method\n\nmarked = {'forward': script_method}\n", why="script_method as a value"),
     Ok(
         "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, jit):\n        return jit\n",

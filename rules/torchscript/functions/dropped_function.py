@@ -16,7 +16,7 @@ from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import surroundings
 from torchlift.rules.torchscript.functions.function_uses import SCRIPT_ONLY, FunctionUses, read_uses, static
-from torchlift.rules.torchscript.functions.passed_values import Call, passed_doubts
+from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionFacts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
@@ -39,7 +39,7 @@ def without_decorator(
     above, below = node.decorator_list[:position], node.decorator_list[position + 1 :]
     uses = FunctionUses()
     if isinstance(owner, ast.ClassDef):
-        uses.calls = _calls_as_attribute(view, node.name)
+        uses.calls = calls_as_attribute(view, node.name)
     elif (binding := _binding_of(view, node)) is not None:
         uses = read_uses(view, binding, context.project, drops=True)
     if below:
@@ -199,12 +199,6 @@ def _sequences(facts: FunctionFacts, name: str, uses: FunctionUses) -> list[str]
                 continue
         return [f"{reason}, and {view.path}:{call.lineno} does not take it apart"]
     return []
-
-
-def _calls_as_attribute(view: ModuleView, name: str) -> list[Call]:
-    """Calls `self.name(...)` and `Class.name(...)` in the same file."""
-    calls = [(node, view.parent(node)) for node in view.attributes_named(name)]
-    return [(view, call) for node, call in calls if isinstance(call, ast.Call) and call.func is node]
 
 
 def _is_class(node: ast.expr, context: Context) -> bool:

@@ -76,6 +76,12 @@ def passed_doubts(
     return doubts
 
 
+def calls_as_attribute(view: ModuleView, name: str) -> list[Call]:
+    """Calls `self.name(...)` and `Class.name(...)` in the same file."""
+    calls = [(node, view.parent(node)) for node in view.attributes_named(name)]
+    return [(view, call) for node, call in calls if isinstance(call, ast.Call) and call.func is node]
+
+
 def _values(
     calls: Sequence[Call], names: list[str], name: str, default: ast.expr | None, home: ModuleView
 ) -> list[tuple[ModuleView, ast.expr]] | None:

@@ -12,6 +12,7 @@ from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.torchscript.facts.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
+from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
@@ -53,14 +54,25 @@ class ScriptClass:
     branches: int | None = None
 
 
-def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project) -> ScriptClass:
-    """Facts about the class that `node` defines."""
+def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *, drops: bool = False) -> ScriptClass:
+    """Facts about the class that `node` defines.
+
+    Args:
+        view: its file.
+        node: the class.
+        project: the project.
+        drops: whether TorchScript goes from the project: what was not read runs as it is written then.
+    """
     facts = ScriptClass()
     _read_shape(view, node, facts)
     own = _read_init(view, node, facts)
+    if drops:
+        facts.doubts.clear()
+        if len(node.bases) > 1:
+            facts.doubts.append(f"`{node.name}` has further bases, and the order of its bases changes")
     for item in node.body:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            _read_method(view, item, project, own, facts)
+            _read_method(view, item, project, own, facts, drops)
     for child in walk(node):
         if isinstance(child, ast.Attribute):
             name = self_attribute(child)
@@ -71,7 +83,7 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project) ->
             f"{place} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "
             "parts of a ScriptModule are no `torch.nn` classes"
         )
-    _read_uses(view, node, project, facts)
+    _read_uses(view, node, project, facts, drops)
     return facts
 
 
@@ -189,23 +201,27 @@ def _read_method(
     project: Project,
     own: dict[str, str],
     facts: ScriptClass,
+    drops: bool,
 ) -> None:
     decorator = script_method_of(view, method)
     if decorator is None:
-        if method.name != "__init__":
+        if method.name != "__init__" and not drops:
             facts.doubts.append(f"`{method.name}` is not compiled and was not read (line {method.lineno})")
         return
     facts.methods.append(decorator)
     if len(method.decorator_list) > 1:
         facts.doubts.append(f"`{method.name}` has further decorators")
     known = {name: kind for name, kind in own.items() if kind != "unread"}
-    read = read_function(view, method, project, known)
+    read = read_function(view, method, project, known, known_only=drops)
     facts.doubts += read.doubts
+    if drops:
+        calls = calls_as_attribute(view, method.name)
+        facts.doubts += passed_doubts(view, method, calls, read.numbers, method=True)
     if read.branches is not None and facts.branches is None:
         facts.branches = read.branches
 
 
-def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: ScriptClass) -> None:
+def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: ScriptClass, drops: bool) -> None:
     bound = view.scope_at(node).bindings.get(node.name, ())
     binding: Binding | None = next((item for item in bound if item.node is node), None)
     if binding is None:
@@ -213,16 +229,30 @@ def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: Sc
         return
     found, unknown = uses_everywhere(view, binding, project)
     for home, read in found:
-        _read_use(home, node.name, read, project, facts)
-    facts.doubts += unknown
+        if drops and home is view and isinstance(heir := home.parent(read), ast.ClassDef):
+            _read_heir(view, heir, project, facts)
+        else:
+            _read_use(home, node.name, read, project, facts, drops)
+    if not drops:
+        facts.doubts += unknown
 
 
-def _read_use(view: ModuleView, name: str, read: ast.expr, project: Project, facts: ScriptClass) -> None:
+def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: ScriptClass) -> None:
+    """A class of the same file that derives from the class, and becomes a plain module with it."""
+    read = read_script_class(view, heir, project, drops=True)
+    facts.methods += read.methods
+    facts.inits += read.inits
+    facts.refusals += read.refusals
+    facts.doubts += read.doubts
+    facts.branches = facts.branches or read.branches
+
+
+def _read_use(view: ModuleView, name: str, read: ast.expr, project: Project, facts: ScriptClass, drops: bool) -> None:
     place = f"{view.path}:{read.lineno}"
     parent = view.parent(read)
     match parent:
         case ast.Call(func=function) if function is read:
-            _read_instance(view, name, parent, project, facts)
+            _read_instance(view, name, parent, project, facts, drops)
         case ast.Call(func=ast.Name(id="super" | "isinstance" | "issubclass")):
             return
         case ast.ClassDef(name=other):
@@ -231,11 +261,15 @@ def _read_use(view: ModuleView, name: str, read: ast.expr, project: Project, fac
             return
         case ast.Expr():
             return
-        case _:
+        case ast.Call(func=function) if drops and view.certain_name(function).startswith("torch.jit."):
+            facts.refusals.append(f"{place} passes the class to `{view.certain_name(function)}`")
+        case _ if not drops:
             facts.doubts.append(f"{place} hands the class `{name}` on")
 
 
-def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project, facts: ScriptClass) -> None:
+def _read_instance(
+    view: ModuleView, name: str, call: ast.Call, project: Project, facts: ScriptClass, drops: bool
+) -> None:
     life = follow(view, call, project)
     for save in life.saves:
         facts.refusals.append(
@@ -243,7 +277,7 @@ def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project
             "`torch.export.export`"
         )
     for called in life.calls:
-        _read_call(life, called, facts)
+        _read_call(life, called, facts, drops=drops)
     for frozen in life.frozen:
         facts.refusals.append(f"an instance is frozen on {life.place(frozen)}")
     for obstacle in life.obstacles:
@@ -253,10 +287,13 @@ def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project
         if isinstance(parent, ast.Attribute) and parent.value is obstacle.node:
             if parent.attr in SCRIPT_ONLY:
                 facts.refusals.append(f"an instance is asked for `.{parent.attr}` ({place})")
-            elif parent.attr not in _MODULE:
+            elif parent.attr not in _MODULE and not drops:
                 facts.doubts.append(f"an instance is asked for `.{parent.attr}` ({place})")
             elif isinstance(direct := home.parent(parent), ast.Call) and parent.attr == "forward":
-                _read_call(life, direct, facts, home)
+                _read_call(life, direct, facts, home, drops=drops)
+        elif drops:
+            if "torch.jit." in obstacle.reason:
+                facts.refusals.append(f"an instance {obstacle.reason.partition(':')[0]} ({place})")
         elif isinstance(obstacle.node, ast.Attribute) and isinstance(obstacle.node.ctx, ast.Store):
             facts.doubts.append(f"an instance is kept as `.{obstacle.node.attr}` ({place})")
         elif "torch.jit." in obstacle.reason:
@@ -265,8 +302,10 @@ def _read_instance(view: ModuleView, name: str, call: ast.Call, project: Project
             facts.doubts.append(f"an instance {obstacle.reason} ({place})")
 
 
-def _read_call(life: ValueLife, call: ast.Call, facts: ScriptClass, home: ModuleView | None = None) -> None:
-    doubt = call_doubt(home or life.home(call), call)
+def _read_call(
+    life: ValueLife, call: ast.Call, facts: ScriptClass, home: ModuleView | None = None, *, drops: bool
+) -> None:
+    doubt = call_doubt(home or life.home(call), call, drops=drops)
     if doubt is not None:
         place = f"{home.path}:{call.lineno}" if home is not None else life.place(call)
         facts.doubts.append(f"{place} calls an instance {doubt}")
