@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Fix, Safety
+from torchlift.finding import Finding, Fix, Rewrite, Safety
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
+from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS, first_watch
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of, without_decorator
 from torchlift.rules.torchscript.hints.dynamic_control import dynamic_parts
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, HelpAndFix, Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -27,7 +30,7 @@ RULE = Rule(
     fix=(
         "Safe when nothing in the project traces or scripts, nothing says that others do, and types, ranks and plain Python "
         "values decide every branch. Loops, and branches on sizes or values, need review: a trace kept them, and an export "
-        "of the function fixes them for the example inputs."
+        "of the function fixes them for the example inputs. Where TorchScript is dropped, safe as soon as nothing traces."
     ),
     targets=("torch.jit.script_if_tracing", "torch.jit._script_if_tracing"),
     triggers=("jit", "_jit_internal"),
@@ -49,15 +52,29 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _judged(use: Use, context: Context) -> HelpAndFix:
+    rewrite = without_decorator(use, context.view)
+    if rewrite is not None and drops(context):
+        return _dropped(context, rewrite)
     doubt = _doubt(use, context)
     answer = removal(context, use.node, tracing=True)
-    rewrite = without_decorator(use, context.view)
     if answer.safety is Safety.MANUAL or rewrite is None:
         advice = answer.reason or "Use the function itself."
         return advice if doubt is None else f"{advice} Then mind that {doubt}.", None, answer.root
     if doubt is None:
         return answer.reason, Fix("Remove the decorator", answer.safety, (rewrite,))
     return f"Needs review: {doubt}.{answer.also}", Fix("Remove the decorator", Safety.UNSAFE, (rewrite,))
+
+
+def _dropped(context: Context, rewrite: Rewrite) -> HelpAndFix:
+    """Where TorchScript goes: only a trace that is left looks at the decorator, and a script compiles what is below it."""
+    place = first_trace(context.project)
+    watch = first_watch(context.project, context.view.path)
+    review = None
+    if place is not None:
+        review = f"Needs review: {place} still traces, and fixes loops, branches and sizes that the decorator kept."
+    elif watch is not None:
+        review = f"Needs review: {watch} patches a hint like this, names one, or reads the mark it leaves."
+    return review, Fix("Remove the decorator", Safety.UNSAFE if review else Safety.SAFE, (rewrite,))
 
 
 def _doubt(use: Use, context: Context) -> str | None:
@@ -122,6 +139,32 @@ EXAMPLES = (
         f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
         "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
         why="the project still traces",
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
+        f"import torch\n\n\n{_LOOP}",
+        why="a loop over the shape, in a project that drops TorchScript",
+        run="result = observe(total, torch.ones(4, 2))",
+        files=(("setup.py", "import setuptools\n"),),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\nunit = torch.jit.CompilationUnit('')\n",
+        f"import torch\n\n\n{_LOOP}\n\nunit = torch.jit.CompilationUnit('')\n",
+        why="something is still scripted, which looks below the decorator anyway",
+        run="result = observe(total, torch.ones(4, 2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
+        f"import torch\n\n\n{_LOOP}",
+        safety="unsafe",
+        why="a trace is left",
+        run="result = observe(total, torch.ones(4, 2))",
+        files=(
+            ("other.py", "import torch\n\nfrom example import total\n\nf = torch.jit.trace(total, torch.ones(3, 2))\n"),
+        ),
+        torchscript=DROP,
     ),
     Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", why="passed on as a function"),
     Ok(
