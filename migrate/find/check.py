@@ -15,6 +15,7 @@ from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
 from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import is_guarded
 from torchlift.view.names import longest_target
@@ -97,17 +98,14 @@ class Dispatcher:
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
-            guarded: bool | None = None
             for rule in self._by_target[use.target]:
                 if view.is_stub and rule.code.startswith(_OF_RUNNING_CODE):
                     continue
                 try:
                     if not _may_report(rule, use, settings):
                         continue
-                    if not rule.sees_guarded:
-                        guarded = is_guarded(view, use.node, settings.min_torch) if guarded is None else guarded
-                        if guarded:
-                            continue
+                    if not rule.sees_guarded and is_guarded(view, use.node, _decisive(rule, settings)):
+                        continue
                     for finding in rule.check(use, context):
                         settled = _complete(finding, use, view, settings)
                         findings.setdefault(settled.sort_key(), settled)
@@ -120,6 +118,15 @@ class Dispatcher:
                     crashed.add(rule.code)
         ordered = tuple(findings[key] for key in sorted(findings))
         return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
+
+
+def _decisive(rule: Rule, settings: Settings) -> TorchVersion | None:
+    """The release from which on a version test above code decides nothing about what the rule reports.
+
+    Code behind a test of a release that knows of the change was written for it.
+    """
+    change = rule.deprecated or rule.removed
+    return min(settings.min_torch, change) if change is not None else None
 
 
 def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:
