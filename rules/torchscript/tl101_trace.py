@@ -9,9 +9,12 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
-from torchlift.rules.torchscript.captures.trace_plan import plan_trace
+from torchlift.rules.torchscript.captures.plain_module import plain_module
+from torchlift.rules.torchscript.captures.script_of_module import finding_of
+from torchlift.rules.torchscript.captures.trace_plan import plan_trace, traced_module
 from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
@@ -60,6 +63,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         advice = "Only calls are rewritten; replace this use by hand."
         yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
+    traced = traced_module(use.call)
+    if drops(context) and traced is not None:
+        plain = plain_module(use, context, traced, traced=True)
+        if plain is not None:
+            yield finding_of(plain, "TL101", _MESSAGE, use, view)
+            return
     capture = plan_trace(use, context, follow(view, use.call, context.project))
     groups = tuple(capture.groups)
     if capture.refusals:

@@ -12,8 +12,11 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
-from torchlift.rules.torchscript.captures.trace_plan import TRACER_ONLY
+from torchlift.rules.torchscript.captures.plain_module import plain_module
+from torchlift.rules.torchscript.captures.script_of_module import finding_of
+from torchlift.rules.torchscript.captures.trace_plan import TRACER_ONLY, traced_module
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
 from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
@@ -58,6 +61,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, _ADVICE.get(place, _ADVICE["value"]))
         return
     call = use.call
+    traced = traced_module(call)
+    if drops(context) and traced is not None:
+        plain = plain_module(use, context, traced, traced=True)
+        if plain is not None:
+            yield finding_of(plain, "TL106", _MESSAGE, use, view)
+            return
     inputs = _inputs(call)
     if inputs is None:
         advice = (

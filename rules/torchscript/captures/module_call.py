@@ -8,8 +8,8 @@ from torchlift.finding import Fix, Group
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.export_draft import Draft
-from torchlift.rules.torchscript.functions.script_module_class import SCRIPT_ONLY
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule
+from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.view import ModuleView, Use
 

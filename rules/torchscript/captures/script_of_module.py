@@ -28,10 +28,12 @@ from torchlift.rules.torchscript.captures.module_call import (
     sorted_obstacles,
     unreadable,
 )
+from torchlift.rules.torchscript.captures.plain_module import plain_module
 from torchlift.rules.torchscript.captures.saved_module import saved
 from torchlift.rules.torchscript.captures.script_advice import both_ways, handed_on, of_test, speed, successor
 from torchlift.rules.torchscript.captures.visible_inputs import visible_calls
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.scripted_kind import MODULE_ATTRIBUTES
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
@@ -48,6 +50,10 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
     assert use.call is not None
     view, call = context.view, use.call
     node = call.args[0]
+    if drops(context) and unreadable(call) is None:
+        plain = plain_module(use, context, node, traced=False)
+        if plain is not None:
+            return plain
     module = read_scripted_module(view, node, context.project)
     life = follow(view, _origin(view, call), context.project)
     if module.kind == "unknown" and attributes_used(life) & MODULE_ATTRIBUTES:
@@ -213,7 +219,7 @@ def finding_of(verdict: ModuleVerdict, code: str, message: str, use: Use, view: 
         view.span(use.node),
         message,
         Severity.WARNING,
-        verdict.help,
+        verdict.help or None,
         verdict.fix,
         groups=verdict.groups,
     )

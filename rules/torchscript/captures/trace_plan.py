@@ -83,6 +83,13 @@ def _plan(capture: Capture) -> None:
 # What the call says
 
 
+def traced_module(call: ast.Call) -> ast.expr | None:
+    """The expression that a trace call captures; None if it is not visible."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    return call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in {"func", "mod"}), None)
+
+
 def _arguments(call: ast.Call) -> _Arguments:
     """The arguments of a trace call."""
     if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):

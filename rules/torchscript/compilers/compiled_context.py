@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.project.installable import packaging_of
 
 _AUTOCAST = re.compile(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
@@ -25,6 +26,7 @@ _AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precisio
 _SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
 _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
+_CASTS = "uses autocast, under which TorchScript chooses other dtypes than Python"
 _NEWLINE = b"\n"
 
 
@@ -39,11 +41,15 @@ def surroundings(project: Project) -> tuple[str, ...]:
     return project.once(_doubts)
 
 
+def autocast_doubt(project: Project) -> str | None:
+    """A clause about the first place outside of tests that uses autocast; None if none does."""
+    return _first(project, _AUTOCAST, _AUTOCAST_WORDS, _CASTS, tests=False)
+
+
 def _doubts(project: Project) -> tuple[str, ...]:
-    autocast = "uses autocast, under which TorchScript chooses other dtypes than Python"
     subclass = "uses subclasses of Tensor, which a scripted function does not give back"
     clauses = (
-        _first(project, _AUTOCAST, _AUTOCAST_WORDS, autocast),
+        _first(project, _AUTOCAST, _AUTOCAST_WORDS, _CASTS),
         _first(project, _SUBCLASS, _SUBCLASS_WORDS, subclass),
     )
     return tuple(clause for clause in clauses if clause)
@@ -59,12 +65,14 @@ def _symbolic_trace(project: Project) -> str | None:
     return found.strip() if found else None
 
 
-def _first(project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str], what: str) -> str | None:
+def _first(
+    project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str], what: str, *, tests: bool = True
+) -> str | None:
     signs: dict[str, list[tuple[bytes, bytes]]] = {}
     for word, besides in words.items():
         both = frozenset(project.files_holding(besides)) if besides else None
         for path in project.files_holding(word):
-            if both is None or path in both:
+            if (both is None or path in both) and (tests or not is_test_file(path)):
                 signs.setdefault(path, []).append((word.encode(), besides.encode()))
     for path in sorted(signs):
         data = project.data(path)

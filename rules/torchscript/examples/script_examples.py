@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.rules.rule import Bad, Ok
+from torchlift.rules.torchscript.examples.plain_examples import SCRIPTED_MODULES
 
 _HEAD = "import torch\n\n\n"
 _DECORATOR = "@torch.jit.script\n"
@@ -409,4 +410,4 @@ _NAMES: tuple[Bad | Ok, ...] = (
     ),
 )
 
-EXAMPLES = (*_FUNCTIONS, *_CLASSES, *_MODULES, *_NAMES)
+EXAMPLES = (*_FUNCTIONS, *_CLASSES, *_MODULES, *_NAMES, *SCRIPTED_MODULES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchlift.rules.rule import Bad, Ok
+from torchlift.rules.torchscript.examples.plain_examples import TRACED_MODULES
 from torchlift.rules.torchscript.examples.trace_flow_examples import FLOW_EXAMPLES
 from torchlift.versions import TorchVersion
 
@@ -392,4 +393,5 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Ok('"""Call torch.jit.trace(model, x)."""\n', "a docstring"),
     *FLOW_EXAMPLES,
+    *TRACED_MODULES,
 )

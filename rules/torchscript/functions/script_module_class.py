@@ -15,15 +15,11 @@ from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
-# What a ScriptModule offers and an `nn.Module` does not.
-SCRIPT_ONLY = frozenset(
-    """save save_to_buffer _save_for_lite_interpreter _save_to_buffer_for_lite_interpreter graph inlined_graph code
-    code_with_constants graph_for get_debug_state define original_name _c forward_magic_method""".split()
-)
 _BASE = "torch.jit.ScriptModule"
 _METHOD = "torch.jit.script_method"
 _PLAIN = frozenset({"int", "float", "bool"})
