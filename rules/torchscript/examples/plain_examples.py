@@ -104,8 +104,6 @@ SCRIPTED_MODULES: tuple[Bad, ...] = (
         "\n\ndef run(x):\n    net = torch.jit.script(Net().eval())\n    return net(x)\n",
         "\n\ndef run(x):\n    net = Net().eval()\n    net.compile()\n    return net(x)\n",
         "drop: compiled",
-        run=None,
-        unsafe=True,
         intent=_COMPILE,
     ),
     _script(

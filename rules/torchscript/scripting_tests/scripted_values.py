@@ -9,7 +9,7 @@ from functools import cached_property
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import definition_of
-from torchlift.rules.torchscript.functions.script_module_class import SCRIPT_ONLY
+from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 

@@ -9,12 +9,12 @@ from torchlift.finding import DeleteStatement, DropDecorator, ReplaceExpression,
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
-from torchlift.rules.torchscript.functions.script_module_class import SCRIPT_ONLY
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, ScriptedValues, called_function
 from torchlift.rules.torchscript.scripting_tests.stale_comments import stale_comments
+from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.view.walk import walk
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
