@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from own_rule_files import write_rule
+
+from torchlift.cli import torchlift
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,7 +101,11 @@ def test_the_documented_test_of_own_rules_fails_with_them(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_rules.py"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     rule.write_text(rule.read_text().replace("x = mylib.older()", "x = mylib.old()"))
-    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    without_torch = tmp_path / "without torch"  # which need not be prepared for this
+    without_torch.mkdir()
+    (without_torch / "torch.py").write_text("raise ImportError('not here')\n")
+    around = {**os.environ, "PYTHONPATH": str(without_torch)}
+    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=around)
     assert failed.returncode == 1 and "1 failed" in failed.stdout, failed.stdout
 
 
@@ -113,13 +120,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+@pytest.mark.usefixtures("processes")
 def test_an_example_that_does_not_hold_is_named_with_the_reason(old: str, new: str, said: str, tmp_path: Path) -> None:
     rule = write_rule(tmp_path)
     text = rule.read_text()
     assert old in text
     rule.write_text(text.replace(old, new, 1))
-    done = run(tmp_path, "rule", "--test", str(rule))
-    assert done.returncode == 1 and said in done.stdout, done.stdout
+    done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])  # here, where torch is prepared already
+    assert done.exit_code == 1 and said in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("by", ["code", "file"])

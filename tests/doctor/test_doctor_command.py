@@ -12,8 +12,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
+from torchlift.cli import torchlift
 from torchlift.doctor.check import Check, Evidence, Remedy, Result
 from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.command.wanted import WantedError, torch_requirement
@@ -120,11 +122,11 @@ def test_a_warning_exits_with_0_unless_strict(doubtful: str) -> None:
 @pytest.mark.parametrize("more", [[], ["--redact"], ["--for", "torch==2.14"], ["--repo", str(ROOT)]], ids=" ".join)
 def test_json_is_complete_and_obeys_the_published_schema(name: str, more: list[str], ill: str, doubtful: str) -> None:
     source = {"ill": ["--facts", ill], "doubtful": ["--facts", doubtful]}.get(name) or machine(name)
-    done = run(*source, "--json", *more)
+    done = CliRunner().invoke(torchlift, ["doctor", *source, "--json", *more])
     assert done.stdout.isascii()
     report = json.loads(done.stdout)
     VALIDATOR.validate(report)
-    assert report["exit_code"] == done.returncode
+    assert report["exit_code"] == done.exit_code
     assert report["answer"] is not None and (report["project"] is not None) == ("--repo" in more)
 
 

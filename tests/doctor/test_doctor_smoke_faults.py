@@ -32,7 +32,11 @@ def _run(folder: Path, only: tuple[str, ...], *, fork: bool) -> dict[str, SmokeR
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param(True, marks=linux, id="forked"), pytest.param(False, id="spawned")]
+    scope="module",
+    params=[
+        pytest.param(True, marks=linux, id="forked"),
+        pytest.param(False, marks=pytest.mark.exhaustive, id="spawned"),
+    ],
 )
 def faults(request: pytest.FixtureRequest) -> dict[str, SmokeResult]:
     only = _ids(FAULTS)
@@ -49,6 +53,11 @@ def test_wrong_numbers_fail_with_the_name_of_the_comparison(faults: dict[str, Sm
     assert result.reason is not None and "wrong numbers in wrong" in result.reason
     assert result.error is not None and result.limit == 1e-6 and result.error > 0.01
     assert result.details["right"]["error"] == 0.0
+
+
+def test_without_forks_a_smoke_has_a_python_of_its_own_and_the_same_verdicts() -> None:
+    results = _run(FAULTS, ("hang", "leaves", "wrong-numbers", "zz-well"), fork=False)
+    assert [result.outcome for result in results.values()] == ["timeout", "crash", "fail", "pass"]
 
 
 def test_a_result_that_is_not_finite_fails(faults: dict[str, SmokeResult]) -> None:

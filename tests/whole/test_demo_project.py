@@ -9,21 +9,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch_programs import TorchPrograms
 
 pytestmark = pytest.mark.xdist_group("the demo project")
 
 DEMO = Path(__file__).parents[2] / "fixtures/legacy_project"
 PREDICT = """
-import json, torch
+import json
 from shapes.train import main
 from shapes.export import export
 from shapes.serve import predict
 from shapes.data import make_batch
 
-torch.set_num_threads(1)
 main()
 export()
-print(json.dumps([predict(make_batch(n, seed=n)[0]).tolist() for n in (4, 7, 1)]))
+result = json.dumps([predict(make_batch(n, seed=n)[0]).tolist() for n in (4, 7, 1)])
 """
 
 
@@ -65,8 +65,8 @@ def test_its_own_tests_pass(projects: tuple[Path, Path], index: int) -> None:
     run(projects[index], sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
 
 
-def test_it_serves_the_same_predictions(projects: tuple[Path, Path]) -> None:
-    old, new = (json.loads(run(folder, sys.executable, "-c", PREDICT).splitlines()[-1]) for folder in projects)
+def test_it_serves_the_same_predictions(projects: tuple[Path, Path], torch_programs: TorchPrograms) -> None:
+    old, new = (json.loads(torch_programs.run(folder, {}, PREDICT)[1]) for folder in projects)
     assert [len(batch) for batch in new] == [4, 7, 1]
     for old_batch, new_batch in zip(old, new, strict=True):
         for old_row, new_row in zip(old_batch, new_batch, strict=True):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.xdist_group("the house")
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/torchlift", "migrate", "doctor", "rules", "testing")
@@ -35,10 +39,49 @@ SHARED_NAMES = {
 }
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class Source:
+    """What the tests ask about a file; its tree is walked once, since there are hundreds.
+
+    Attributes:
+        path: from the root.
+        lines: how many.
+        imports: modules, with names from them that may be modules.
+        functions: name and number of lines of each.
+        classes: all of them, and those at the top.
+        texts: string constants outside examples.
+    """
+
+    path: str
+    lines: int
+    imports: frozenset[str]
+    functions: tuple[tuple[str, int], ...]
+    classes: tuple[str, ...]
+    top_classes: tuple[str, ...]
+    texts: frozenset[str]
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    paths = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    return tuple(read(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
+
+
+def read(path: str, text: str) -> Source:
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    shown = {id(part) for node in nodes if _is_shown(node) for part in ast.walk(node)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in shown]
+    return Source(
+        path,
+        text.count("\n"),
+        frozenset(imported(path, nodes)),
+        tuple((node.name, (node.end_lineno or 0) - node.lineno) for node in functions),
+        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+        tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
+        frozenset(node.value for node in constants if isinstance(node.value, str)),
+    )
 
 
 def is_small_by_nature(path: str) -> bool:
@@ -52,10 +95,9 @@ def module_of(path: str) -> str:
     return f"torchlift.{inside.replace('/', '.')}"
 
 
-def imported(path: str, text: str) -> Iterator[str]:
-    """Modules that a file imports, with the names from them that may be modules."""
+def imported(path: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     package = module_of(path).split(".") if path.endswith("__init__.py") else module_of(path).split(".")[:-1]
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -66,64 +108,39 @@ def imported(path: str, text: str) -> Iterator[str]:
 
 
 def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
-    long = {path for path, text in sources() if text.count("\n") > 450}
-    assert long == set(LONG_FILES)
+    assert {source.path for source in sources() if source.lines > 450} == set(LONG_FILES)
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
-    long = {
-        f"{path}:{node.name}"
-        for path, text in sources()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.end_lineno or 0) - node.lineno >= 60
-    }
-    assert long == set(LONG_FUNCTIONS)
+    functions = ((source.path, *function) for source in sources() for function in source.functions)
+    assert {f"{path}:{name}" for path, name, lines in functions if lines >= 60} == set(LONG_FUNCTIONS)
 
 
 def test_a_small_file_serves_more_than_one_other() -> None:
     users: dict[str, set[str]] = defaultdict(set)
-    for path, text in sources():
-        for module in imported(path, text):
-            users[module].add(path)
-    crumbs = {
-        path
-        for path, text in sources()
-        if text.count("\n") < 30 and not is_small_by_nature(path) and len(users[module_of(path)]) < 2
-    }
-    assert crumbs == set(SMALL_FILES)
+    for source in sources():
+        for module in source.imports:
+            users[module].add(source.path)
+    small = {source.path for source in sources() if source.lines < 30 and not is_small_by_nature(source.path)}
+    assert {path for path in small if len(users[module_of(path)]) < 2} == set(SMALL_FILES)
 
 
 def test_one_name_has_one_meaning() -> None:
-    places = defaultdict(list)
-    for path, text in sources():
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(path)
-    assert {name for name, paths in places.items() if len(paths) > 1} == set(SHARED_NAMES)
+    places = Counter(name for source in sources() for name in set(source.top_classes) if not name.startswith("_"))
+    assert {name for name, count in places.items() if count > 1} == set(SHARED_NAMES)
 
 
 def test_nothing_but_tests_is_called_a_test() -> None:
-    found = [path for path, _ in sources() if path.rpartition("/")[2].startswith("test_")]
-    for path, text in sources():
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and re.match(r"test_|Test[A-Z]", node.name):
-                found.append(f"{path}:{node.name}")
-    assert found == []
+    assert [source.path for source in sources() if source.path.rpartition("/")[2].startswith("test_")] == []
+    names = ((s.path, name) for s in sources() for name in (*s.classes, *(name for name, _ in s.functions)))
+    assert [f"{path}:{name}" for path, name in names if re.match(r"test_|Test[A-Z]", name)] == []
 
 
 @pytest.mark.parametrize("text", ["os.getenv", "SLURM_PROCID", "assertRaises", "SLURM_LOCALID", "PMI_RANK"])
 def test_a_fact_stands_in_one_place(text: str) -> None:
     """Strings of rules that tell something about other people's code, apart from examples and prose."""
-    found = set()
-    for path, source in sources():
-        if path.startswith("rules/"):
-            tree = ast.parse(source)
-            shown = [node for node in ast.walk(tree) if _is_shown(node)]
-            told = {id(part) for node in shown for part in ast.walk(node)}
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Constant) and node.value == text and id(node) not in told:
-                    found.add(path)
-    assert len(found) <= 1
+    found = [source.path for source in sources() if source.path.startswith("rules/") and text in source.texts]
+    assert len(found) <= 1, found
 
 
 def _is_shown(node: ast.AST) -> bool:
