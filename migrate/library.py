@@ -11,9 +11,9 @@ from torchlift.migrate import run
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import Mode, RunResult
-from torchlift.migrate.workspace.bounds import lowest_torch
 from torchlift.migrate.workspace.config import Config, load_config
 from torchlift.migrate.workspace.discover import Discovery, discover
+from torchlift.migrate.workspace.lowest import lowest_torch
 from torchlift.migrate.workspace.root import project_root
 from torchlift.migrate.workspace.vcs import refusals
 from torchlift.rules.rule import Settings
@@ -118,7 +118,7 @@ def _options(
         named=frozenset(found.named),
         own_rules=choice.own_rules,
     )
-    return options if config.min_torch is not None else _with_bound(options, folder_of(paths[0]))
+    return options if config.min_torch is not None else _with_lowest(options, folder_of(paths[0]))
 
 
 def _listed(config: Config, paths: Sequence[Path], root: Path, *, force_exclude: bool = False) -> Discovery:
@@ -141,12 +141,12 @@ def _project_files(config: Config, named: Sequence[Path], found: Discovery, *, i
     return _listed(config, projects, found.root).files
 
 
-def _with_bound(options: RunOptions, start: Path) -> RunOptions:
-    """The options with the lowest torch release that the metadata around `start` names, if it names one."""
-    bound = lowest_torch(options.root, start)
-    if bound is None:
-        return options
-    return replace(options, settings=replace(options.settings, min_torch=bound.version), min_torch_source=bound.source)
+def _with_lowest(options: RunOptions, start: Path) -> RunOptions:
+    """The options with the lowest torch release that the files around `start` tell."""
+    lowest = lowest_torch(options.root, start)
+    release = min(lowest.release, options.settings.target) if lowest.at_least else lowest.release
+    settings = replace(options.settings, min_torch=release, min_torch_at_least=lowest.at_least)
+    return replace(options, settings=settings, min_torch_source=lowest.source, min_torch_why=lowest.why)
 
 
 def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], dict[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.find.kept import notes_on
+from torchlift.migrate.find.newest_name import new_words, with_newest_name
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.promises import broken_promise
@@ -28,12 +29,15 @@ def analyse(options: RunOptions) -> RunResult:
     """Everything but writing: findings, fixes applied in memory, checks. Never raises for what a file holds."""
     rules = [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
-    python = select_files(project, options.files, rules, options.settings, options.progress)
+    noting = new_words() if options.settings.min_torch_at_least else frozenset()
+    python = select_files(project, options.files, rules, options.settings, options.progress, noting)
     selected = [*python, *select_texts(project, options.texts, rules, options.named)]
     start, end, obstacles = State(project, {}, {}), None, Obstacles()
     if any(file.wanted or file.wanted_if for file in selected):
+        whole = _whole_project(options, project, python)
+        options = with_newest_name(options, whole, python)
         examiner = Examiner(options, rules, selected)
-        start = examiner.first(_whole_project(options, project, python))
+        start = examiner.first(whole)
         end, obstacles = _applied(options, examiner, start)
     return _result(options, selected, start, end or Applied(start, {}, {}), obstacles)
 
@@ -102,6 +106,7 @@ def _result(
     outcomes.update(unreadable_outcomes(options, {**unreadable, **start.unreadable, **end.state.unreadable}))
     failures = [file.failure for file in selected if file.failure is not None]
     failures += [*start.failures, *obstacles.failures]
+    told = [finding for outcome in outcomes.values() for finding in (*outcome.fixed, *outcome.left)]
     return RunResult(
         mode=options.mode,
         unsafe_fixes=options.unsafe_fixes,
@@ -113,6 +118,24 @@ def _result(
         outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
         failures=tuple(sorted(failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
         suppressed=end.state.suppressed,
-        notes=notes_on(end.state.kept, end.state.project),
+        notes=(*notes_on(end.state.kept, end.state.project), *_why_min_torch(options, told)),
         root=options.root,
+    )
+
+
+def _why_min_torch(options: RunOptions, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """What was taken for the lowest torch, and what it holds back."""
+    settings = options.settings
+    if not findings or not settings.min_torch_at_least:
+        return options.min_torch_why if findings else ()
+    *notes, why = options.min_torch_why
+    needed = [
+        fix.needs for finding in findings if (fix := finding.fix) and fix.needs and fix.needs > settings.min_torch
+    ]
+    if not needed:
+        return (*notes, f"{why} If it is newer, say so with `--min-torch`.")
+    fixes = "1 fix needs" if len(needed) == 1 else f"{len(needed)} fixes need"
+    return (
+        *notes,
+        f"{why} {fixes} a newer one, up to {max(needed)}: `--min-torch {max(needed)}` if the project does, too.",
     )

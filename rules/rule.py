@@ -40,6 +40,7 @@ class Settings:
         wrappers: modules that mirror modules of torch.
         machine: what the migrated project is installed on; None where nobody said.
         torchscript: what the user says about TorchScript in the project.
+        min_torch_at_least: whether nothing says that it must run on a release as old as that, only on no older one.
     """
 
     target: TorchVersion = LATEST
@@ -48,6 +49,12 @@ class Settings:
     wrappers: tuple[Wrapper, ...] = DEFAULT_WRAPPERS
     machine: Machine | None = None
     torchscript: TorchScriptIntent = UNSTATED
+    min_torch_at_least: bool = False
+
+    @property
+    def supports(self) -> str:
+        """ "supports torch 2.6", or that it may, where nothing says so."""
+        return f"{'may support' if self.min_torch_at_least else 'supports'} torch {self.min_torch}"
 
 
 Arguments = ParamSpec("Arguments")

@@ -240,7 +240,7 @@ def added(releases: Sequence[Names], lost: Collection[str]) -> dict[str, dict[st
 
     What came and went without being worth a row of `lost` (inner values of modules) is left out here as well.
     """
-    known = set(releases[0].names)
+    known = _known(releases[0])
     last = releases[-1]
     found: dict[str, dict[str, list[str]]] = {}
     for release in releases[1:]:
@@ -251,8 +251,14 @@ def added(releases: Sequence[Names], lost: Collection[str]) -> dict[str, dict[st
                 module, _, word = name.rpartition(".")
                 modules.setdefault(module, []).append(word)
         found[release.version] = modules
-        known |= release.names.keys()
+        known |= _known(release)
     return found
+
+
+def _known(release: Names) -> set[str]:
+    """The names of a release, those included that only its `__all__` shows: what C code defines has no source."""
+    listed = {f"{module}.{name}" for module, names in release.exported.items() for name in names}
+    return listed | release.names.keys()
 
 
 _NAMED = re.compile(r"`(torch(?:\.[A-Za-z_]\w*)+)")

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from torchlift.finding import FileFailure, Finding, Fix, ReplaceText
+from torchlift.finding import FileFailure, Finding, Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
@@ -147,12 +147,19 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     if use.resolution is not None and not use.resolution.certain:
         others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
         return finding.without_fix(f"No fix is offered because the name may also mean {others} here.")
-    if fix.needs is not None and settings.min_torch < fix.needs:
-        return finding.without_fix(
-            f"The fix needs torch>={fix.needs} and this project supports torch {settings.min_torch}: raise its lower "
-            f"bound, or pass --min-torch {fix.needs}."
+    if fix.needs is None or settings.min_torch >= fix.needs:
+        return finding
+    if settings.min_torch_at_least:
+        needs = f"it needs torch>={fix.needs}, which `--min-torch {fix.needs}` would say that the project has."
+        reviewed = fix.safety is Safety.UNSAFE and finding.help is not None
+        said = (
+            f"{finding.help} Besides, {needs}" if reviewed else f"Needs review: {needs} {finding.help or ''}".rstrip()
         )
-    return finding
+        return replace(finding, fix=replace(fix, safety=Safety.UNSAFE), help=said)
+    return finding.without_fix(
+        f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
+        f"bound, or pass --min-torch {fix.needs}."
+    )
 
 
 def _through(wrapper: Wrapper, finding: Finding) -> Finding:

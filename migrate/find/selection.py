@@ -38,6 +38,7 @@ class Selected:
         collectors: names of those that may have a record of it.
         failure: a defect of torchlift that kept all this from being known.
         unreadable: why it cannot be analysed: a sentence without its end.
+        noted: which of the words stand in it that somebody asked about on the way.
     """
 
     path: str
@@ -46,13 +47,19 @@ class Selected:
     collectors: frozenset[str] = frozenset()
     failure: FileFailure | None = None
     unreadable: str | None = None
+    noted: Set[bytes] = frozenset()
 
 
 def select_files(
-    project: Project, paths: Sequence[str], rules: Sequence[Rule], settings: Settings, progress: Progress | None = None
+    project: Project,
+    paths: Sequence[str],
+    rules: Sequence[Rule],
+    settings: Settings,
+    progress: Progress | None = None,
+    noting: frozenset[bytes] = frozenset(),
 ) -> list[Selected]:
-    """Who wants to see each of `paths`, in their order."""
-    selection = Selection(project, sieves(tuple(rules), settings))
+    """Who wants to see each of `paths`, in their order, and which of the words `noting` stand in it."""
+    selection = Selection(project, sieves(tuple(rules), settings), noting)
     conditional = frozenset(rule.code for rule in rules if rule.applies is not None)
     found = []
     for number, path in enumerate(paths, 1):
@@ -64,7 +71,7 @@ def select_files(
             found.append(Selected(path, failure=failure))
             continue
         codes = wanted_by & conditional
-        found.append(Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}))
+        found.append(Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}, noted=selection.noted))
         if progress:
             progress("select", number, len(paths))
     return found
@@ -148,9 +155,12 @@ class Selection:
     is written with them tells whether the words are names of torch.
     """
 
-    def __init__(self, project: Project, sieves: Sieves) -> None:
+    def __init__(self, project: Project, sieves: Sieves, noting: frozenset[bytes] = frozenset()) -> None:
+        self.noted: Set[bytes] = frozenset()
         self._project = project
         self._sieves = sieves
+        self._noting = noting
+        self._words = sieves.words | noting
         self._is_searched = False
 
     def wanted_by(self, path: str) -> frozenset[str]:
@@ -164,6 +174,7 @@ class Selection:
             return frozenset((RULES,))
         sieves = self._sieves
         words = Words(data, self._words_of(path, data))
+        self.noted = self._noting & words.present if self._noting else self._noting
         found = sieves.prefilter.found_among(words)
         askers, collectors = found & sieves.askers, found - sieves.askers
         asking = {name: frozenset((name,)) for name in collectors & sieves.glance.parties.keys()}
@@ -181,7 +192,7 @@ class Selection:
             words = words_in(data)
             self._project.remember_words(path, words)
             return words
-        present = words_in(data, self._sieves.words)
+        present = words_in(data, self._words)
         self._is_searched = all(word in present for word in _SCRIPTING) and b".".join(_SCRIPTING) in data
         return present
 

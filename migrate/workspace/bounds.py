@@ -35,16 +35,11 @@ class BoundsReport:
 
     Attributes:
         bound: the lowest release, or None where none is named.
-        notes: sentences about what was not understood or contradicts itself.
+        notes: sentences about what was not understood.
     """
 
     bound: Bound | None
     notes: tuple[str, ...] = ()
-
-
-def lowest_torch(root: Path, start: Path | None = None) -> Bound | None:
-    """The lowest torch release that the project supports, or None if it does not say; see `read_bounds`."""
-    return read_bounds(root, start).bound
 
 
 def read_bounds(root: Path, start: Path | None = None) -> BoundsReport:
@@ -55,33 +50,30 @@ def read_bounds(root: Path, start: Path | None = None) -> BoundsReport:
         start: folder inside it to begin with: a repository may hold several distributions. The first folder from
             there up to the root that names a lowest release decides.
     """
-    root = real_path(root)
-    folders = [root]
-    if start is not None and root in (begin := real_path(start)).parents:
-        folders = [
-            folder for folder in (begin, *begin.parents) if folder.is_dir() and root in (folder, *folder.parents)
-        ]
     notes: list[str] = []
-    for folder in folders:
+    for folder in folders_from(root := real_path(root), start):
         metadata = read_metadata(root, folder, torch_only=True)
         notes += metadata.notes
-        bound = _bound(metadata.declarations, notes)
+        bound = _bound(metadata.declarations)
         if bound is not None:
             return BoundsReport(bound, tuple(notes))
     return BoundsReport(None, tuple(notes))
 
 
-def _bound(declarations: Sequence[Declaration], notes: list[str]) -> Bound | None:
-    """The decisive declaration; `notes` gets a remark where others disagree."""
+def folders_from(root: Path, start: Path | None) -> list[Path]:
+    """The folders from `start` up to the project `root`, a real path; that one alone where `start` lies elsewhere."""
+    if start is None or root not in (begin := real_path(start)).parents:
+        return [root]
+    return [folder for folder in (begin, *begin.parents) if folder.is_dir() and root in (folder, *folder.parents)]
+
+
+def _bound(declarations: Sequence[Declaration]) -> Bound | None:
+    """The decisive declaration."""
     named = [(lowest, item) for item in declarations if (lowest := lowest_release(item.pin)) is not None]
     if not named:
         return None
     strength = min(item.strength for _, item in named)
-    equals = [(version, item.place) for version, item in named if item.strength == strength]
-    lowest, place = min(equals, key=lambda pair: pair[0])
-    others = {where: version for version, where in equals if version != lowest}
-    if not others:
-        return Bound(lowest, place)
-    listed = ", ".join(f"{version} in {where}" for where, version in others.items())
-    notes.append(f"torch {lowest} in {place} is lower than {listed}; the lowest counts.")
-    return Bound(lowest, f"{place}, the lowest of {len(others) + 1}")
+    equals = {item.place: version for version, item in named if item.strength == strength}
+    place, lowest = min(equals.items(), key=lambda pair: pair[1])
+    others = sum(version != lowest for version in equals.values())
+    return Bound(lowest, f"{place}, the lowest of {others + 1}" if others else place)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.globs import PathPatterns, PatternError
@@ -23,7 +23,7 @@ from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 
 OutputFormat = Literal["full", "concise", "json"]
-OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("full", "concise", "json")
+OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 
 _VERSION = re.compile(r"v?\d+(\.\d+){0,2}([.+-]?[a-zA-Z][\w.+]*)?")
 

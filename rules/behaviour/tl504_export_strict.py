@@ -53,8 +53,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or not matters(use.target, call, settings):
         return
     message = (
-        f"`torch.export.export` without `strict` is two captures in this project: torch {settings.min_torch} reads the bytecode "
-        f"(`strict=True`), torch {_FLIPPED} and later run the Python code on tensors without values (`strict=False`)."
+        f"`torch.export.export` without `strict` is two captures in a project that {settings.supports}, which reads the "
+        f"bytecode (`strict=True`): torch {_FLIPPED} and later run the Python code on tensors without values (`strict=False`)."
     )
     review = (
         "Needs review: `strict=True` is what the call meant when it was written for torch 2.7 or earlier. It rejects code that "

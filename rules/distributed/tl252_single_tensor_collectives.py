@@ -51,7 +51,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         if settings.min_torch < _SINGLE_SINCE:
             older = _OLDER[use.target]
             message = (
-                f"`{use.target}` is new in torch {_SINGLE_SINCE}, and this project supports torch {settings.min_torch}, where "
+                f"`{use.target}` is new in torch {_SINGLE_SINCE}, and this project {settings.supports}, where "
                 "it raises AttributeError or ImportError."
             )
             advice = (

@@ -167,7 +167,7 @@ def _blocker(name: str, context: Context) -> tuple[str, str] | None:
         return None
     if name in _WITHOUT_EFFECT:
         reason = (
-            f"The project supports torch {context.settings.min_torch} as well, where it may still act on TorchScript code, "
+            f"The project {context.settings.supports} as well, where it may still act on TorchScript code, "
             f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
         )
     else:

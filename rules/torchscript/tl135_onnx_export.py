@@ -239,7 +239,7 @@ def _refusal(found: ExportedCapture, dynamo: ast.keyword | None, context: Contex
     old = dynamo is None and context.settings.min_torch < _NEW_BY_DEFAULT
     if found.function == "torch.jit.script" and old:
         return (
-            f"this project supports torch {context.settings.min_torch}, whose exporter traces an eager module and drops "
+            f"this project {context.settings.supports}, whose exporter traces an eager module and drops "
             "branches that scripting keeps. Pass the eager module together with `dynamo=True`"
         )
     if found.binding is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.migrate.workspace.bounds import Bound, BoundsReport, lowest_torch, read_bounds
+from torchlift.migrate.workspace.bounds import Bound, BoundsReport, read_bounds
 from torchlift.versions import TorchVersion
 
 
@@ -21,7 +21,7 @@ def project(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def bound(folder: Path, files: Mapping[str, str | bytes]) -> tuple[str, str] | None:
-    found = lowest_torch(project(folder, files))
+    found = read_bounds(project(folder, files)).bound
     return (str(found.version), found.source) if found else None
 
 
@@ -96,7 +96,7 @@ torch = [
   {version = ">=2.1", markers = "sys_platform != 'linux'"},
 ]
 """
-    found = lowest_torch(project(tmp_path, {"pyproject.toml": text}))
+    found = read_bounds(project(tmp_path, {"pyproject.toml": text})).bound
     assert found is not None
     assert found.version == TorchVersion(2, 1)
     assert found.source == "pyproject.toml:4, the lowest of 2"
@@ -408,11 +408,8 @@ def test_among_equals_the_lowest_counts_and_says_so(tmp_path: Path) -> None:
         "requirements-old.txt": "torch==1.13.1",
         "requirements-x.txt": "torch>=2.4",
     }
-    report = read_bounds(project(tmp_path, files))
-    assert report.bound == Bound(TorchVersion(1, 13, 1), "requirements-old.txt:1, the lowest of 3")
-    assert report.notes == (
-        "torch 1.13.1 in requirements-old.txt:1 is lower than 2.4 in requirements-x.txt:1, 2.4 in requirements.txt:1; "
-        "the lowest counts.",
+    assert read_bounds(project(tmp_path, files)) == BoundsReport(
+        Bound(TorchVersion(1, 13, 1), "requirements-old.txt:1, the lowest of 3")
     )
 
 
@@ -429,11 +426,11 @@ def test_a_repository_of_several_distributions(tmp_path: Path) -> None:
         "other/a.py": "",
     }
     project(tmp_path, files)
-    assert lowest_torch(tmp_path) == Bound(TorchVersion(2), "requirements.txt:1")
+    assert read_bounds(tmp_path).bound == Bound(TorchVersion(2), "requirements.txt:1")
     for start in ("python", "python/pkg/sub", "python/pkg/sub/a.py", "python/no/such"):
-        assert lowest_torch(tmp_path, tmp_path / start) == Bound(TorchVersion(2, 4), "python/pyproject.toml:2")
+        assert read_bounds(tmp_path, tmp_path / start).bound == Bound(TorchVersion(2, 4), "python/pyproject.toml:2")
     for start in ("", "other", "..", "../elsewhere"):
-        assert lowest_torch(tmp_path, tmp_path / start) == Bound(TorchVersion(2), "requirements.txt:1")
+        assert read_bounds(tmp_path, tmp_path / start).bound == Bound(TorchVersion(2), "requirements.txt:1")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="not on this system")
@@ -449,8 +446,8 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
 def test_neither_packaging_nor_torch_nor_yaml_is_imported(tmp_path: Path) -> None:
     project(tmp_path, {"requirements.txt": "torch>=2.4", "environment.yml": "- pytorch=2.4.0"})
     code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.workspace.bounds import lowest_torch\n"
-        f"assert lowest_torch(Path({str(tmp_path)!r}))\n"
+        "import sys; from pathlib import Path; from torchlift.migrate.workspace.bounds import read_bounds\n"
+        f"assert read_bounds(Path({str(tmp_path)!r})).bound\n"
         "assert not {'packaging', 'yaml', 'torch', 'tomllib', 'importlib.metadata'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -253,6 +253,7 @@ def test_an_example_with_a_batch_of_one_is_captured_with_the_batch_asked_for(rep
     trace = "import torch\n\nnet = torch.nn.ReLU()\ntraced = torch.jit.trace(net, torch.rand(1, 3))\n"
     (repository / "a.py").write_text(trace)
     git(repository, "commit", "-qam", "trace")
+    (repository / "requirements.txt").write_text("torch>=2.6\n")
     kept = run(repository, "migrate", "--check", "a.py")
     assert b"stays fixed at its size: pass --batch-example 2" in kept.stdout
     assert (

@@ -199,15 +199,6 @@ def test_suppressed_findings_and_notes_are_mentioned() -> None:
     assert told(run(suppressed=3)).splitlines()[1:] == ["3 findings are suppressed by comments."]
 
 
-def test_an_assumed_lower_bound_is_admitted_when_there_are_findings() -> None:
-    assumed = told(run(outcome("a.py", fixed=(TRACE,)), min_torch_source=None))
-    assert assumed.splitlines()[1:] == [
-        "No lower torch bound found in the project's metadata; assuming torch>=2.15. "
-        "If the project supports older releases, say so with `--min-torch`."
-    ]
-    assert "assuming" not in told(run(min_torch_source=None))
-
-
 def test_the_verdict_is_coloured_by_its_outcome() -> None:
     def verdict(result: RunResult) -> str:
         return summary(result, root=Path.cwd(), color=True).splitlines()[0]

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
 
 from torchlift.migrate.result import RunResult
-
-OutputFormat = Literal["full", "concise", "json"]
-OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
+from torchlift.migrate.workspace.config import OUTPUT_FORMATS, OutputFormat
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import Mode, RunResult
-from torchlift.migrate.tell.report import OutputFormat
 from torchlift.migrate.tell.report.items import items
 from torchlift.migrate.tell.report.palette import Palette
+from torchlift.migrate.workspace.config import OutputFormat
 
 
 @dataclass(frozen=True, slots=True)

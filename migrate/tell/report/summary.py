@@ -33,11 +33,6 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
-    if listed and result.min_torch_source is None:
-        lines.append(
-            f"No lower torch bound found in the project's metadata; assuming torch>={result.min_torch}. "
-            "If the project supports older releases, say so with `--min-torch`."
-        )
     lines += [one_line(note) for note in result.notes]
     return "".join(f"{line}\n" for line in lines)
 

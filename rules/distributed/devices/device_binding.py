@@ -175,7 +175,7 @@ def _offer(
         if place is not None:
             return replace(
                 finding,
-                help=f"Not rewritten: the project supports torch {context.settings.min_torch}, where `device_id` makes group "
+                help=f"Not rewritten: the project {context.settings.supports}, where `device_id` makes group "
                 f"creation eager, and it has {place}, which eager groups serialise or hang.",
             )
     if context.settings.min_torch < _HANG_FIXED:
