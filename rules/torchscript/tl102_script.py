@@ -16,6 +16,9 @@ from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
 from torchlift.rules.torchscript.examples import dropped_function_examples, script_examples, scripting_test_examples
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.functions.compiler_as_value import dropped_value
+from torchlift.rules.torchscript.functions.dropped_function import without_call
 from torchlift.rules.torchscript.functions.scripted_definition import (
     decorated_function,
     scripted_class,
@@ -71,9 +74,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if place is None:
         return
     if isinstance(use.node, ast.alias) or place not in {"call", "decorator", "raise"}:
-        yield Finding(
-            "TL102", view.path, view.span(use.node), _NAME, Severity.WARNING, _advice_for_name(use, view, place)
-        )
+        said = dropped_value(use, place, context) if drops(context) else None
+        yield _finding(use, view, _NAME, said or UseAdvice(_advice_for_name(use, view, place)))
         return
     if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
         yield tested
@@ -105,7 +107,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     odd = _odd_value(view, call)
     if odd is not None:
-        yield _finding(use, view, _FUNCTION, UseAdvice(odd))
+        own = drops(context) and len(call.args) == 1 and not isinstance(call.args[0], (ast.Starred, ast.Lambda))
+        yield _finding(use, view, _FUNCTION, without_call(use, call, None, context) if own else UseAdvice(odd))
         return
     yield finding_of(script_of_module(use, context), "TL102", _MODULE, use, view)
 

@@ -147,6 +147,56 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         run="result = swish(torch.ones(2))",
         torchscript=DROP,
     ),
+    Bad(
+        f"{_HEAD}gelu = torch.jit.script(torch.nn.functional.gelu)\n",
+        f"{_HEAD}gelu = torch.nn.functional.gelu\n",
+        why="torch's own function",
+        run="result = gelu(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    # The compiler as a value
+    Bad(
+        f"{_HEAD}script = torch.jit.script\n\n\n{_SWISH}",
+        f"{_HEAD}\n\n{_SWISH}",
+        why="another name that nobody uses any more",
+        run="result = swish(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}maybe = torch.jit.script if torch.cuda.is_available() else lambda f: f\n\n\n@maybe\n{_SWISH}",
+        f"{_HEAD}maybe = lambda f: f\n\n\n@maybe\n{_SWISH}",
+        safety="unsafe",
+        why="one arm of a choice",
+        run="result = swish(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}fuser = torch.jit.script\nif torch.cuda.is_available():\n    fuser = torch.compile\n\n\n@fuser\n{_SWISH}",
+        f"{_HEAD}fuser = lambda function: function\nif torch.cuda.is_available():\n    fuser = torch.compile\n\n\n@fuser\n{_SWISH}",
+        safety="unsafe",
+        why="a name that is bound again",
+        run="result = swish(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}{_SWISH}\n\nfast = list(map(torch.jit.script, [swish]))\n",
+        f"{_HEAD}{_SWISH}\n\nfast = list(map(torch.compile, [swish]))\n",
+        safety="unsafe",
+        why="an argument, compiled otherwise as the user wants it",
+        run="torch._dynamo.config.disable = True\nresult = fast[0](torch.ones(2))",
+        torchscript=_COMPILE,
+    ),
+    # Classes
+    Bad(
+        f"{_HEAD}{_DECORATOR}class Pair:\n    def __init__(self, x: torch.Tensor):\n        self.x = x\n\n\n"
+        "unit = torch.jit.CompilationUnit('')\n",
+        f"{_HEAD}class Pair:\n    def __init__(self, x: torch.Tensor):\n        self.x = x\n\n\n"
+        "unit = torch.jit.CompilationUnit('')\n",
+        safety="unsafe",
+        why="a class, while something is still compiled",
+        run="result = Pair(torch.ones(2)).x",
+        torchscript=DROP,
+    ),
     # For speed
     Bad(
         f"{_HEAD}{_DECORATOR}{_SWISH}",

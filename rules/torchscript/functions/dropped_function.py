@@ -66,11 +66,10 @@ def without_decorator(
 
 
 def without_call(
-    use: Use, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef], context: Context
+    use: Use, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef] | None, context: Context
 ) -> UseAdvice:
-    """`torch.jit.script(function)`, with the function in view."""
+    """`torch.jit.script(function)`; `definition` is the function, None for one of torch's own."""
     view, value = context.view, call.args[0]
-    function = definition[1]
     uses = FunctionUses()
     compiled = _compiled(use, call, context)
     span = view.span(call)
@@ -113,7 +112,7 @@ def without_call(
             other = orelse if body is call else body
             if view.text(other) == view.text(value) and is_repeatable(view, test):
                 rewrites = (ReplaceExpression(view.span(parent), template),)
-    if function.decorator_list:
+    if definition is not None and (function := definition[1]).decorator_list:
         uses.doubts.append(
             f"scripting compiled what stands under the decorators of `{function.name}`, which are at work from now on"
         )
@@ -139,14 +138,16 @@ def _imports(use: Use, call: ast.Call, context: Context) -> tuple[Rewrite, ...]:
 def _verdict(
     title: str,
     rewrites: tuple[Rewrite, ...],
-    definition: _Definition,
+    definition: _Definition | None,
     uses: FunctionUses,
     context: Context,
     *,
     needs: TorchVersion | None,
 ) -> UseAdvice:
-    home, node = definition
     project = context.project
+    if definition is None:
+        return _fix(title, (*rewrites, *uses.rewrites), uses, uses.doubts or list(surroundings(project)), needs)
+    home, node = definition
     facts = read_function(home, node, project, known_only=True)
     doubts = [
         *facts.doubts,

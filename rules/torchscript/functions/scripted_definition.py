@@ -141,7 +141,7 @@ def scripted_class(
             "instances only. Delete the call or the decorator."
         )
     place = first_compiler(context.project)
-    if place is not None:
+    if place is not None and not drops(context):
         return UseAdvice(
             f"It has to stay as long as {place} compiles code that may use `{node.name}`; migrate that first. The class "
             "itself is the Python class, scripted or not."
@@ -152,6 +152,8 @@ def scripted_class(
         review = (
             f"Needs review: {expected} expects to be compiled, so users of this project may script code with the class."
         )
+    if place is not None:
+        review = f"Needs review: {place} still compiles code that may use `{node.name}`, which it compiles with it by itself."
     safety = Safety.UNSAFE if review else Safety.SAFE
     rewrite: Rewrite
     if decorator is not None:
