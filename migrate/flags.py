@@ -64,8 +64,8 @@ def configured(
         extend_rules=tuple(str(path.absolute()) for path in extend_rules) or config.extend_rules,
         allow_own_rules=allow_own_rules or bool(extend_rules),
         extend_exclude=(*config.extend_exclude, *exclude),
-        target=_version(target, "--target", config.target),
-        min_torch=_version(min_torch, "--min-torch", config.min_torch),
+        target=version(target, "--target", config.target),
+        min_torch=version(min_torch, "--min-torch", config.min_torch),
         batch_example=config.batch_example if batch_example is None else batch_example,
         wrappers={**config.wrappers, **_wrappers(wrapper)},
         torchscript=replace(
@@ -85,7 +85,12 @@ def configured(
     )
 
 
-def _version(text: str | None, option: str, configured: TorchVersion | None) -> TorchVersion | None:
+def version(text: str | None, option: str, configured: TorchVersion | None) -> TorchVersion | None:
+    """The release that an option names, the configured one where it names none.
+
+    Raises:
+        click.BadParameter: it is no version.
+    """
     from torchlift.versions import TorchVersion
 
     try:

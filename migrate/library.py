@@ -82,6 +82,12 @@ def project_config(paths: Sequence[Path]) -> Config:
     return load_config(folder_of(paths[0]))
 
 
+def listed_files(config: Config, paths: Sequence[Path]) -> tuple[str, ...]:
+    """Python files of the project that `paths` belong to, relative to its root."""
+    root = project_root(paths)
+    return _listed(config, [root], root).files
+
+
 def folder_of(path: Path) -> Path:
     """The folder where the search for what belongs to a path begins."""
     return path if path.is_dir() else path.parent

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.examine import Examiner, State
-from torchlift.migrate.find.kept import notes_on
+from torchlift.migrate.find.kept import notes_on, unanswered
 from torchlift.migrate.find.newest_name import new_words, with_newest_name
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
@@ -107,6 +107,7 @@ def _result(
     failures = [file.failure for file in selected if file.failure is not None]
     failures += [*start.failures, *obstacles.failures]
     told = [finding for outcome in outcomes.values() for finding in (*outcome.fixed, *outcome.left)]
+    left = [finding for outcome in outcomes.values() for finding in outcome.left]
     return RunResult(
         mode=options.mode,
         unsafe_fixes=options.unsafe_fixes,
@@ -118,7 +119,11 @@ def _result(
         outcomes=tuple(outcomes[path] for path in sorted(outcomes)),
         failures=tuple(sorted(failures, key=lambda failure: (failure.path, failure.stage, failure.reason))),
         suppressed=end.state.suppressed,
-        notes=(*notes_on(end.state.kept, end.state.project), *_why_min_torch(options, told)),
+        notes=(
+            *notes_on(end.state.kept, end.state.project),
+            *unanswered(left, options.settings.torchscript),
+            *_why_min_torch(options, told),
+        ),
         root=options.root,
     )
 

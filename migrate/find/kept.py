@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from torchlift.finding import Finding, Severity
+from torchlift.finding import Finding, Safety, Severity
 from torchlift.project import Project
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 from torchlift.torchscript_intent import TorchScriptIntent
@@ -56,6 +56,18 @@ def notes_on(kept: Sequence[Finding], project: Project) -> tuple[str, ...]:
         f"{len(kept)} {are} about TorchScript that stays, as you said, in {_listed(sorted(files))}: not listed, not rewritten."
     )
     return tuple(notes)
+
+
+def unanswered(left: Iterable[Finding], intent: TorchScriptIntent) -> tuple[str, ...]:
+    """A sentence where findings about TorchScript are left that an answer of the user may settle, and there is none."""
+    number = sum(_may_stay(finding) and finding.safety is not Safety.SAFE for finding in left)
+    if not number or intent.support is not None:
+        return ()
+    are = "finding is" if number == 1 else "findings are"
+    return (
+        f"{number} {are} about TorchScript, and nobody said whether the project still supports it: `torchlift plan` shows "
+        "what the answer changes, `--torchscript drop` or `--torchscript keep` gives it.",
+    )
 
 
 def _may_stay(finding: Finding) -> bool:

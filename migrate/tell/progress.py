@@ -8,7 +8,13 @@ import click
 
 
 class Progress:
-    """Shown on standard error after a second, and renewed ten times a second at most."""
+    """Shown on standard error after a second, and renewed ten times a second at most.
+
+    Attributes:
+        stage: which of several runs it is about, in words.
+    """
+
+    stage = ""
 
     def __init__(self) -> None:
         self._next = monotonic() + 1
@@ -20,8 +26,9 @@ class Progress:
         if now >= self._next:
             self._next = now + 0.1
             self._shown = True
+            about = f" ({self.stage})" if self.stage else ""
             verb = "Reading" if stage == "select" else "Checking"
-            click.echo(f"\r\033[K{verb} {done} of {total} files", nl=False, err=True)
+            click.echo(f"\r\033[K{verb} {done} of {total} files{about}", nl=False, err=True)
 
     def clear(self) -> None:
         """Remove the line."""

@@ -151,6 +151,15 @@ def check_codes(names: Iterable[str], known: Collection[str], where: str = "the 
             raise ConfigError(f"`{name}` in {where} is no rule; {hint}")
 
 
+def parsed_toml(text: str) -> Any:
+    """What a TOML file holds. Raises `ValueError`, as its subclass `TOMLDecodeError` where the text is no TOML."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
+
+
 @dataclass(frozen=True)
 class _Table:
     """The part of a file that is meant for torchlift; `values` is None where there is none."""
@@ -161,10 +170,6 @@ class _Table:
 
     @classmethod
     def read(cls, path: Path) -> _Table:
-        if sys.version_info >= (3, 11):
-            import tomllib
-        else:
-            import tomli as tomllib
         try:
             text = path.read_bytes().decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
@@ -174,14 +179,14 @@ class _Table:
         except OSError as error:
             raise ConfigError(f"The configuration {_shown(path)} cannot be read ({error.strerror or error}).") from None
         try:
-            values: Any = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            values = parsed_toml(text)
+        except (RecursionError, ValueError) as error:
+            if type(error).__name__ != "TOMLDecodeError":  # nested too deeply, or a number with thousands of digits
+                raise ConfigError(f"{_shown(path)} is beyond what can be read ({error}); simplify it.") from None
             place = re.search(r"\(at line (\d+), column \d+\)", str(error))
             line = int(place[1]) if place else text.count("\n") + 1
             reason = str(error).partition(" (at ")[0]
             raise ConfigError(f"{_shown(path)}:{line}: this is not valid TOML ({reason}); correct the line.") from None
-        except (RecursionError, ValueError) as error:  # nested too deeply, or a number with thousands of digits
-            raise ConfigError(f"{_shown(path)} is beyond what can be read ({error}); simplify it.") from None
         if path.name == "pyproject.toml":
             for name in ("tool", "torchlift"):
                 values = values.get(name, {} if name == "tool" else None)

@@ -14,6 +14,11 @@ _COMMANDS = {
         "migrate",
         "Find code that breaks on a newer torch, and rewrite what is safe.",
     ),
+    "plan": (
+        "torchlift.migrate.plan.cli",
+        "plan",
+        "Say what leaving TorchScript takes: questions that only you can answer, and what each answer decides.",
+    ),
     "doctor": (
         "torchlift.doctor.cli",
         "doctor",

@@ -82,7 +82,7 @@ def test_a_file_that_stays_is_named_by_a_pattern(tmp_path: Path) -> None:
 def test_without_an_intent_everything_is_listed(tmp_path: Path) -> None:
     result = migrated(tmp_path, TorchScriptIntent())
     assert codes(result, "losses.py") == {"TL102"} and codes(result, "nets.py") == {"TL117"}
-    assert not result.notes
+    assert not any("stays TorchScript" in note for note in result.notes)
 
 
 def test_what_breaks_today_is_listed_even_so(tmp_path: Path) -> None:
@@ -91,3 +91,10 @@ def test_what_breaks_today_is_listed_even_so(tmp_path: Path) -> None:
     (tmp_path / "c.py").write_text('import torch\n\ntorch.jit.load("net.pt")\nnet = torch.load("net.pt")\n')
     result = migrate([tmp_path], Config(torchscript=TorchScriptIntent("keep")), mode=Mode.CHECK)
     assert codes(result, "c.py") == {"TL138"}
+
+
+def test_the_summary_asks_as_long_as_nobody_said_what_becomes_of_torchscript(tmp_path: Path) -> None:
+    asked = "nobody said whether the project still supports it"
+    assert any(asked in note and "torchlift plan" in note for note in migrated(tmp_path, TorchScriptIntent()).notes)
+    for support in ("drop", "keep"):
+        assert not any(asked in note for note in migrated(tmp_path, TorchScriptIntent(support)).notes)  # type: ignore[arg-type]

@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from torchlift.migrate.cli import migrate
+from torchlift.migrate.plan.cli import plan
+from torchlift.migrate.workspace.config import load_config
 from torchlift.rules.guide import with_rules
 from torchlift.testing import FreshProcesses, Program, run_program
 from torchlift.testing.nodes import Raised
+from torchlift.torchscript_intent import TorchScriptIntent
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -55,6 +58,25 @@ def test_the_hang_in_the_readme_is_what_the_guides_ring_gives(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     report = CliRunner().invoke(migrate, ["--check", "--select", "TL210", "ring.py"])
     assert shown in report.stdout
+
+
+def test_the_guide_begins_with_what_the_plan_says() -> None:
+    root = DOCS.parent
+    page = (DOCS / "torchscript.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(TorchScript in .*?)^```$", page, re.M | re.S)
+    report = CliRunner().invoke(plan, [str(root / "fixtures/legacy_project")])
+    assert report.stdout.startswith(shown)
+
+
+def test_the_answers_of_the_guide_are_a_configuration(tmp_path: Path) -> None:
+    page = (DOCS / "torchscript.md").read_text(encoding="utf-8")
+    (answers,) = re.findall(r"^```toml\n(.*?)^```$", page, re.M | re.S)
+    (tmp_path / "pyproject.toml").write_text(answers, encoding="utf-8")
+    stated = load_config(tmp_path).torchscript
+    assert stated == TorchScriptIntent("drop", "successor", "eager", ("deploy/*.pt",))
+    for key, value in re.findall(r'^\| `(\w+) = "(\w+)"`', page, re.M):
+        (tmp_path / "pyproject.toml").write_text(f'[tool.torchlift.torchscript]\n{key} = "{value}"\n', encoding="utf-8")
+        assert getattr(load_config(tmp_path).torchscript, key) == value
 
 
 @pytest.mark.exhaustive  # it compiles C++

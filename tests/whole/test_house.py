@@ -31,7 +31,6 @@ LONG_FILES = {
 SMALL_FILES = {
     "doctor/smoke/triton_kernel.py": "Triton reads the source of a kernel, in annotations that are no strings",
     "migrate/fix/promises.py": "a stage of the road with a name of its own",
-    "migrate/tell/progress.py": "what a terminal shows, which a library call does without",
 }
 # What has one name in two rooms, and why no other would be better.
 SHARED_NAMES = {

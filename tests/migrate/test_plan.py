@@ -1,0 +1,242 @@
+"""`torchlift plan`: the questions, what their answers decide, and how they get into the configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from torchlift.migrate import Config, Mode, migrate
+from torchlift.migrate.plan.answers_file import CannotWrite, with_answers
+from torchlift.migrate.plan.report import plan_schema
+from torchlift.migrate.workspace.config import load_config
+from torchlift.torchscript_intent import TorchScriptIntent
+
+PROJECT = {
+    "pyproject.toml": '[project]\nname = "net"\nversion = "1"\ndependencies = ["torch>=2.6"]  # as CI has it\n',
+    "src/net/__init__.py": "",
+    "src/net/model.py": (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        "        if not torch.jit.is_scripting():\n            assert x.dim() == 2\n        return self.twice(x)\n\n"
+        "    @torch.jit.unused\n    def twice(self, x):\n        return x + x\n"
+    ),
+    "src/net/loss.py": "import torch\n\n\n@torch.jit.script\ndef loss(x: torch.Tensor, y: torch.Tensor):\n    return x - y\n",
+    "src/net/export.py": (
+        "import argparse\n\nimport torch\n\nfrom net.model import Net\n\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--torchscript", action="store_true")\nparser.add_argument("--script", help="a script")\n'
+        'torch.jit.script(Net()).save("model.pt")\n'
+    ),
+    "src/net/serve.py": 'import torch\n\nnet = torch.jit.load("model.pt")\n',
+    "cpp/server.cpp": '#include <torch/script.h>\nauto net = torch::jit::load("model.pt");\n',
+    "tests/test_model.py": (
+        "import torch\n\nfrom net.model import Net\n\n\ndef test_scripts():\n    torch.jit.script(Net())\n\n\n"
+        "def test_runs():\n    assert Net()(torch.ones(2, 2)).shape == (2, 2)\n"
+    ),
+}
+
+
+def put(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlift", *arguments], cwd=folder, capture_output=True, check=False, text=True
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no key allowed that it does not describe."""
+    if isinstance(schema, dict):
+        schema = {key: closed(value) for key, value in schema.items()}
+        if schema.get("type") == "object" and "properties" in schema:
+            schema["additionalProperties"] = False
+    return [closed(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = run(folder, "plan", "--format", "json", *arguments)
+    report: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(closed(plan_schema())).validate(report)
+    return report
+
+
+def test_what_the_plan_says_of_dropping_is_what_migrate_then_does(tmp_path: Path) -> None:
+    put(tmp_path, PROJECT)
+    report = planned(tmp_path)
+    intent = TorchScriptIntent("drop")
+    result = migrate([tmp_path], Config(select=("TL1",), unsafe_fixes=True, torchscript=intent), mode=Mode.DIFF)
+    left = [finding for outcome in result.outcomes for finding in outcome.left]
+    gone = report["gone"]
+    assert gone["roots"] + gone["hints"] == report["roots"] + report["hints"] - len(left) > 0
+    assert gone["effort"]["files"] == sum(outcome.new_text is not None for outcome in result.outcomes)
+    assert sum(row["findings"] for row in report["left"]) == len(left)
+    assert report["questions"][0]["about"] == "support"
+    assert report["questions"][0]["answers"][0]["lines"] == ['support = "drop"']
+
+
+def test_artifacts_readers_options_tests_and_what_holds_the_hints_are_told(tmp_path: Path) -> None:
+    report = planned(put(tmp_path, PROJECT))
+    assert (report["roots"], report["hints"], report["files"]) == (4, 2, 5)
+    assert report["artifacts"] == [
+        {"name": "model.pt", "writers": ["src/net/export.py:10"], "readers": ["src/net/serve.py:3"]}
+    ]
+    assert [reader["place"] for reader in report["other_readers"]] == ["cpp/server.cpp:2"]
+    assert report["options"] == [{"name": "--torchscript", "place": "src/net/export.py:8"}]
+    assert [(row["folder"], row["files"], row["functions"]) for row in report["tests"]] == [("tests", 1, 1)]
+    assert sum(row["findings"] for row in report["held"]) == report["hints"]
+    artifact = [question for question in report["questions"] if question["about"] == "artifact"]
+    assert [question["answers"][0]["lines"] for question in artifact] == [['keep = ["model.pt"]']]
+
+
+def test_a_plan_writes_nothing(tmp_path: Path) -> None:
+    put(tmp_path, PROJECT)
+    assert run(tmp_path, "plan").returncode == 1
+    assert {name: (tmp_path / name).read_text() for name in PROJECT} == PROJECT
+    assert {path.name for path in tmp_path.iterdir()} == {"pyproject.toml", "src", "cpp", "tests"}
+
+
+def test_paths_of_the_text_can_be_opened_from_where_the_user_stands(tmp_path: Path) -> None:
+    put(tmp_path, PROJECT)
+    done = run(tmp_path / "cpp", "plan", "..", "--color", "never")
+    assert "../src/net/serve.py:3" in done.stdout and " server.cpp:2" in done.stdout
+
+
+def test_markdown_has_the_lines_for_the_configuration(tmp_path: Path) -> None:
+    text = run(put(tmp_path, PROJECT), "plan", "--format", "markdown").stdout
+    assert text.startswith("## TorchScript in ")
+    assert '```toml\n[tool.torchlift.torchscript]\nsupport = "drop"\n' in text
+    assert "`src/net/export.py:10`" in text
+
+
+def test_a_project_that_keeps_torchscript_is_asked_nothing(tmp_path: Path) -> None:
+    kept = PROJECT["pyproject.toml"] + '[tool.torchlift.torchscript]\nsupport = "keep"\n'
+    done = run(put(tmp_path, {**PROJECT, "pyproject.toml": kept}), "plan")
+    assert done.returncode == 0
+    assert "Does anybody" not in done.stdout and 'support = "keep"' in done.stdout
+
+
+def test_a_project_that_drops_torchscript_is_not_asked_whether_it_does(tmp_path: Path) -> None:
+    dropped = PROJECT["pyproject.toml"] + '[tool.torchlift.torchscript]\nsupport = "drop"\n'
+    report = planned(put(tmp_path, {**PROJECT, "pyproject.toml": dropped}))
+    assert report["stated"]["support"] == "drop" and report["gone"] is not None
+    assert all(question["about"] != "support" for question in report["questions"])
+
+
+def test_a_project_without_torchscript_has_nothing_to_plan(tmp_path: Path) -> None:
+    done = run(put(tmp_path, {"a.py": "import torch\n"}), "plan")
+    assert done.returncode == 0 and "nothing to plan" in done.stdout and len(done.stdout.splitlines()) == 1
+
+
+def test_three_hundred_findings_fit_two_screens(tmp_path: Path) -> None:
+    files = {"net/__init__.py": "", "net/a.py": "import torch\n\nmain = torch.jit.load(open('x'))\n"}
+    for number in range(30):
+        body = "".join(
+            f"\n\n\n@torch.jit.script\ndef f{item}(x, y=eval('1')):\n    return torch.jit.annotate(int, x)"
+            for item in range(5)
+        )
+        files[f"net/folder{number}/part{number}.py"] = f"import torch{body}\n"
+        files[f"tests/folder{number}/test_part{number}.py"] = (
+            "import torch\n\n\ndef test_it(net):\n    torch.jit.trace(net, eval('x')).save(eval('x'))\n"
+        )
+    done = run(put(tmp_path, files), "plan")
+    report = planned(tmp_path)
+    assert report["roots"] + report["hints"] >= 300
+    assert len(done.stdout.splitlines()) <= 100
+    assert max(map(len, done.stdout.splitlines())) <= 240
+
+
+def test_asking_without_a_terminal_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    done = run(put(tmp_path, PROJECT), "plan", "--ask")
+    assert done.returncode == 2 and "--ask needs a terminal" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are a Unix matter")
+def test_answers_are_asked_for_and_written_with_every_comment_kept(tmp_path: Path) -> None:
+    import pty
+
+    put(tmp_path, PROJECT)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "torchlift", "plan", "--ask", "--color", "never"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        os.write(ours, b"drop\nmaybe\n" + b"skip\n" * 5)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(ours)
+    assert b"Traceback" not in shown
+    assert b"Written to pyproject.toml" in shown, shown.decode()
+    assert (tmp_path / "pyproject.toml").read_text() == (
+        PROJECT["pyproject.toml"] + '\n[tool.torchlift.torchscript]\nsupport = "drop"\n'
+    )
+    assert load_config(tmp_path).torchscript == TorchScriptIntent("drop")
+
+
+TABLE = "tool.torchlift.torchscript"
+HEAD = '[tool.other] # [tool.torchlift.torchscript]\na = """\n[x]\n"""\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f'[{TABLE}]\nsupport = "drop"\n'),
+        ("a = 1", f'a = 1\n\n[{TABLE}]\nsupport = "drop"\n'),
+        (HEAD, f'{HEAD}\n[{TABLE}]\nsupport = "drop"\n'),
+        (
+            f'[{TABLE}] # ours\n# why\nspeed = "eager"\n\n# next\n[b]\n',
+            f'[{TABLE}] # ours\n# why\nspeed = "eager"\nsupport = "drop"\n\n# next\n[b]\n',
+        ),
+        (f"[{TABLE}]\nsupport = 'keep'  # for now\n", f'[{TABLE}]\nsupport = "drop"  # for now\n'),
+        (
+            "[ tool . torchlift.torchscript ]\r\n[b]\r\n",
+            '[ tool . torchlift.torchscript ]\r\nsupport = "drop"\r\n[b]\r\n',
+        ),
+    ],
+)
+def test_an_answer_changes_one_line_and_nothing_else(before: str, after: str) -> None:
+    assert with_answers(before, TABLE, {"support": "drop"}) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tool.torchlift]\ntorchscript = { support = "keep" }\n',
+        '[tool.torchlift]\ntorchscript.support = "keep"\n',
+        f'[{TABLE}]\nkeep = [\n  "a.pt",  # theirs\n]\n',
+        "a = \n",
+    ],
+)
+def test_a_file_that_cannot_be_edited_by_lines_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(CannotWrite) as refusal:
+        with_answers(text, TABLE, {"support": "drop", "keep": ["b.pt"]})
+    assert str(refusal.value).endswith((".", "yourself."))
+
+
+def test_without_a_pyproject_the_answers_get_a_file_that_changes_no_build(tmp_path: Path) -> None:
+    from torchlift.migrate.plan.answers_file import write_answers
+    from torchlift.migrate.plan.ask import answers_path
+
+    put(tmp_path, {"setup.py": "", "a.py": ""})
+    path = answers_path([tmp_path], Config())
+    write_answers(path, {"support": "drop", "keep": ["a*.pt"]})
+    assert path.name == "torchlift.toml"
+    assert load_config(tmp_path).torchscript == TorchScriptIntent("drop", keep=("a*.pt",))
