@@ -15,7 +15,7 @@ def as_repository(source: Path, target: Path) -> Path:
     Raises:
         RuntimeError: git failed.
     """
-    shutil.copytree(source, target)
+    shutil.copytree(source, target, symlinks=True)
     git(target, "init", "--quiet")
     commit(target, "as fetched")
     return target

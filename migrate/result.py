@@ -30,7 +30,8 @@ class FileOutcome:
         left: findings that remain. In `WRITE` mode, when `new_text` was written, their spans are in the new text;
             otherwise in the text as read.
         fixed: findings whose fix is part of `new_text`; spans in the text as read.
-        new_text: the whole file after all applied fixes, or None where nothing changes.
+        new_text: the whole file after all applied fixes, or None where nothing changes; a file left without any text is
+            removed.
         refused: a sentence saying why `new_text` was not written, or None.
         edits: for `left` findings with a fix, in `CHECK` mode and when asked for: their text edits, in the same order.
     """
@@ -42,6 +43,12 @@ class FileOutcome:
     new_text: str | None = None
     refused: str | None = None
     edits: tuple[tuple[TextEdit, ...], ...] = ()
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the fixes took away all that the file held, so that the file goes; an `__init__.py` stays, empty."""
+        emptied = self.new_text is not None and not self.new_text.strip() and bool(self.source.text.strip())
+        return emptied and self.path.rpartition("/")[2] != "__init__.py"
 
     @property
     def shown(self) -> SourceText:

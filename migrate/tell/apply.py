@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torchlift.finding import FileFailure
 from torchlift.migrate.result import FileOutcome, RunResult
-from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
+from torchlift.migrate.tell.write import ChangedOnDisk, remove, write_atomic
 
 
 def write_outcomes(result: RunResult, root: Path) -> RunResult:
@@ -24,7 +24,8 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
     for outcome in result.outcomes:
         if outcome.new_text is None or outcome.refused is not None:
             continue
-        problem = _write(root / outcome.path, outcome.source.to_bytes(), outcome.shown.to_bytes(), notes)
+        new = None if outcome.is_removed else outcome.shown.to_bytes()
+        problem = _write(root / outcome.path, outcome.source.to_bytes(), new, notes)
         if problem is None:
             written.append(outcome)
             continue
@@ -35,17 +36,29 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
             outcomes[other.path] = replace(
                 other, refused=f"belongs together with {outcome.path}, which was not written"
             )
-            undo = _write(root / other.path, other.shown.to_bytes(), other.source.to_bytes(), [])
+            undo = _undo(root / other.path, other)
             if undo is not None:
                 failures.append(FileFailure(other.path, "write", f"The old text could not be put back: {undo}"))
     ordered = tuple(outcomes[path] for path in sorted(outcomes))
     return replace(result, outcomes=ordered, failures=tuple(failures), notes=tuple(notes))
 
 
-def _write(path: Path, expected: bytes, data: bytes, notes: list[str]) -> str | None:
-    """Replace `expected` by `data`; a sentence if that was not possible."""
+def _undo(path: Path, outcome: FileOutcome) -> str | None:
+    if not outcome.is_removed:
+        return _write(path, outcome.shown.to_bytes(), outcome.source.to_bytes(), [])
     try:
-        if write_atomic(path, data, expected=expected):
+        path.write_bytes(outcome.source.to_bytes())
+    except OSError as error:
+        return f"The file could not be written: {error.strerror or error}."
+    return None
+
+
+def _write(path: Path, expected: bytes, data: bytes | None, notes: list[str]) -> str | None:
+    """Replace `expected` by `data`, or remove the file if that is None; a sentence if that was not possible."""
+    try:
+        if data is None:
+            remove(path, expected=expected)
+        elif write_atomic(path, data, expected=expected):
             notes.append(f"{path} has other hard links, which keep the old text.")
     except ChangedOnDisk:
         return "The file was changed by another program while torchlift was working on it; run torchlift again."

@@ -70,6 +70,25 @@ def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None) -> b
     return old.st_nlink > 1
 
 
+def remove(path: Path, *, expected: bytes) -> None:
+    """Remove a file that holds what it held; of a symbolic link, the link and the file that it leads to stay.
+
+    Raises:
+        ChangedOnDisk: it holds something else than `expected`.
+        OSError: it is a symbolic link, or read-only, or cannot be removed.
+    """
+    if path.is_symlink():
+        raise OSError(
+            errno.EINVAL, "it is a symbolic link, and nothing would be left in the file it leads to", str(path)
+        )
+    if not os.access(path, os.W_OK) or not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EACCES, "it is read-only; make it writable or exclude it", str(path))
+    if path.read_bytes() != expected:
+        raise ChangedOnDisk("it was changed by another program after it was read; run torchlift again")
+    path.unlink()
+    _sync_folder(path.parent)
+
+
 def _inherit(old: os.stat_result, descriptor: int, temporary: Path) -> None:
     """Give the temporary file the owner, group and mode of the old one."""
     if hasattr(os, "fchown"):

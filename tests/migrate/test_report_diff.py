@@ -126,6 +126,16 @@ def test_patch_gives_exactly_the_new_bytes(case: str, tmp_path: Path) -> None:
     assert file.read_bytes() == outcome.source.replaced(new_text).to_bytes()
 
 
+@pytest.mark.parametrize("tool", [("git", "apply", "-"), ("patch", "-p1", "--binary")], ids=("git", "patch"))
+def test_a_file_that_is_removed_is_gone_when_the_patch_is_applied(tool: tuple[str, ...], repository: Path) -> None:
+    if shutil.which(tool[0]) is None:
+        pytest.skip(f"{tool[0]} is not installed")
+    outcome = outcome_of(b"import torch\n", "\n", "test_script.py")
+    (repository / "test_script.py").write_bytes(b"import torch\n")
+    call(repository, *tool, patch=patch_bytes(outcome))
+    assert not (repository / "test_script.py").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows forbids these names")
 @pytest.mark.parametrize(
     "name",

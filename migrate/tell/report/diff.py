@@ -73,11 +73,11 @@ def _patch(outcome: FileOutcome, prefix: str) -> Iterator[bytes]:
     if outcome.new_text is None:
         return
     old = _lines(outcome.source.to_bytes())
-    new = _lines(outcome.source.replaced(outcome.new_text).to_bytes())
+    new = [] if outcome.is_removed else _lines(outcome.source.replaced(outcome.new_text).to_bytes())
     if old == new:
         return
     yield b"--- " + _name(f"a/{prefix}{outcome.path}")
-    yield b"+++ " + _name(f"b/{prefix}{outcome.path}")
+    yield b"+++ " + (b"/dev/null\n" if outcome.is_removed else _name(f"b/{prefix}{outcome.path}"))
     for hunk in _hunks(_changes(old, new)):
         yield from _hunk(old, new, hunk)
 
