@@ -7,6 +7,7 @@ data type and world size, property tests at full size (`exhaustive.tried`). It r
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +20,17 @@ from torch_programs import TorchPrograms
 from torchlift.testing import FreshProcesses
 from torchlift.testing.processes import fresh_processes
 
+# Files in memory. To remove a folder from a disk may take milliseconds.
+_MEMORY = "/dev/shm"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run what is too long for every run, too")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: ranks that wait for each other and hangs that are waited for take time and no core."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,6 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     exhaustive.choose(config.getoption("exhaustive"))
     # Threads of torch wait for each other by spinning, and the workers take all cores.
     os.environ["OMP_NUM_THREADS"] = "1"
+    if "TMPDIR" not in os.environ and _has_room(_MEMORY):
+        os.environ["TMPDIR"] = _MEMORY
+        tempfile.tempdir = None
     # A random example that fails says nothing about the change it fails for: new ones are looked for in the exhaustive run.
     settings.register_profile("the same examples in every run", derandomize=True)
     if not exhaustive.is_exhaustive():
@@ -41,6 +53,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("exhaustive")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
+def _has_room(folder: str) -> bool:
+    """Whether the tests can write and execute their files there: hundreds of megabytes, in ten thousand folders."""
+    try:
+        there = os.statvfs(folder)
+    except (AttributeError, OSError):
+        return False
+    return there.f_bavail * there.f_frsize > 4 << 30 and not there.f_flag & os.ST_NOEXEC and os.access(folder, os.W_OK)
 
 
 @pytest.fixture(scope="session")
