@@ -24,8 +24,12 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.environment import ENVIRONMENT
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -34,42 +38,6 @@ _FUSION_STRATEGY = frozenset({"torch.jit.set_fusion_strategy", "torch.jit._set_f
 _READS = frozenset({"torch.jit.onednn_fusion_enabled"})
 _WHOLE_COMPILER = frozenset({"torch.jit._state.disable", "torch.jit._state.enable"})
 _SETTERS = _FUSION_STRATEGY | {"torch.jit.enable_onednn_fusion"} | set(bindings("switch"))
-
-# Read by torch/jit/_state.py, torch/jit/_trace.py, or named in libtorch_cpu.so of the 2.13.0 wheel.
-_ENVIRONMENT = {
-    "PYTORCH_JIT": (
-        "`PYTORCH_JIT=0` makes `torch.jit.script` and `trace` return their argument",
-        "Keep it as long as something scripts or traces. Afterwards only forward-mode differentiation reads it: with any "
-        "value but 1, `torch.autograd.forward_ad` and `torch.func` leave their decompositions out.",
-    ),
-    "PYTORCH_JIT_DISABLE": ("`PYTORCH_JIT_DISABLE` is read by the tracer only", "Remove it with the last trace."),
-    "PYTORCH_JIT_TIME": ("`PYTORCH_JIT_TIME` is read by the tracer only", "Remove it with the last trace."),
-    "PYTORCH_JIT_STATS": ("`PYTORCH_JIT_STATS` is read by the tracer only", "Remove it with the last trace."),
-    "PYTORCH_JIT_LOG_LEVEL": (
-        "`PYTORCH_JIT_LOG_LEVEL` prints what the TorchScript compiler does",
-        'For `torch.compile` and `torch.export` write `TORCH_LOGS="+dynamo,graph_breaks"` or `torch._logging.set_logs(...)`.',
-    ),
-}
-_ENVIRONMENT |= {
-    name: (f"`{name}` is read by the TorchScript compiler only", "Remove it with the last use of TorchScript.")
-    for name in (
-        "PYTORCH_JIT_OPT_LIMIT",
-        "PYTORCH_JIT_TYPE_VERBOSITY",
-        "PYTORCH_JIT_ENABLE_LARGE_SOURCE_LOCATION",
-        "PYTORCH_FUSION_DEBUG",
-        "PYTORCH_TENSOREXPR",
-        "PYTORCH_TENSOREXPR_DONT_FUSE",
-        "PYTORCH_TENSOREXPR_FALLBACK",
-        "PYTORCH_TENSOREXPR_RANDOM_TRANSFORM_SEED",
-    )
-}
-_ENVIRONMENT |= {
-    name: (
-        f"Nothing in the torch 2.13 wheel for CPUs names `{name}` any more",
-        "Remove it with the last use of TorchScript.",
-    )
-    for name in ("PYTORCH_JIT_ENABLE_NVFUSER", "PYTORCH_JIT_USE_NNC_NOT_NVFUSER")
-}
 
 RULE = Rule(
     code="TL131",
@@ -84,10 +52,12 @@ RULE = Rule(
         "A setting that is a statement of its own is removed, and a context manager becomes `contextlib.nullcontext()`, "
         "once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
         "could run TorchScript in the same process; otherwise the finding names those packages. Switches of nvFuser are "
-        "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only."
+        "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only. Where TorchScript is dropped, "
+        "settings in a row are one finding, for review while something still runs TorchScript, and a question where C++ of "
+        "the project does."
     ),
-    targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *_ENVIRONMENT),
-    triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *_ENVIRONMENT),
+    targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *ENVIRONMENT),
+    triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *ENVIRONMENT),
     severity=Severity.WARNING,
     collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
     sources=(
@@ -98,6 +68,7 @@ RULE = Rule(
 )
 
 # torch 2.13.0: "nvfuser is no longer supported in torch script, use ... is deprecated and a no-op".
+_REMOVE = "Remove the setting"
 _WITHOUT_EFFECT = frozenset(name for name in bindings("switch") if "_jit_set_nvfuser_" in name)
 _WITHOUT_EFFECT_SINCE = TorchVersion(2, 13)  # the oldest release that was run
 
@@ -108,11 +79,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if place is None:
         return
     span = view.span(use.node)
-    if use.target in _ENVIRONMENT:
-        message, advice = _ENVIRONMENT[use.target]
+    if use.target in ENVIRONMENT:
+        message, advice = ENVIRONMENT[use.target]
         yield Finding("TL131", view.path, span, f"{message}.", Severity.INFO, advice)
         return
     message = _message(use.target, context)
+    if drops(context) and not _is_without_effect(use.target, context):
+        yield from _dropped(use, place, message, context)
+        return
     blocker = _blocker(use.target, context)
     if blocker is not None:
         reason, root = blocker
@@ -132,6 +106,74 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     safety = Safety.SAFE if doubt is None else Safety.UNSAFE
     review = None if doubt is None else f"Needs review: {doubt}."
     yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))
+
+
+def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Iterator[Finding]:
+    """The finding where TorchScript goes: one for all settings that stand in a row."""
+    view, project = context.view, context.project
+    span = view.span(use.node)
+    runtime = cpp_runtime(project)
+    if runtime is not None:
+        advice = (
+            f"{runtime} runs TorchScript in C++, and the setting may be for that: does it run in this process? If not, remove "
+            "the setting."
+        )
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
+        return
+    rewrite = _rewrite(use, place, view) or _unread(use, view)
+    if rewrite is None:
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, _advice(use, place))
+        return
+    title, rewrites = rewrite
+    statement = view.parent(use.call) if use.call is not None else None
+    if isinstance(statement, ast.Expr) and title == _REMOVE:
+        row = _row(statement, view)
+        if row[0] is not statement:
+            return
+        rewrites = tuple(DeleteStatement(view.span(item)) for item in row)
+        title = title if len(row) == 1 else f"Remove {len(row)} settings"
+    left = runtime_uses.first_runtime_use(project, view.path)
+    doubt = f"{left} still runs TorchScript, which then chooses as it does by itself" if left is not None else None
+    doubt = doubt or (None if use.target == "torch.jit.strict_fusion" else assumption(project))
+    safety = Safety.SAFE if doubt is None else Safety.UNSAFE
+    review = None if doubt is None else f"Needs review: {doubt}."
+    yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))
+
+
+def _row(statement: ast.Expr, view: ModuleView) -> list[ast.stmt]:
+    """The settings that stand in a row around `statement`, and can all be removed."""
+    block = view.block(statement)
+    at = next(index for index, item in enumerate(block) if item is statement)
+    first = last = at
+    while first > 0 and _is_removable(block[first - 1], view):
+        first -= 1
+    while last + 1 < len(block) and _is_removable(block[last + 1], view):
+        last += 1
+    return block[first : last + 1]
+
+
+def _is_removable(statement: ast.stmt, view: ModuleView) -> bool:
+    if not _is_setting(statement, view):
+        return False
+    assert isinstance(statement, ast.Expr)
+    call = statement.value
+    return isinstance(call, ast.Call) and bool(view.certain_name(call.func)) and _is_harmless(call)
+
+
+def _unread(use: Use, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
+    """`old = setting(...)`, where nobody reads `old` any more."""
+    statement = view.parent(use.call) if use.call is not None else None
+    if use.call is None or not isinstance(statement, ast.Assign) or not _is_harmless(use.call):
+        return None
+    target = statement.targets[0]
+    owner = view.scope_at(target).lookup(target.id) if isinstance(target, ast.Name) else None
+    if len(statement.targets) != 1 or owner is None or owner.kind == "class":
+        return None
+    assert isinstance(target, ast.Name)
+    binding = next((item for item in owner.bindings[target.id] if item.node is target), None)
+    if binding is None or view.reads_of(binding) or (owner.kind == "module" and not target.id.startswith("_")):
+        return None
+    return "Remove the setting and the name for what it was before", (DeleteStatement(view.span(statement)),)
 
 
 def _message(name: str, context: Context) -> str:
@@ -217,7 +259,7 @@ def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Re
         return None
     parent = view.parent(use.call)
     if isinstance(parent, ast.Expr) and use.target not in _READS:
-        return "Remove the setting", (DeleteStatement(view.span(parent)),)
+        return _REMOVE, (DeleteStatement(view.span(parent)),)
     if isinstance(parent, ast.withitem) and use.target in _CONTEXTS:
         spelling = view.spell("contextlib.nullcontext", use.call, use)
         if spelling is not None:
@@ -252,6 +294,7 @@ def _advice(use: Use, place: UsePlace) -> str:
 
 
 _BODY = "def total(x):\n    return (x * 2 + 1).sum()\n"
+_ROW = "torch._C._jit_set_profiling_executor(False)\ntorch._C._jit_set_profiling_mode(False)\n"
 _RUN = "result = total(torch.arange(3.0))"
 _SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\n"
 
@@ -316,6 +359,35 @@ EXAMPLES = (
         run=_RUN,
     ),
     Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
+    Bad(
+        f"import torch\n\n{_ROW}\n\n{_BODY}",
+        f"import torch\n\n\n\n{_BODY}",
+        why="settings in a row, in a project that others install and that drops TorchScript",
+        run=_RUN,
+        files=(("setup.py", "import setuptools\n"), ("README.md", "Use `torch.jit.script(total)` for speed.\n")),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_SCRIPTED}{_ROW}",
+        _SCRIPTED,
+        safety="unsafe",
+        why="settings in a row, while something is still scripted",
+        run=_RUN,
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef run(x):\n    old = torch._C._jit_set_profiling_executor(False)\n    return x + 1\n",
+        "import torch\n\n\ndef run(x):\n    return x + 1\n",
+        why="what it was before, which nobody reads",
+        run="result = run(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\ntorch._C._jit_set_profiling_executor(False)\n",
+        why="C++ of the project runs TorchScript",
+        files=(("csrc/serve.cpp", 'auto module = torch::jit::load("net.pt");\n'),),
+        torchscript=DROP,
+    ),
     Bad(
         f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
         why="nvFuser, in a project that supports torch 2.6",

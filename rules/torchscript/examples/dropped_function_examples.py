@@ -148,10 +148,10 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         torchscript=DROP,
     ),
     Bad(
-        f"{_HEAD}gelu = torch.jit.script(torch.nn.functional.gelu)\n",
-        f"{_HEAD}gelu = torch.nn.functional.gelu\n",
+        f"{_HEAD}silu = torch.jit.script(torch.nn.functional.silu)\n",
+        f"{_HEAD}silu = torch.nn.functional.silu\n",
         why="torch's own function",
-        run="result = gelu(torch.ones(2))",
+        run="result = silu(torch.ones(2))",
         torchscript=DROP,
     ),
     # The compiler as a value
