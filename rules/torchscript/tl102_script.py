@@ -47,7 +47,9 @@ RULE = Rule(
         "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
         "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`. Where "
         "TorchScript is dropped, a function loses it wherever it stands: safe unless something that was measured to differ is "
-        "in the function or in what the project passes to it."
+        "in the function or in what the project passes to it. A test calls the plain code then, comparisons of it with itself "
+        "go, and so does a test of nothing but scripting: safe with a twin that tests the same without, or with "
+        '`tests = "delete"`.'
     ),
     targets=("torch.jit.script",),
     triggers=("jit", "_jit_internal"),
@@ -73,12 +75,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     place = place_of(use, context)
     if place is None:
         return
+    if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
+        yield tested
+        return
     if isinstance(use.node, ast.alias) or place not in {"call", "decorator", "raise"}:
         said = dropped_value(use, place, context) if drops(context) else None
         yield _finding(use, view, _NAME, said or UseAdvice(_advice_for_name(use, view, place)))
-        return
-    if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
-        yield tested
         return
     found = class_of(view, use)
     if found is not None:

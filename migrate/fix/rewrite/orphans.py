@@ -157,8 +157,16 @@ class _Orphans:
         return (
             self._lost_all(reads)
             and not self._is_named(node.name, node)
-            and not self.project.files_with_attribute(node.name, (self.view.path,))
+            and not (self._may_be_subclassed(node) and self._is_read_elsewhere(node.name))
         )
+
+    def _may_be_subclassed(self, method: Definition) -> bool:
+        owner = self.view.parent(method)
+        binding = self._binding(owner) if isinstance(owner, ast.ClassDef) else None
+        return binding is None or self.project.may_be_imported(self.view, binding)
+
+    def _is_read_elsewhere(self, name: str) -> bool:
+        return bool(self.project.files_with_attribute(name, (self.view.path,)))
 
     def _is_lost_fixture(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         if len(node.decorator_list) != 1 or "autouse" in ast.unparse(node.decorator_list[0]):

@@ -82,6 +82,55 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "    after = net(x)\n    assert not torch.equal(before, after)\n    assert torch.equal(before + 1, after)\n",
         "a comparison across a change of the input, which stays",
     ),
+    _edited(
+        "import pytest\n\n\n@pytest.mark.parametrize('jit', [False, True])\n@pytest.mark.parametrize('size', [1, 2])\n"
+        "def test_net(size, jit):\n    net = Net()\n    if jit:\n        net = torch.jit.script(net)\n"
+        "    assert net(torch.zeros(size)).sum() == size\n",
+        "import pytest\n\n\n@pytest.mark.parametrize('size', [1, 2])\n"
+        "def test_net(size):\n    net = Net()\n    assert net(torch.zeros(size)).sum() == size\n",
+        "a parameter that only says whether to script",
+        run="result = observe(Net(), torch.ones(2))",
+    ),
+    _edited(
+        "import pytest\n\n\n@pytest.mark.parametrize('wrap', [lambda net: net, torch.jit.script])\n"
+        "def test_net(wrap):\n    assert wrap(Net())(torch.zeros(2)).sum() == 2\n",
+        "import pytest\n\n\n@pytest.mark.parametrize('wrap', [lambda net: net])\n"
+        "def test_net(wrap):\n    assert wrap(Net())(torch.zeros(2)).sum() == 2\n",
+        "a row of parameters",
+        run="test_net(lambda net: net)\nresult = True",
+    ),
+    _edited(
+        "def test_net():\n    net = Net()\n    for one in (net, torch.jit.script(net)):\n"
+        "        assert one(torch.zeros(2)).sum() == 2\n",
+        "def test_net():\n    net = Net()\n    for one in (net,):\n        assert one(torch.zeros(2)).sum() == 2\n",
+        "a loop over a module and its scripted version",
+    ),
+    _edited(
+        "def check_script(module, x):\n    scripted = torch.jit.script(module)\n"
+        "    torch.testing.assert_close(scripted(x), module(x))\n\n\n"
+        "def test_net():\n    net, x = Net(), torch.zeros(2)\n    assert net(x).sum() == 2\n    check_script(net, x)\n",
+        "def test_net():\n    net, x = Net(), torch.zeros(2)\n    assert net(x).sum() == 2\n",
+        "a helper that does nothing but test scripting",
+    ),
+    _edited(
+        "import io\n\n\ndef test_net():\n    net, x = Net(), torch.zeros(2)\n    expected = net(x)\n"
+        "    assert expected.sum() == 2\n    buffer = io.BytesIO()\n    torch.jit.save(torch.jit.script(net), buffer)\n"
+        "    buffer.seek(0)\n    loaded = torch.jit.load(buffer)\n    assert torch.equal(loaded(x), expected)\n",
+        "import io\n\n\ndef test_net():\n    net, x = Net(), torch.zeros(2)\n    expected = net(x)\n"
+        "    assert expected.sum() == 2\n",
+        "a file that nothing but the test reads",
+    ),
+    Bad(
+        _NET + "def test_net():\n    net = Net()\n    scripted = torch.jit.script(net)\n    net.scale = 2\n"
+        "    assert scripted(torch.zeros(2)).sum() == 2\n    other = scripted(torch.zeros(3))\n    print(other.shape)\n",
+        why="what a scripted copy keeps when the module changes",
+        after=_NET
+        + "def test_net():\n    net = Net()\n    net.scale = 2\n    other = net(torch.zeros(3))\n    print(other.shape)\n",
+        safety="unsafe",
+        path="test_net.py",
+        torchscript=DROP,
+        run=_RUN,
+    ),
     Bad(
         _NET + _VALUES + "\n\n" + _SCRIPTED,
         _NET + _VALUES,

@@ -17,7 +17,6 @@ _LIBRARIES = frozenset(
     functools""".split()
 )
 _BUILTINS = frozenset("print setattr getattr next len list dict set del exec".split())
-_EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"})
 _WRAPS = frozenset({"bool", "all", "assertTrue", "assert_", "assert_true"})
 _METHODS = frozenset({"all", "item", "any"})
 
@@ -30,7 +29,7 @@ def called_name(node: ast.Call) -> str:
 def expects(statement: ast.stmt) -> bool:
     """Whether a statement is a `with` that wants to see an error or a warning."""
     return isinstance(statement, (ast.With, ast.AsyncWith)) and any(
-        isinstance(item.context_expr, ast.Call) and called_name(item.context_expr) in _EXPECTS
+        isinstance(item.context_expr, ast.Call) and _CHECKS.search(called_name(item.context_expr))
         for item in statement.items
     )
 
@@ -74,7 +73,30 @@ def is_void(statement: ast.stmt, values: ScriptedValues, same: SameValues) -> bo
             checked = call
         case _:
             return False
-    return values.depends(statement) and _holds(checked, same)
+    if not values.depends(statement):
+        return False
+    return _holds(checked, same) or _is_there(checked, values) or _gets_both(checked, values, same)
+
+
+def _gets_both(node: ast.expr, values: ScriptedValues, same: SameValues) -> bool:
+    """Whether a check is given a scripted value beside what it was made from: `assert_consistent(scripted, module, x)`."""
+    if not isinstance(node, ast.Call) or not _CHECKS.search(called_name(node)):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    scripted = [item for item in given if values.original(item) is not None]
+    return any(values.original(item) is None and same.same(item, other) for item in given for other in scripted)
+
+
+def _is_there(node: ast.expr, values: ScriptedValues) -> bool:
+    """Whether `node` asks nothing but whether scripting gave anything."""
+    match node:
+        case ast.Compare(left=asked, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return values.original(asked) is not None
+        case ast.Call(
+            func=ast.Attribute(attr="assertIsNotNone" | "assertTrue") | ast.Name(id="callable"), args=[asked, *_]
+        ):
+            return values.original(asked) is not None
+    return values.original(node) is not None
 
 
 def is_repeated(statement: ast.stmt, earlier: ast.stmt, same: SameValues) -> bool:

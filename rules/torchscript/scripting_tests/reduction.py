@@ -89,7 +89,7 @@ class _Reducer:
 
     def _goes(self, statement: ast.stmt) -> bool:
         values = self.values
-        if values.script_only(statement):
+        if values.script_only(statement) or self._looks_at_a_copy(statement):
             if isinstance(statement, ast.Return):
                 self.refusal = f"line {statement.lineno} returns what only a scripted value has"
                 return False
@@ -103,6 +103,19 @@ class _Reducer:
                 return is_void(statement, values, self.same)
             case ast.Assign(targets=[ast.Attribute()], value=ast.Call() as call):
                 return values.target(call) in MARKS
+        return False
+
+    def _looks_at_a_copy(self, statement: ast.stmt) -> bool:
+        """Whether a check wants a scripted value to be as it was before what it was made from was changed."""
+        if not isinstance(statement, (ast.Assert, ast.Expr)) or not is_check(statement, self.values):
+            return False
+        for node in walk(statement):
+            binding = self.view.definition(node) if isinstance(node, ast.Name) else None
+            if binding is None or not isinstance(node, ast.Name) or binding.value is None:
+                continue
+            original = self.values.original(node)
+            if original is not None and self.same.changed_between(original, binding.value.lineno, node.lineno):
+                return True
         return False
 
     def _is_only_scripting(self, call: ast.Call) -> bool:
@@ -130,7 +143,8 @@ class _Reducer:
             if self.values.depends(statement) and any(
                 is_repeated(statement, earlier, self.same)
                 for earlier in checks[:index]
-                if not self.values.depends(earlier) and self.view.block(earlier) is self.view.block(statement)
+                if not self.values.depends(earlier)
+                and any(around is self.view.parent(earlier) for around in self.view.ancestors(statement))
             ):
                 self.gone.add(statement)
 

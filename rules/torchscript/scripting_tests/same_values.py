@@ -219,10 +219,10 @@ class SameValues:
         } - {None}
         return sum(line < node.lineno and (root is None or root in roots) for root, line in self.changes)
 
-    def changed_behind(self, node: ast.expr, last: int) -> int | None:
-        """Line of a change of `node` behind the place where it stands, up to the line `last`."""
+    def changed_between(self, node: ast.expr, first: int, last: int) -> int | None:
+        """Line of a change of `node` behind the line `first`, up to the line `last`."""
         path = self._path(node)
-        return next((line for root, line in self.changes if root == path and node.lineno < line <= last), None)
+        return next((line for root, line in self.changes if root == path and first < line <= last), None)
 
     @cached_property
     def changes(self) -> list[tuple[Hashable, int]]:

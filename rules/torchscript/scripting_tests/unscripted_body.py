@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, DropDecorator, ReplaceExpression, Rewrite, Template
+from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
@@ -13,11 +15,18 @@ from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, ScriptedValues, called_function
-from torchlift.rules.torchscript.scripting_tests.stale_comments import stale_comments
+from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
+    scripted_rows,
+    unread_switches,
+    without_rows,
+    without_switch,
+)
 from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
+from torchlift.view import Binding
 from torchlift.view.walk import walk
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_SPEAKS = re.compile(r"(?i)\b(?:torch\s*script\w*|jit\w*|script(?:ed|ing|able|ability|s)?|trac(?:e|ed|ing|eable))\b")
 _LIBRARIES = ("torch.", "numpy.", "copy.")
 
 
@@ -39,21 +48,55 @@ class UnscriptedBody:
         self.same = same
         self.reduction = reduction
         self._gone = set(reduction.gone)
+        self._deleted: set[ast.stmt] = set(reduction.gone)
         self.rewrites: list[Rewrite] = []
         self.doubts: list[str] = []
-        for statement in reduction.gone:
-            self._delete(statement)
         self._decorators()
+        rows = scripted_rows(values)
+        for display, kept in rows:
+            self.rewrites.append(without_rows(self.view, display, kept))
+        self._rows = {id(node) for display, _ in rows for node in walk(display)}
         for call in self._calls():
-            self._replace(call)
+            if id(call) not in self._rows:
+                self._replace(call)
         self._weigh()
+        gone = self._emptied()
+        replaced = [item for item in walk(values.function) if isinstance(item, ast.IfExp) and self._is_replaced(item)]
+        for switch in unread_switches(self.view, values.function, {*gone, *replaced}):
+            self.rewrites += without_switch(self.view, values.function, switch) or ()
+        for statement in gone:
+            span = self.view.span(statement)
+            self.rewrites.append(DeleteStatement(span, self._stale_comments(statement), apart=True))
+
+    def _is_replaced(self, node: ast.IfExp) -> bool:
+        span = self.view.span(node)
+        return any(isinstance(rewrite, ReplaceExpression) and rewrite.span == span for rewrite in self.rewrites)
 
     def _delete(self, statement: ast.stmt) -> None:
-        span = self.view.span(statement)
-        self.rewrites.append(DeleteStatement(span, stale_comments(self.view, statement), apart=True))
+        self._deleted.add(statement)
+
+    def _emptied(self) -> list[ast.stmt]:
+        """The statements to delete; blocks of which nothing would be left in their place."""
+        outermost = set(self._deleted)
+        pending = list(outermost)
+        while pending:
+            parent = self.view.parent(pending.pop())
+            if not isinstance(parent, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
+                continue
+            inside = [*parent.body, *getattr(parent, "orelse", [])]
+            if parent not in outermost and all(item in outermost or isinstance(item, ast.Pass) for item in inside):
+                outermost.add(parent)
+                pending.append(parent)
+        found = [item for item in outermost if outermost.isdisjoint(self.view.ancestors(item))]
+        return sorted(found, key=lambda item: item.lineno)
 
     def _stays(self, node: ast.AST) -> bool:
         return not any(ancestor in self._gone for ancestor in self.view.ancestors(node))
+
+    def _stale_comments(self, statement: ast.stmt) -> int:
+        """Number of comment lines right above a statement that go with it: all of them if they speak of scripting."""
+        comments = comments_above(self.view, statement)
+        return len(comments) if any(_SPEAKS.search(comment) for comment in comments) else 0
 
     def _decorators(self) -> None:
         for use in self.values.uses:
@@ -73,19 +116,25 @@ class UnscriptedBody:
     def _makers(self) -> set[str]:
         return {use.target for use in self.values.uses if use.call in self.values.makers}
 
-    def _replace(self, call: ast.Call) -> None:
+    def _replace(self, made: ast.Call) -> None:
         """The plain value in the place of a call that scripts it, or of the variable that the scripted one is bound to."""
-        given = self.values.given_to(call)
+        call: ast.expr = made
+        given = self.values.given_to(made)
         if given is None:
-            raise CannotReplace(f"what is loaded on line {call.lineno} is not written in the test")
-        statement = self.view.parent(call)
+            raise CannotReplace(f"what is loaded on line {made.lineno} is not written in the test")
+        span, statement = self.view.span(call), self.view.parent(call)
+        if isinstance(statement, ast.IfExp) and statement.test is not call:
+            other = statement.orelse if statement.body is call else statement.body
+            if ast.dump(other) == ast.dump(given):
+                span, call = self.view.span(statement), statement
+                statement = self.view.parent(statement)
         if isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Name) and self._rename(statement, target, given):
                 return
         simple = isinstance(given, _PLAIN)
         template = Template("$module" if simple else "($module)", (("module", self.view.span(given)),))
-        self.rewrites.append(ReplaceExpression(self.view.span(call), template))
+        self.rewrites.append(ReplaceExpression(span, template))
 
     def _rename(self, statement: ast.Assign, target: ast.Name, given: ast.expr) -> bool:
         """Delete `scripted = torch.jit.script(module)` and write `module` for `scripted`, where both mean one thing each."""
@@ -100,16 +149,27 @@ class UnscriptedBody:
         binding, source = self.view.bound_by(target), self.view.definition(root)
         if binding is None or source is None or binding.scope.kind != "function":
             return False
-        if len(binding.scope.bindings[target.id]) != 1 or len(source.scope.bindings[root.id]) != 1:
-            return False
-        reads = [read for read, _ in self.view.reads_of(binding)]
-        if any(self.view.scope_at(read).lookup(source.name) is not source.scope for read in reads):
+        reads = self.view.reads_of(binding)
+        if not all(only and self._means(read, source, given) for read, only in reads):
             return False
         final = self._final_name(given) if isinstance(given, ast.Name) else self.view.text(given)
-        for read in reads:
+        for read, _ in reads:
             if self._stays(read):
                 self.rewrites.append(ReplaceExpression(self.view.span(read), Template(final)))
         self._delete(statement)
+        return True
+
+    def _means(self, read: ast.Name, source: Binding, given: ast.expr) -> bool:
+        """Whether the name that `source` binds still means that at `read`, behind `given`."""
+        if self.view.scope_at(read).lookup(source.name) is not source.scope:
+            return False
+        loops = [item for item in self.view.ancestors(read) if isinstance(item, (ast.For, ast.AsyncFor, ast.While))]
+        around = {*self.view.ancestors(given)}
+        for other in source.scope.bindings[source.name]:
+            line = getattr(other.node, "lineno", 0)
+            inside = {*self.view.ancestors(other.node)}
+            if given.lineno < line <= read.lineno or any(loop in inside and loop not in around for loop in loops):
+                return False
         return True
 
     def _final_name(self, given: ast.Name) -> str:
@@ -133,7 +193,7 @@ class UnscriptedBody:
             if not self._stays(call):
                 continue
             module = call.args[0]
-            line = self.same.changed_behind(module, last)
+            line = self.same.changed_between(module, call.lineno, last)
             if line is not None:
                 self.doubts.append(
                     f"`{one_line(self.view, module)}` is changed on line {line}, behind the scripting, and is the same object from now on"

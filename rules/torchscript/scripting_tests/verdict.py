@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
-from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
+from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
@@ -15,7 +17,8 @@ from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
-from torchlift.rules.torchscript.scripting_tests.test_helpers import helpers_seen
+from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen
+from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
 from torchlift.rules.torchscript.scripting_tests.twins import twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
 from torchlift.view import ModuleView, Use
@@ -25,34 +28,41 @@ _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
 @dataclass(frozen=True)
-class TestVerdict:
+class WholeVerdict:
     """What is said about every use of TorchScript in one test.
 
     Attributes:
         help: the help text, if there is something to say.
         fix: the change of the whole test.
+        groups: other files that change with it.
     """
 
     help: str | None
     fix: Fix | None
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the whole test goes."""
+        return self.fix is not None and self.fix.title.startswith("Delete")
 
 
 def in_scripting_test(use: Use, context: Context, code: str, message: str) -> Finding | None:
     """The finding about a use that stands in a test of scripting; None where others know more."""
     if not drops(context) or isinstance(use.node, ast.alias):
         return None
-    function = test_around(context.view, use.node)
-    if function is None:
-        return None
-    verdict = context.once(_verdict, function)
+    function, verdict = function_among_tests(context.view, use.node), _of_row(context, use)
+    if verdict is None and function is not None:
+        verdict = context.once(_verdict, function)
     if verdict is None:
         return None
+    view, node = context.view, use.node
     return Finding(
-        code, context.view.path, context.view.span(use.node), message, Severity.WARNING, verdict.help, verdict.fix
+        code, view.path, view.span(node), message, Severity.WARNING, verdict.help, verdict.fix, groups=verdict.groups
     )
 
 
-def test_around(view: ModuleView, node: ast.AST) -> FunctionNode | None:
+def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None:
     """The outermost function around `node`, if it stands among tests and is one of them or helps them."""
     if not is_test_file(view.path):
         return None
@@ -60,17 +70,61 @@ def test_around(view: ModuleView, node: ast.AST) -> FunctionNode | None:
     return around[-1] if around else None
 
 
-def _verdict(context: Context, function: FunctionNode) -> TestVerdict | None:
-    values = ScriptedValues(context.view, function, context.project, helpers_seen(context))
+def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    context.answers[_verdict, (function,), ()] = None  # in the meantime, for helpers that call each other
+    summary = helpers_seen(context)
+    values = ScriptedValues(context.view, function, context.project, summary)
+    if not function.name.startswith("test") and summary(context.view, function) is not None:
+        return _of_helper(context, function)
     same = SameValues(values)
     reduction = reduce(values, same)
     if reduction.refusal is not None:
         return None
     if not function.name.startswith("test"):
-        return None
+        return _edited(values, same, reduction) if reduction.checks else None
     if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
         return _edited(values, same, reduction)
     return _deleted(context, function, values)
+
+
+def _of_row(context: Context, use: Use) -> WholeVerdict | None:
+    """A row of a `parametrize` that runs a test scripted goes."""
+    view, node = context.view, use.node
+    found = row_of(view, node) if isinstance(node, ast.expr) and is_test_file(view.path) else None
+    if found is None:
+        return None
+    return WholeVerdict(None, Fix("Delete the row", Safety.SAFE, (without_rows(view, *found),)))
+
+
+def _of_helper(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    """A function that does nothing but test scripting goes with all calls of it."""
+    view = context.view
+    found = callers(view, function, context.project)
+    if found is None:
+        return None
+    own: list[Rewrite] = [DeleteStatement(view.span(function), len(comments_above(view, function)), apart=True)]
+    elsewhere: list[Elsewhere] = []
+    safety, reasons = Safety.SAFE, []
+    for home, caller in found:
+        there = context if home is view else replace(context, view=home, answers={})
+        verdict = there.once(_verdict, caller)
+        if verdict is None or verdict.fix is None or verdict.fix.elsewhere:
+            reason = f"what {home.path}:{caller.lineno} does with it was not followed"
+            return WholeVerdict(f"`{function.name}` does nothing but test scripting. Not deleted: {reason}.", None)
+        if home is view:
+            own += verdict.fix.rewrites
+        else:
+            elsewhere += [Elsewhere(home.path, rewrite) for rewrite in verdict.fix.rewrites]
+        if verdict.fix.safety is Safety.UNSAFE:
+            safety = Safety.UNSAFE
+            reasons.append(
+                f"so does `{caller.name}`, which goes with it" if verdict.deletes else f"`{caller.name}` changes, too"
+            )
+    paths = tuple(sorted({view.path, *(item.path for item in elsewhere)}))
+    groups = (Group(f"the helper `{function.name}`", paths),) if elsewhere else ()
+    fix = Fix(f"Delete `{function.name}` and its calls", safety, tuple(dict.fromkeys(own)), elsewhere=tuple(elsewhere))
+    about = f"`{function.name}` does nothing but test scripting"
+    return WholeVerdict(f"Needs review: {about}; {sentence(reasons)}" if reasons else f"{about}.", fix, groups)
 
 
 def _speaks_of_scripting(view: ModuleView, function: FunctionNode) -> bool:
@@ -87,7 +141,7 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
     )
 
 
-def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> TestVerdict | None:
+def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
     try:
         body = UnscriptedBody(values, same, reduction)
     except CannotReplace:
@@ -97,26 +151,26 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> T
         return None
     title = "Test the plain code instead"
     if body.doubts:
-        return TestVerdict(f"Needs review: {sentence(body.doubts)}", Fix(title, Safety.UNSAFE, rewrites))
-    return TestVerdict(None, Fix(title, Safety.SAFE, rewrites))
+        return WholeVerdict(f"Needs review: {sentence(body.doubts)}", Fix(title, Safety.UNSAFE, rewrites))
+    return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))
 
 
-def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -> TestVerdict | None:
+def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -> WholeVerdict | None:
     view, intent = context.view, context.settings.torchscript
     try:
         rewrites: tuple[Rewrite, ...] = deleted(view, function, context.project)
     except StillNeeded as reason:
-        return TestVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
+        return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
     twin = twin_of(view, function, values)
     title = f"Delete `{function.name}`"
     if twin is not None:
-        return TestVerdict(
+        return WholeVerdict(
             f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same without.",
             Fix(title, Safety.SAFE, rewrites),
         )
     if intent.tests == "delete":
-        return TestVerdict("It tests nothing but scripting.", Fix(title, Safety.SAFE, rewrites))
-    return TestVerdict(
+        return WholeVerdict("It tests nothing but scripting.", Fix(title, Safety.SAFE, rewrites))
+    return WholeVerdict(
         f"Needs review: `{function.name}` tests nothing but scripting, and no test without it was found that tests the "
         'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
         "of `torch.export` or `torch.compile` out of them where that is possible.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.project import Project
+from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.scripting_tests.reduction import reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
@@ -83,3 +85,33 @@ def _given(view: ModuleView, function: ast.FunctionDef) -> frozenset[str]:
         if isinstance(saved, ast.Name) and saved.id in names:
             found.add(saved.id)
     return frozenset(found)
+
+
+def may_be_subclassed(view: ModuleView, method: FunctionNode, project: Project) -> bool:
+    """Whether a class of another file may have a method."""
+    owner = view.parent(method)
+    bound = view.scopes.module.bindings.get(owner.name, []) if isinstance(owner, ast.ClassDef) else []
+    return not bound or any(project.may_be_imported(view, binding) for binding in bound)
+
+
+def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[ModuleView, FunctionNode]] | None:
+    """The outermost functions that use `function`, with their files; None if they are not all known."""
+    if isinstance(view.parent(function), ast.ClassDef):
+        if may_be_subclassed(view, function, project) and project.files_with_attribute(function.name, (view.path,)):
+            return None
+        places: list[tuple[ModuleView, ast.expr]] = [(view, node) for node in view.attributes_named(function.name)]
+    else:
+        bound = view.scopes.module.bindings.get(function.name, [])
+        if len(bound) != 1 or bound[0].node is not function:
+            return None
+        places, unknown = uses_everywhere(view, bound[0], project)
+        if unknown:
+            return None
+    found: dict[FunctionNode, ModuleView] = {}
+    for home, node in places:
+        around = [item for item in home.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        if not around:
+            return None
+        if around[-1] is not function:
+            found[around[-1]] = home
+    return [(home, caller) for caller, home in found.items()]
