@@ -65,7 +65,7 @@ Role = Literal["value", "part", "setting"]
 
 
 @dataclass(frozen=True)
-class Source:
+class Origin:
     """A piece of code that a compiled value comes from.
 
     Attributes:
@@ -87,7 +87,7 @@ class ValueSources:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.found: list[Source] = []
+        self.found: list[Origin] = []
         self.unknown: str | None = None
         self._seen: set[tuple[str, int, int, str]] = set()
 
@@ -116,7 +116,7 @@ class ValueSources:
             case ast.Constant():
                 return
             case ast.Lambda():
-                self.found.append(Source(view, node))
+                self.found.append(Origin(view, node))
             case ast.Subscript(value=value):
                 self.follow(view, value, role=role)
             case _:
@@ -128,7 +128,7 @@ class ValueSources:
 
     def definition(self, view: ModuleView, node: ast.AST) -> None:
         """A function or class is what is compiled."""
-        self.found.append(Source(view, node))
+        self.found.append(Origin(view, node))
 
     def _lost(self, view: ModuleView, node: ast.AST) -> None:
         self.unknown = self.unknown or f"{view.path}:{getattr(node, 'lineno', 1)}"
@@ -172,11 +172,11 @@ class ValueSources:
         if not bindings:
             if role == "value" and view.resolve(node) is None:
                 self._lost(view, node)
-            self.found.append(Source(view, node))
+            self.found.append(Origin(view, node))
             return
         for binding in bindings:
             if binding.imported is not None or isinstance(binding.node, DEFINITIONS):
-                self.found.append(Source(view, node))
+                self.found.append(Origin(view, node))
             elif binding.kind == "param":
                 method = view.parent(view.parent(binding.node) or binding.node)
                 if _is_first(view, method, binding):
