@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
+from torchlift.finding import DeleteStatement, Finding, Fix, Rewrite, Safety, Severity
+from torchlift.rules.analysis.values.self_attributes import method_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
@@ -68,10 +69,24 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
 def _rewrite(use: Use, view: ModuleView) -> Rewrite | None:
     if decorator_of(use, view) is None and use.call is not None and use.target == "torch.jit.ignore":
         # `ignore(x)` hands `x` back if it is a function, and a decorator if it is an option.
-        binding = view.definition(use.call.args[0]) if use.call.args else None
+        marked = use.call.args[0] if use.call.args else None
+        if isinstance(marked, ast.Attribute):
+            return _of_method(view, use.call, marked)
+        binding = view.definition(marked) if marked is not None else None
         if binding is None or binding.kind != "def":
             return None
     return without_decorator(use, view)
+
+
+def _of_method(view: ModuleView, call: ast.Call, marked: ast.Attribute) -> Rewrite | None:
+    """What takes `C.f = ignore(C.f)` out, where `f` is a method: a function of another kind would come out changed."""
+    statement = view.parent(call)
+    owner = view.definition(marked.value)
+    method = method_of(owner.node, marked.attr) if owner is not None and isinstance(owner.node, ast.ClassDef) else None
+    if method is None or method.decorator_list or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    itself = ast.unparse(statement.targets[0]) == ast.unparse(marked)
+    return DeleteStatement(view.span(statement), apart=True) if itself else None
 
 
 def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | None) -> str:
@@ -241,6 +256,19 @@ EXAMPLES = (
         "import torch\n\n\n@torch.jit.export\ndef pad(x: torch.Tensor, by: int) -> torch.Tensor:\n"
         "    return torch.nn.functional.pad(x, (0, by))\n\n\ntorch.jit.script(pad).save('x.pt')\n",
         why="a function at module level",
+    ),
+    Bad(
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.log(2 * x)\n\n"
+        "    def log(self, x):\n        return x\n\n\nNet.log = torch.jit.ignore(Net.log)\n",
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.log(2 * x)\n\n"
+        "    def log(self, x):\n        return x\n",
+        why="put on a method from outside",
+        run="result = Net()(torch.ones(2))",
+    ),
+    Bad(
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    @staticmethod\n    def log(x):\n        return x\n\n\n"
+        "Net.log = torch.jit.ignore(Net.log)\n",
+        why="a static method that becomes another kind of method by it",
     ),
     Bad("from unittest import mock\n\nmock.patch('torch.jit.ignore')\n", why="patch target"),
     Ok("import pytest\n\n\n@pytest.mark.ignore\ndef f():\n    pass\n", "another library's mark"),

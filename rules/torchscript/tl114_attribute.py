@@ -13,6 +13,7 @@ from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
@@ -81,7 +82,8 @@ def _as_value(use: Use, context: Context) -> HelpAndFix:
         seen = f"line {pair} reads it as the pair" if pair is not None else "it is not stored as an attribute of `self`"
         return f"Write `{written}` where the value is meant; not rewritten because {seen}.", None
     plain = is_plain_value(value) or (isinstance(value, ast.Dict) and not value.keys)
-    safe = answer.safety is Safety.SAFE and plain and _is_never_read(context, name)
+    expected = _is_never_read(context, name) if not drops(context) else _is_read_as_value(context, name)
+    safe = answer.safety is Safety.SAFE and plain and expected
     review = None
     if not safe:
         review = f"Needs review: code that reads `self.{name}` has to expect the value, as scripted code did, and not the pair."
@@ -155,6 +157,18 @@ def _read_as_pair(view: ModuleView, name: str) -> int | None:
                 case _:
                     pass
     return None
+
+
+def _is_read_as_value(context: Context, name: str) -> bool:
+    """Whether the project takes the attribute for the value wherever it reads it, as code for a compiler does."""
+    project = context.project
+    for path in project.files_with_attribute(name):
+        view = project.view(path)
+        if view is None or _read_as_pair(view, name) is not None:
+            return False
+        if any(isinstance(node, ast.Constant) and node.value == name for node in view.parents):
+            return False
+    return True
 
 
 def _is_never_read(context: Context, name: str) -> bool:

@@ -9,6 +9,7 @@ from torchlift.finding import EditCall, Finding, Fix, ReplaceExpression, Safety,
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.container_tests import CannotTest, ContainerTest, container_test
 from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
@@ -69,7 +70,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
         return f"{answer.reason} Then write `{test.shown(view)}`{later}.", None, answer.root
     title = "Use the built-in `isinstance`" if test.simple else "Test the container and its elements"
     rewrite = _rewrite(view, call, test)
-    if test.exact:
+    if test.exact or (answer.safety is Safety.SAFE and drops(context)):  # what eager mode answers is what counts
         return answer.reason, Fix(title, answer.safety, (rewrite,))
     return _ASSUMPTION + answer.also, Fix(title, Safety.UNSAFE, (rewrite,))
 

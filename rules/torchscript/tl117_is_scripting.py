@@ -9,12 +9,14 @@ from torchlift.finding import Finding, Fix, Rewrite, Safety, Severity
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
-from torchlift.rules.torchscript.hints.hint_removal import removal
+from torchlift.rules.torchscript.hints.hint_removal import IS_SCRIPTING, dead_questions, removal
 from torchlift.rules.torchscript.hints.stray_uses import Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -31,7 +33,7 @@ RULE = Rule(
         "The question is taken out of its condition, and the branch that Python runs takes the place of the `if`. Safe "
         "when nothing in the project compiles TorchScript, the code is not installable, and the branches only check or "
         "report. Needs review where they differ in more than that, or where users of an installed package may script it. "
-        "While the project still scripts, the finding says which branch export takes and which one TorchScript ran."
+        "Where the user says that TorchScript is dropped, what eager mode runs stays. While the project still scripts, the finding says which branch export takes and which one TorchScript ran."
     ),
     targets=("torch.jit.is_scripting",),
     triggers=("jit", "_jit_internal"),
@@ -44,7 +46,7 @@ RULE = Rule(
 
 _MESSAGE = "`torch.jit.is_scripting()` goes with TorchScript: under `torch.export` it is False, as in eager mode."
 _IS_EXPORTING = TorchVersion(2, 7)
-_ASKED = frozenset({"torch.jit.is_scripting"})
+_ASKED = frozenset({IS_SCRIPTING})
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
@@ -63,14 +65,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     refusal = answer.reason
     if answer.safety is not Safety.MANUAL:
         try:
-            rewrites = without_question(view, test, owner, absent(view, _ASKED))
+            rewrites = without_question(view, test, owner, absent(view, _ASKED | dead_questions(context, use.node)))
         except CannotFold as reason:
             refusal = f"Not rewritten because {reason}."
     if not rewrites:
         advice = " ".join(filter(None, (what.sentence, _remedy(context, use.call, what, asks_export(test)), refusal)))
         yield Finding("TL117", view.path, span, _MESSAGE, severity, advice, waits_for=answer.root)
         return
-    safe = answer.safety is Safety.SAFE and what.harmless
+    safe = answer.safety is Safety.SAFE and (what.harmless or drops(context))
     review = None
     if not safe:
         reasons = [] if answer.reason is None else [answer.reason.removeprefix("Needs review: ").rstrip(".")]
@@ -149,6 +151,29 @@ EXAMPLES = (
         safety="unsafe",
         why="branches that compute",
         run="result = Net()(torch.ones(2))",
+    ),
+    Bad(
+        _FAST,
+        _FAST.replace("        if torch.jit.is_scripting():\n            y = x + x\n        else:\n    ", ""),
+        why="branches that compute, and the user says that nobody scripts any more",
+        run="result = Net()(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        _function("    if not torch.jit.is_scripting() and not torch.jit.is_tracing():\n        x = x.clone()\n"),
+        _function("    x = x.clone()\n"),
+        why="both compilers in one condition",
+        run=_RUN,
+        torchscript=DROP,
+    ),
+    Bad(
+        _function(
+            "    if len(x) > 1 and not torch.jit.is_scripting() and not torch.jit.is_tracing():\n        x = x.clone()\n"
+        ),
+        _function("    if len(x) > 1:\n        x = x.clone()\n"),
+        why="both compilers in a longer condition",
+        run=_RUN,
+        torchscript=DROP,
     ),
     Bad(
         "import torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",

@@ -15,14 +15,13 @@ from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, diff
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
-from torchlift.rules.torchscript.hints.hint_removal import compiler_of, removal
+from torchlift.rules.torchscript.hints.hint_removal import IS_TRACING, compiler_of, dead_questions, removal
 from torchlift.rules.torchscript.hints.stray_uses import Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_IS_TRACING = "torch.jit.is_tracing"
-_ONNX = "torch.onnx.is_in_onnx_export"
 _STATE = frozenset({"torch._C._get_tracing_state", "torch._C._is_tracing"})
 
 RULE = Rule(
@@ -32,7 +31,7 @@ RULE = Rule(
     why=(
         "Code under `if torch.jit.is_tracing():` was captured by `torch.jit.trace`, and by the ONNX exporter built on it. "
         "Under `torch.export` the question is answered with False, so the branch for eager mode is captured, and nothing "
-        "says so. `torch._C._get_tracing_state()` is None there and `torch.onnx.is_in_onnx_export()` False."
+        "says so. `torch._C._get_tracing_state()` is None there."
     ),
     fix=(
         "`or torch.compiler.is_exporting()` (torch 2.7) beside `is_tracing()` makes export do what a trace did; where nothing "
@@ -40,10 +39,11 @@ RULE = Rule(
         "what export should not do. Not offered while the project scripts, which cannot compile `is_exporting()`, and not "
         "where the traced branch only turns sizes into tensors or numbers: export keeps sizes symbolic. Where the branches "
         "only check or report, and where the condition asks for export already, the question is taken out: safe when "
-        "nothing in the project traces or scripts and nothing says that others do; until then it is reported and stays."
+        "nothing in the project traces or scripts and nothing says that others do; until then it is reported and stays. Where "
+        "the user says that TorchScript is dropped, and nothing left compiles or traces the code, every question is taken out."
     ),
-    targets=(_IS_TRACING, *sorted(_STATE), _ONNX),
-    triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing", "is_in_onnx_export"),
+    targets=(IS_TRACING, *sorted(_STATE)),
+    triggers=("jit", "_jit_internal", "_get_tracing_state", "_is_tracing"),
     collectors=(COLLECTOR,),
     sources=(
         *SOURCES,
@@ -62,22 +62,21 @@ _CONVERSIONS = frozenset(
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
-    onnx = use.target == _ONNX
     message = _message(use)
-    severity = Severity.INFO if onnx else Severity.WARNING
     otherwise = "Not called here: under export it has to be combined with `torch.compiler.is_exporting()` (torch>=2.7)."
-    stray = Hint("TL118", message, otherwise, severity).stray(use, context)
+    stray = Hint("TL118", message, otherwise).stray(use, context)
     if stray is not None or use.call is None:
         yield from stray or ()
         return
     view = context.view
     span = view.span(use.node)
     test, owner = condition_of(view, use.call)
-    then = "an ONNX export" if onnx else "a trace"
-    what = difference(view, test, owner, world(compiling=True), world(tracing=True), then)
-    if onnx:
-        if not asks_export(test):
-            yield Finding("TL118", view.path, span, message, Severity.INFO, _of_onnx(view, use.call, what))
+    what = difference(view, test, owner, world(compiling=True), world(tracing=True), "a trace")
+    dead = dead_questions(context, use.node)
+    rewrites = _without(view, use, use.call, dead)[0] if IS_TRACING in dead else ()
+    if rewrites:
+        fix = Fix("Take the question out", Safety.SAFE, rewrites)
+        yield Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
     elif asks_export(test):
         yield _settled(use, context, use.call, message, what)
     elif _converts_sizes(test, owner):
@@ -90,13 +89,6 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield _harmless(use, context, use.call, message, what)
     else:
         yield _deciding(use, context, use.call, message, what)
-
-
-def _of_onnx(view: ModuleView, call: ast.Call, what: FlagDifference) -> str:
-    if what.harmless:
-        return f"{what.sentence} {what.why_harmless} Nothing to do.".strip()
-    asked = asking_too(view, call, _EXPORTING)
-    return f"{what.sentence} Where an export should do what an ONNX export did, write `{asked}` (torch>=2.7).".strip()
 
 
 def _settled(use: Use, context: Context, call: ast.Call, message: str, what: FlagDifference) -> Finding:
@@ -143,7 +135,7 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     view = context.view
     span = view.span(use.node)
     scripted = compiler_of(context, use.node)
-    if use.target != _IS_TRACING or scripted is not None:
+    if use.target != IS_TRACING or scripted is not None:
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
         if scripted is not None:
@@ -169,20 +161,20 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
     return Finding("TL118", view.path, span, message, Severity.WARNING, review, fix)
 
 
-def _without(view: ModuleView, use: Use, call: ast.Call) -> tuple[tuple[Rewrite, ...], str | None]:
+def _without(
+    view: ModuleView, use: Use, call: ast.Call, dead: frozenset[str] = frozenset()
+) -> tuple[tuple[Rewrite, ...], str | None]:
     """What takes the question out where nothing traces any more, or a clause that says why that cannot be written."""
     test, owner = condition_of(view, call)
     if use.target in _STATE and not is_truth(owner, test):
         return (), "the tracer's state is more than a yes or no here"
     try:
-        return without_question(view, test, owner, absent(view, frozenset({_IS_TRACING, *_STATE}))), None
+        return without_question(view, test, owner, absent(view, frozenset({IS_TRACING, *_STATE, *dead}))), None
     except CannotFold as reason:
         return (), str(reason)
 
 
 def _message(use: Use) -> str:
-    if use.target == _ONNX:
-        return f"`{use.target}()` is True inside `torch.onnx.export` only; under `torch.export` alone it is False."
     if use.target in _STATE:
         empty = "None" if use.target.endswith("_state") else "False"
         return f"`{use.target}()` goes with TorchScript's tracer: under `torch.export` it is {empty}, as in eager mode."
@@ -240,6 +232,21 @@ EXAMPLES = (
         safety="unsafe",
         why="a branch for tracing, in a project that traces nothing any more",
         run="result = Net()(torch.ones(2))",
+    ),
+    Bad(
+        _NET.format("torch.jit.is_tracing()"),
+        _NET.format("True").replace("        if True:\n            return x * 2\n", ""),
+        why="a branch for tracing, and the user says that nobody traces any more",
+        run="result = Net()(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
+        "import torch\n\n\ndef rows(x):\n    return x.shape[0]\n",
+        why="the traced branch turns a size into a number, and nobody traces any more",
+        run="result = rows(torch.ones(2))",
+        torchscript=DROP,
+        min_torch=TorchVersion(2, 0),
     ),
     Bad(
         _NET.format("torch.jit.is_tracing()") + _TRACED,
@@ -320,14 +327,14 @@ EXAMPLES = (
         "import torch\n\n\ndef f(x):\n    return 2 * x if torch._C._get_tracing_state() is not None else x\n",
         why="the tracer's state compared with None",
     ),
-    Bad(
-        "from torch.onnx import is_in_onnx_export\n\n\ndef f(x):\n    if is_in_onnx_export():\n        return x\n"
-        "    return -x\n",
-        why="a branch for ONNX",
-    ),
     Ok(
         "import torch\n\njit = torch.compiler.is_exporting() or torch.compiler.is_compiling()\n",
         "questions that stay",
+    ),
+    Ok(
+        "import torch\nfrom torch.onnx import is_in_onnx_export\n\n\ndef jit(x):\n    if is_in_onnx_export():\n"
+        "        return x\n    return -x\n",
+        "a branch for ONNX, which is no TorchScript",
     ),
     Ok("import jax\n\njax.jit.is_tracing()\n", "another package's jit"),
     Ok("def is_tracing():\n    return False\n\n\njit = is_tracing()\n", "an own function"),

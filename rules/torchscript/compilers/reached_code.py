@@ -90,6 +90,11 @@ class Reacher:
             self._unit(digest(self.project, unit.path).units[line], root, compiles=True, called=False)
         self._run()
 
+    def value(self, unit: Unit, root: str) -> None:
+        """A root compiles what a piece of code names."""
+        self._read(unit, None, root, compiles=True)
+        self._run()
+
     def build(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code makes."""
         self._read(unit, None, root, compiles=False)

@@ -76,6 +76,13 @@ class Origin:
     view: ModuleView
     node: ast.AST
 
+    @property
+    def names(self) -> bool:
+        """Whether it names a function or class that is not called here."""
+        parent = self.view.parent(self.node)
+        called = isinstance(parent, ast.Call) and parent.func is self.node
+        return isinstance(self.node, (ast.Name, ast.Attribute)) and not called
+
 
 class ValueSources:
     """Follows one value back.

@@ -170,7 +170,10 @@ class _Root:
             if isinstance(source.node, DEFINITIONS):
                 self.definition(source.view, source.node, makes=True)
             else:
-                self.reacher.build(digest_of(self.project, source.view, source.node), self.place)
+                unit = digest_of(self.project, source.view, source.node)
+                self.reacher.build(unit, self.place)
+                if source.names:
+                    self.reacher.value(unit, self.place)
         if sources.unknown is not None:
             self.reacher.reached.unknown.setdefault(self.place, sources.unknown)
 

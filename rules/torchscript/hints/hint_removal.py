@@ -17,6 +17,9 @@ from torchlift.rules.torchscript.compilers.scripting_uses import first_compilati
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView
 
+IS_SCRIPTING = "torch.jit.is_scripting"
+IS_TRACING = "torch.jit.is_tracing"
+
 # Methods that are run and not compiled, for what the class says of itself.
 _DESCRIBING = frozenset({"__init__", "__new__", "__post_init__"})
 
@@ -66,6 +69,14 @@ def compiler_of(context: Context, node: ast.AST) -> str | None:
     """`path:line` of what compiles the code around `node`, or may; None if nothing in the project does."""
     held = context.once(_held, _keys(context, node))
     return held.place if held is not None else None
+
+
+def dead_questions(context: Context, node: ast.AST) -> frozenset[str]:
+    """Questions about TorchScript's compilers that the code around `node` asks for nobody, as the user says."""
+    if not drops(context) or removal(context, node).safety is not Safety.SAFE:
+        return frozenset()
+    traced = removal(context, node, tracing=True).safety is not Safety.SAFE
+    return frozenset({IS_SCRIPTING}) if traced else frozenset({IS_SCRIPTING, IS_TRACING})
 
 
 def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
