@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--allow-own-rules", is_flag=True, help="Run the rules that the configuration names in extend-rules.")
 @click.option("--target", metavar="VERSION", help="torch release the project moves to. [default: newest known]")
-@click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
+@click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: found in the project]")
 @click.option(
     "--batch-example",
     type=click.IntRange(min=2),

@@ -65,7 +65,7 @@ class RunResult:
         unsafe_fixes: whether `--unsafe-fixes` was given.
         target: release the project moves to.
         min_torch: lowest release the project supports.
-        min_torch_source: where that bound was read (`pyproject.toml:14`, `--min-torch`), or None when assumed.
+        min_torch_source: what says so, or needs it (`pyproject.toml:14`, `--min-torch`), or None when assumed.
         files_seen: number of files discovered.
         files_analysed: number of files that passed the prefilter and were parsed.
         outcomes: sorted by path; files with nothing to say are absent.

@@ -146,7 +146,7 @@ class MigrateReport:
     min_torch: str
     """Lowest torch release the project supports."""
     min_torch_source: str | None
-    """Where that bound was read; null where it is assumed."""
+    """Where that bound was read, or what needs it; null where it is assumed."""
     root: str
     """Project root as seen from the working directory of the run."""
     findings: list[ReportedFinding]
