@@ -7,6 +7,7 @@ from pathlib import Path
 from torchlift.migrate import Config, Mode, migrate
 from torchlift.migrate.result import RunResult
 from torchlift.torchscript_intent import TorchScriptIntent
+from torchlift.versions import LATEST
 
 EXPORT = """\
 import torch
@@ -42,7 +43,8 @@ def migrated(folder: Path, intent: TorchScriptIntent, mode: Mode = Mode.DIFF) ->
     }
     for name, text in files.items():
         (folder / name).write_text(text)
-    return migrate([folder], Config(torchscript=intent, unsafe_fixes=True, allow_no_vcs=True), mode=mode)
+    config = Config(torchscript=intent, unsafe_fixes=True, allow_no_vcs=True, min_torch=LATEST)
+    return migrate([folder], config, mode=mode)
 
 
 def codes(result: RunResult, path: str) -> set[str]:
