@@ -4,7 +4,7 @@
 `fetch_corpus.py`), migrated with the intent, and compared line by line with what they made of it.
 
 Counted of a commit are files other than documentation from which they removed a line that names TorchScript. There
-the lines count that they removed in one go with such a line, and imports. A line is made when torchlift removes the same
+the lines count that they removed in one go with such a line, and imports of a name that stands in them. A line is made when torchlift removes the same
 line of the parent; an added line is made when torchlift adds the same text to the same file. The rest of their changes
 in these files is not about TorchScript, and counted as "other". Places in the column `apart` of the list are
 decisions that only people make; each has its reason there, and its lines are counted by themselves. What torchlift changes in the same files
@@ -31,9 +31,10 @@ from scratch import as_repository, changed, git, snapshot
 from torchlift_command import DEFAULT, migrate
 
 COMMITS = Path(__file__).with_name("replay.tsv")
-INTENT = ("--torchscript", "drop", "--torchscript-tests", "delete")
 _CODE = {".py", ".pyi", ".toml", ".cfg", ".ini", ".yaml", ".yml"}
 _NAMES_IT = re.compile(rb"jit(?!ter)|torch_?script|scripting|scripted|scriptable", re.IGNORECASE)
+_WORD = re.compile(rb"\w+")
+_SYNTAX = {b"from", b"import", b"as"}
 _APART = re.compile(r"(?P<path>[^:;]+)(?::(?P<first>\d+)-(?P<last>\d+))?: (?P<reason>[^;]+)(?:; |$)")
 
 
@@ -48,6 +49,7 @@ class Commit:
         subject: first line of its message.
         kind: what was taken out, in a few words.
         speed: `eager` or `compile`: what they put in the place of scripting for speed.
+        tests: `successor` or `delete`: what they did with tests of scripting.
         apart: decisions of people, `PATH[:FIRST-LAST]: REASON; ...`, lines of the parent.
     """
 
@@ -57,7 +59,17 @@ class Commit:
     subject: str
     kind: str
     speed: str
+    tests: str
     apart: str
+
+    @property
+    def intent(self) -> list[str]:
+        """The options that say what they meant."""
+        return [
+            *("--torchscript", "drop"),
+            *("--torchscript-speed", self.speed),
+            *("--torchscript-tests", self.tests),
+        ]
 
     def decided(self, path: str, line: int) -> bool:
         """Whether a line of the parent, counted from 0, is left to people."""
@@ -150,7 +162,7 @@ def main() -> None:
     results: list[Replayed] = []
     with tempfile.TemporaryDirectory(prefix="torchlift-replay-") as scratch:
         for row in chosen:
-            intent = [] if options.no_intent else [*INTENT, "--torchscript-speed", row.speed]
+            intent = [] if options.no_intent else row.intent
             results.append(replay(options.torchlift, row, options.clones / row.project, Path(scratch), intent))
             print(f"{row.project} {row.commit[:8]}", file=sys.stderr, flush=True)
     print(table(results))
@@ -221,12 +233,14 @@ def judged(row: Commit, path: str, old: bytes, new: bytes) -> Theirs:
     found = hunks(before, after)
     if not any(names_it(before[line]) for hunk in found for line in range(hunk.start, hunk.end)):
         return file
-    imports = import_lines(old)
-    for hunk in found:
-        lines = {line for line in range(hunk.start, hunk.end) if before[line].strip()}
-        about = any(names_it(before[line]) for line in lines)
-        apart = {line for line in lines if row.decided(path, line)}
-        counted = (lines if about else lines & imports) - apart
+    removed = [{line for line in range(hunk.start, hunk.end) if before[line].strip()} for hunk in found]
+    about = [any(names_it(before[line]) for line in lines) for lines in removed]
+    words = {word for lines, is_about in zip(removed, about, strict=True) if is_about
+             for line in lines for word in _WORD.findall(before[line])}  # fmt: skip
+    imports = {line for line in import_lines(old) if words & set(_WORD.findall(before[line])) - _SYNTAX}
+    for hunk, lines, is_about in zip(found, removed, about, strict=True):
+        apart = {line for line in lines if row.decided(path, line) and (is_about or line in imports)}
+        counted = (lines if is_about else lines & imports) - apart
         file.apart |= apart
         file.counted |= counted
         file.other |= lines - counted - apart
