@@ -12,6 +12,7 @@ artifacts in other languages.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import os
@@ -24,7 +25,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from corpus import Project, chosen, python_files
+from corpus import Project, chosen, python_files, repository
 
 SUFFIXES = {".py", ".pyi", ".ipynb", ".toml", ".cfg", ".ini", ".txt", ".md", ".rst", ".yaml", ".yml", ".sh"}
 NAMES = {"Dockerfile", "Makefile", "LICENSE"}
@@ -78,6 +79,12 @@ def main() -> None:
         metavar="FOLDER",
         help="take repositories from clones in FOLDER/OWNER/NAME, not from GitHub",
     )
+    parser.add_argument(
+        "--listed",
+        type=Path,
+        metavar="TABLE",
+        help="fetch the repositories in the columns `project` and `commit` of TABLE, such as bench/leaving.tsv, instead",
+    )
     parser.add_argument("--again", action="store_true", help="fetch also what is already there")
     options = parser.parse_args()
 
@@ -87,7 +94,7 @@ def main() -> None:
     destination.mkdir(parents=True, exist_ok=True)
 
     failed = 0
-    for project in chosen(options.names):
+    for project in listed(options.listed) if options.listed else chosen(options.names):
         folder = destination / project.folder
         try:
             if folder.is_dir() and not options.again:
@@ -163,6 +170,13 @@ def fetch(project: Project, folder: Path, python: str, clones: Path | None = Non
             shutil.rmtree(folder)
         unpacked.rename(folder)
     return digest, left_out
+
+
+def listed(table: Path) -> list[Project]:
+    """The repositories of a table with columns `project` and `commit`."""
+    with table.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [repository(row["project"], row["commit"]) for row in rows]
 
 
 def download(project: Project, scratch: Path) -> Path:
