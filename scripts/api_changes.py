@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from api_surface import Names, Parameter, Thing
+from api_definitions import Parameter
+from api_surface import Names, Thing
 
 from torchlift.torch_names import public_name
 

@@ -7,7 +7,7 @@ How to use it
 
 For the newest patch of every minor release from 2.0 it reads the .py and .pyi files of one Linux x86_64 wheel by range
 requests (about 10 MB each, kept in `--cache`), reads from them without running anything which names can be imported,
-how they are called and what they say about being deprecated (api_surface.py), and compares neighbours (api_changes.py).
+how they are called and what they say about being deprecated (api_surface.py and what it imports), and compares neighbours (api_changes.py).
 
 `--import` names Pythons with torch installed. A name that the sources seem to have lost but that such a build still
 has is left out and printed: C code and tricks with `sys.modules` bind names that no source shows.
@@ -33,7 +33,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import api_surface
 from api_changes import INNER, added, arguments, deprecated, gone, gone_members, missing_successors
 from api_importable import importable
 from api_surface import Names, names_of
@@ -101,8 +100,9 @@ def _releases(index: str, cache: Path) -> tuple[list[Names], dict[str, str]]:
 
 def _reader() -> str:
     """Digest of what decides which names are read from a source tree, and how."""
-    code = Path(api_surface.__file__).read_bytes() + INNER.pattern.encode()
-    return hashlib.sha256(code).hexdigest()[:12]
+    here = Path(__file__).parent
+    files = (here / f"api_{name}.py" for name in ("definitions", "deprecation", "modules", "surface"))
+    return hashlib.sha256(b"".join([*(file.read_bytes() for file in files), INNER.pattern.encode()])).hexdigest()[:12]
 
 
 def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]) -> dict[str, str]:
