@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Severity
+from torchlift.finding import DeleteStatement, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
+from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.values.made_by import maker_of
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 
@@ -29,11 +33,13 @@ RULE = Rule(
     fix=(
         "None: the call goes when the value it freezes is migrated, and which capture that is stands elsewhere. Results "
         "change in the last digits with it, because freezing folds convolutions with batch norms. A traced value that is "
-        "frozen in the same scope belongs to TL101."
+        "frozen in the same scope belongs to TL101. Where TorchScript is dropped, the call goes from values that are made "
+        "elsewhere, for review while something in the project still runs TorchScript."
     ),
     targets=_TARGETS,
     triggers=("jit", "_C & _freeze_module"),
     deprecated=TorchVersion(2, 11),
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
     sources=(
         *SOURCES,
         "torch/jit/_freeze.py of the torch 2.13.0 wheel: what each of them runs",
@@ -86,8 +92,38 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         message = f"`{use.target}`: `DeprecationWarning` since torch 2.11, `FutureWarning` since 2.14."
     else:
         message = f"`{use.target}` works on TorchScript values only and goes with them."
+    dropped = _dropped(use.call, context) if use.call is not None and place == "call" and maker is None else None
+    if dropped is not None:
+        yield Finding("TL130", view.path, view.span(use.node), message, Severity.WARNING, dropped[0], dropped[1])
+        return
     advice = _advice_for_call(use.call, view) if use.call is not None and place == "call" else _ADVICE.get(place, _DROP)
     yield Finding("TL130", view.path, view.span(use.node), message, Severity.WARNING, advice)
+
+
+def _dropped(call: ast.Call, context: Context) -> tuple[str | None, Fix] | None:
+    """Where TorchScript goes: the value itself, in the place of the frozen one."""
+    view = context.view
+    if not drops(context) or not call.args or isinstance(call.args[0], ast.Starred):
+        return None
+    origin = _origin(view, call, call)
+    if (origin is not None and _name(view, origin).startswith("torch.jit.")) or _name(view, call).startswith(
+        "torch._C"
+    ):
+        return None
+    kept = _name(view, call) == "torch.jit.run_frozen_optimizations"
+    statement = view.parent(call)
+    rewrite: Rewrite
+    if isinstance(statement, ast.Expr):
+        rewrite = DeleteStatement(view.span(statement))
+    elif kept:
+        return None
+    else:
+        rewrite = ReplaceExpression(view.span(call), Template("$value", (("value", view.span(call.args[0])),)))
+    left = first_runtime_use(context.project, view.path)
+    review = (
+        f"Needs review: {left} still runs TorchScript, whose values may be frozen here. {_DIGITS}" if left else None
+    )
+    return review, Fix("Leave the value as it is", Safety.UNSAFE if left else Safety.SAFE, (rewrite,))
 
 
 _DROP = f"An exported program is its eval-mode graph already, so nothing takes its place; {_SPEED}."
@@ -128,6 +164,8 @@ def _advice_for_call(call: ast.Call, view: ModuleView) -> str:
 
 _NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\nnet = Net().eval()\n"
 
+_PREPARE = "import torch\n\n\ndef prepare(net):\n    return net.eval()\n"
+
 EXAMPLES = (
     Bad(_NET + "frozen = torch.jit.freeze(torch.jit.script(net))\n", why="a scripted module"),
     Bad(
@@ -149,6 +187,28 @@ EXAMPLES = (
     Bad("import torch\n\nsteps = [torch.jit.freeze]\n", why="passed on as a function"),
     Bad("from unittest import mock\n\nwith mock.patch('torch.jit.freeze'):\n    pass\n", why="a patch target"),
     Bad("import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n", why="the C++ function"),
+    Bad(
+        _PREPARE.replace("net.eval()", "torch.jit.freeze(net.eval())"),
+        _PREPARE,
+        why="a parameter, and nothing makes TorchScript any more",
+        run="result = prepare(torch.jit.script(torch.nn.ReLU()))(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef prepare(net):\n    torch.jit.run_frozen_optimizations(net)\n    return net\n",
+        "import torch\n\n\ndef prepare(net):\n    return net\n",
+        why="a statement, and nothing makes TorchScript any more",
+        run="net = torch.jit.freeze(torch.jit.script(torch.nn.ReLU().eval()))\nresult = prepare(net)(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        _PREPARE.replace("net.eval()", "torch.jit.freeze(net.eval())") + "\n\nunit = torch.jit.CompilationUnit('')\n",
+        _PREPARE + "\n\nunit = torch.jit.CompilationUnit('')\n",
+        safety="unsafe",
+        why="a parameter, while something is still compiled",
+        run="result = 1",
+        torchscript=DROP,
+    ),
     Ok(
         _NET + "traced = torch.jit.trace(net, torch.rand(3))\nfrozen = torch.jit.freeze(traced)\n",
         "a trace of the same scope: TL101 deals with both",

@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of, whole_name
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
 from torchlift.rules.torchscript.facts import c_bindings
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.hints.dropped_types import TypeAdvice, in_annotation, in_type_test
+from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 
 _MODULES = "ScriptModule RecursiveScriptModule TracedModule TopLevelTracedModule".split()
@@ -32,9 +36,11 @@ RULE = Rule(
     ),
     fix=(
         "None: what a branch or an annotation is for decides which class takes its place. Subclasses of `ScriptModule` are "
-        "TL105's."
+        "TL105's. Where TorchScript is dropped, annotations are widened to `torch.nn.Module` or `Callable`, and type tests, "
+        "which are false, are taken out once nothing in the project makes or loads TorchScript."
     ),
     targets=_TARGETS,
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
     triggers=(
         "jit",
         *(f"_C & {name}" for name in _C_NAMES),
@@ -58,7 +64,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     place = place_of(use, context)
     if place is None or _belongs_to_subclass(use, place) or _said_before(use, place, context):
         return
-    span = view.span(whole_name(use, view))
+    whole = whole_name(use, view)
+    span = view.span(whole)
     shown = f"`{use.name}`"
     if place == "test":
         message = (
@@ -69,7 +76,23 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         message = f"{shown} is a member of TorchScript values and goes with TorchScript."
     else:
         message = f"{shown} is a class of TorchScript values and goes with TorchScript; it does not warn."
-    yield Finding("TL136", view.path, span, message, Severity.WARNING, _advice(use, place))
+    said = None
+    if drops(context) and isinstance(whole, ast.expr) and use.name == use.target:
+        if place == "annotation" or (place == "value" and _is_alias(whole, view)):
+            said = in_annotation(use, whole, context)
+        elif place == "test":
+            said = in_type_test(use, whole, frozenset(_TARGETS), context)
+    said = said or TypeAdvice(_advice(use, place))
+    yield Finding("TL136", view.path, span, message, Severity.WARNING, said.help, said.fix, waits_for=said.waits_for)
+
+
+def _is_alias(node: ast.expr, view: ModuleView) -> bool:
+    """Whether a class is a member of a union, wherever that stands."""
+    parent = view.parent(node)
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.op, ast.BitOr)
+    union = view.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return isinstance(union, ast.Subscript) and view.certain_name(union.value) in {"typing.Union", "typing.Optional"}
 
 
 def _belongs_to_subclass(use: Use, place: UsePlace) -> bool:
@@ -169,6 +192,11 @@ def _advice(use: Use, place: UsePlace) -> str:
             return f"Name what takes its place here: {_PROGRAM}, {_CALLABLE}; {_NEITHER}."
 
 
+_DESCRIBE = (
+    "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n"
+    "    return 'eager'\n"
+)
+
 EXAMPLES = (
     Bad(
         "import torch\n\n\ndef describe(net):\n    if isinstance(net, torch.jit.ScriptModule):\n        return 'script'\n    return 'eager'\n",
@@ -200,6 +228,59 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\nclass Net(torch.jit.RecursiveScriptModule):\n    pass\n",
         why="a subclass of a compiler's class",
+    ),
+    # Where TorchScript is dropped
+    Bad(
+        _DESCRIBE,
+        "import torch\n\n\ndef describe(net):\n    return 'eager'\n",
+        why="a type test, which is false now",
+        run="result = describe(torch.nn.ReLU())",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef is_module(net):\n    return isinstance(net, (torch.nn.Module, torch.jit.ScriptModule))\n",
+        "import torch\n\n\ndef is_module(net):\n    return isinstance(net, torch.nn.Module)\n",
+        why="a class beside the one it derives from",
+        run="result = is_module(torch.nn.ReLU()), is_module(1)",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef load(path: str) -> torch.jit.ScriptModule:\n    return torch.nn.ReLU()\n",
+        "import torch\n\n\ndef load(path: str) -> torch.nn.Module:\n    return torch.nn.ReLU()\n",
+        why="an annotation, widened",
+        run="import typing\nresult = load('x')(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import typing\n\nimport torch\n\nModel = typing.Union[torch.nn.Module, torch.jit.ScriptModule]\n\n\n"
+        "def run(net: 'Model', x):\n    return net(x)\n",
+        "import typing\n\nimport torch\n\nModel = torch.nn.Module\n\n\ndef run(net: 'Model', x):\n    return net(x)\n",
+        why="a member of a union that another one covers",
+        run="result = run(torch.nn.ReLU(), torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef run(net: torch.jit.ScriptModule | torch.nn.Module | None, x):\n    return net(x)\n",
+        "import torch\n\n\ndef run(net: torch.nn.Module | None, x):\n    return net(x)\n",
+        why="the same with bars",
+        run="result = run(torch.nn.ReLU(), torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_DESCRIBE}\n\nunit = torch.jit.CompilationUnit('')\n",
+        why="a type test while something makes TorchScript values",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef run(net):\n    if not isinstance(net, torch.jit.ScriptModule):\n        raise TypeError(net)\n    return net\n",
+        why="a check that would always raise",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import functools\n\nimport torch\n\n\n@functools.singledispatch\ndef kind(net):\n    return 'other'\n\n\n"
+        "@kind.register\ndef _(net: torch.jit.ScriptModule):\n    return 'script'\n",
+        why="an annotation that chooses a function",
+        torchscript=DROP,
     ),
     Ok("import torch\n\njit = isinstance(1, torch.nn.Module)\n", "a test for nn.Module"),
     Ok("class ScriptModule: ...\n\n\njit = isinstance(1, ScriptModule)\n", "an own class of that name"),

@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import DeleteStatement, Finding, Fix, Safety, Severity
+from torchlift.finding import DeleteStatement, Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import UsePlace, place_of
 from torchlift.rules.analysis.project.foreign_packages import assumption
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.compilers import runtime_uses
+from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR, first_use
 from torchlift.rules.torchscript.facts.c_bindings import bindings
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
 
 _WARNINGS = ("torch.jit.TracerWarning", "torch.jit.ScriptWarning")
@@ -40,11 +44,12 @@ RULE = Rule(
     fix=(
         "A statement that only filters `TracerWarning` or `ScriptWarning` is removed once nothing in the project traces or "
         "scripts: safe when the project imports no package that could, otherwise the finding names those packages. For "
-        "exceptions there is no fix: which of the new classes is meant depends on what the clause is for."
+        "exceptions there is no fix: which of the new classes is meant depends on what the clause is for. Where TorchScript is "
+        "dropped and nothing of it is left, its classes go from tuples of others."
     ),
     targets=(*_WARNINGS, *_RUN_TIME, *_TRACING, *_COMPILING, *_FILTERS),
     triggers=("jit", "_C & JITException", "torch.JITException"),
-    collectors=(COLLECTOR,),
+    collectors=(COLLECTOR, runtime_uses.COLLECTOR),
     sources=(
         *SOURCES,
         "a guard that fails, a wrong number of inputs, a branch on data and an exception in `forward`, each raised and "
@@ -83,7 +88,33 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     else:
         message = f"`{use.target}` is raised by TorchScript code only, for anything that goes wrong in it."
         when = _AT_RUN_TIME
-    yield Finding("TL137", view.path, span, message, Severity.WARNING, _advice(place, when))
+    advice, fix, waits_for = _advice(place, when), None, ""
+    if drops(context) and isinstance(use.node, ast.expr) and place in {"except", "raises"}:
+        left = first_runtime_use(context.project, view.path)
+        if left is not None:
+            advice = f"It has to stay as long as {left} runs TorchScript; migrate that first."
+            waits_for = place_alone(left)
+        else:
+            fix = _without(use.node, view)
+            advice = None if fix is not None else "Nothing raises it any more: remove what waits for it."
+    yield Finding("TL137", view.path, span, message, Severity.WARNING, advice, fix, waits_for=waits_for)
+
+
+def _without(node: ast.expr, view: ModuleView) -> Fix | None:
+    """The tuple of classes around `node` without it, and without others that go with TorchScript."""
+    parent = view.parent(node)
+    if not isinstance(parent, ast.Tuple):
+        return None
+    gone = {*_RUN_TIME, *_TRACING, *_COMPILING}
+    others = [item for item in parent.elts if item is not node and view.certain_name(item) not in gone]
+    if not others or any(isinstance(item, ast.Starred) for item in others):
+        return None
+    parts = tuple((f"p{index}", view.span(other)) for index, other in enumerate(others))
+    listed = ", ".join(f"$p{index}" for index in range(len(others)))
+    text = listed if len(others) == 1 else f"({listed})"
+    return Fix(
+        "Wait for the other classes only", Safety.SAFE, (ReplaceExpression(view.span(parent), Template(text, parts)),)
+    )
 
 
 def _is_read_of_variable(use: Use) -> bool:
@@ -200,6 +231,23 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef check(ok):\n    if not ok:\n        raise torch.jit.TracingCheckError(None, None)\n",
         why="an error raised by hand",
+    ),
+    Bad(
+        "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except (RuntimeError, torch.jit.Error):\n        return None\n",
+        "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except RuntimeError:\n        return None\n",
+        why="an except clause beside another class, and TorchScript goes",
+        run="result = run(torch.relu, torch.ones(2)), run(torch.linalg.inv, torch.zeros(2, 2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except torch.jit.Error:\n        return None\n",
+        why="an except clause of its own, and TorchScript goes",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\nunit = torch.jit.CompilationUnit('')\ntry:\n    unit.f(1)\nexcept (RuntimeError, torch.jit.Error):\n    pass\n",
+        why="an except clause while something is compiled",
+        torchscript=DROP,
     ),
     Ok("import warnings\n\nwarnings.filterwarnings('ignore', category=UserWarning)  # jit\n", "another category"),
     Ok(

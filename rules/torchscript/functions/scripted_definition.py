@@ -121,10 +121,7 @@ def scripted_value(
                 )
             )
         case ast.Expr():
-            return UseAdvice(
-                f"The result is thrown away, so the call only checks that `{function.name}` can be scripted: delete it, or "
-                f"check that `torch.compile({one_line(view, value)}, fullgraph=True)` runs."
-            )
+            return UseAdvice(_thrown_away(function.name, one_line(view, value)))
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
     assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
@@ -193,3 +190,10 @@ def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) 
 
 def _is_static(item: ast.expr, index: int, position: int) -> bool:
     return index < position and isinstance(item, ast.Name) and item.id == "staticmethod"
+
+
+def _thrown_away(name: str, shown: str) -> str:
+    return (
+        f"The result is thrown away, so the call only checks that `{name}` can be scripted: delete it, or check that "
+        f"`torch.compile({shown}, fullgraph=True)` runs."
+    )
