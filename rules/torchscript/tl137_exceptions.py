@@ -88,7 +88,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     else:
         message = f"`{use.target}` is raised by TorchScript code only, for anything that goes wrong in it."
         when = _AT_RUN_TIME
-    advice, fix, waits_for = _advice(place, when), None, ""
+    advice: str | None = _advice(place, when)
+    fix, waits_for = None, ""
     if drops(context) and isinstance(use.node, ast.expr) and place in {"except", "raises"}:
         left = first_runtime_use(context.project, view.path)
         if left is not None:
