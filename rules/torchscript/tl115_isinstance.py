@@ -105,7 +105,7 @@ def _never_compiled(view: ModuleView, node: ast.AST) -> bool:
 
     Such code TorchScript cannot take, so nothing scripts it whatever else the project scripts: each kind was given to
     `torch.jit.script` on torch 2.13.0, by itself and called by a scripted function (tests/rules/torchscript/
-    test_compiler_hints.py).
+    test_what_hints_mean.py).
     """
     function = view.function_of(node)
     if function is None or function.args.vararg is not None or function.args.kwarg is not None:

@@ -1,7 +1,7 @@
 """`torch.jit.isinstance(x, List[int])` and its like, written in plain Python.
 
 Source: `container_checker` and `_isinstance` in torch/_jit_internal.py of torch 2.13.0, and the table of results in
-tests/rules/torchscript/test_compiler_hints.py. What they do that nobody means (`Tuple[int, ...]` fails, any Union takes None) has no form.
+tests/rules/torchscript/test_what_hints_mean.py. What they do that nobody means (`Tuple[int, ...]` fails, any Union takes None) has no form.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Futures of `torch.jit.fork` inside one file: which forks end in which waits, and what else is done with them.
 
-Measured on torch 2.13.0 (tests/rules/torchscript/test_compiler_hints.py): in Python `fork(f, *args)` calls `f(*args)` at once, in the same
+Measured on torch 2.13.0 (tests/rules/torchscript/test_what_hints_mean.py): in Python `fork(f, *args)` calls `f(*args)` at once, in the same
 thread, and lets its exception out; the future is done already. The result passes through TorchScript's types on its way:
 a tensor stays the same object, a named tuple or `torch.Size` becomes a tuple, an empty list is refused.
 """

@@ -1,6 +1,6 @@
 """What a condition that asks a compiler flag comes to: in eager mode, under export, while tracing, in TorchScript.
 
-The flags, measured on torch 2.13.0 (`tests/rules/torchscript/test_compiler_hints.py`) and 2.15.0: `is_scripting()` and `is_tracing()` are
+The flags, measured on torch 2.13.0 (`tests/rules/torchscript/test_what_hints_mean.py`) and 2.15.0: `is_scripting()` and `is_tracing()` are
 False under `torch.export`, where `is_compiling()` and `is_exporting()` are True; compiled TorchScript sees
 `is_compiling()` as False.
 """

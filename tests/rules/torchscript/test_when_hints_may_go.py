@@ -1,0 +1,107 @@
+"""When hints for the TorchScript compiler may go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hint_findings import found
+
+from torchlift.finding import Safety
+
+HINT = "import torch\n\n\ndef names():\n    found = torch.jit.annotate(list[str], [])\n    return found\n"
+
+
+def safety_of(folder: Path, files: dict[str, str], code: str = "TL113") -> tuple[Safety, str]:
+    (finding,) = (finding for finding in found(folder, files, code) if finding.path == "pkg/a.py")
+    return finding.safety, finding.help or ""
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"pyproject.toml": "[project]\nname = 'a'\n"},
+        {"pyproject.toml": "[build-system]\nrequires = []\n"},
+        {"pyproject.toml": "[tool.poetry]\nname = 'a'\n"},
+        {"setup.cfg": "[metadata]\nname = a\n"},
+        {"setup.py": "import setuptools\n"},
+        {"hubconf.py": "dependencies = ['torch']\n"},
+        {"a-1.0.dist-info/METADATA": "Name: a\n"},
+        {"pkg/__init__.py": "__version__ = '1'\n"},
+        {"README.md": "Then call `torch.jit.script(model)`.\n"},
+        {"notebooks/try.ipynb": '{"source": ["m = torch.jit.script(net)"]}'},
+        {"train.py": "import e3nn\n"},
+        {"tests/test_a.py": "from unittest import mock\n\nmock.patch('torch.jit.annotate')\n"},
+        {"tests/test_a.py": "import torch\nfrom unittest import mock\n\nmock.patch.object(torch.jit, 'annotate')\n"},
+        {"tools.py": "def is_marked(f):\n    return hasattr(f, '_torchscript_modifier')\n"},
+    ],
+    ids=lambda files: next(iter(files)) + ": " + next(iter(files.values())).splitlines()[0],
+)
+def test_code_that_others_may_compile_needs_review(files: dict[str, str], tmp_path: Path) -> None:
+    safety, reason = safety_of(tmp_path, {"pkg/a.py": HINT, **files})
+    assert safety is Safety.UNSAFE
+    assert reason.startswith("Needs review: ")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"pyproject.toml": "[tool.ruff]\nline-length = 100\n"},
+        {"setup.cfg": "[flake8]\nignore = E501\n"},
+        {"train.py": "import torch\n\ntorch.jit.trace(torch.nn.ReLU(), torch.ones(1))\n"},
+        {"train.py": "import torch\n\n\ndef is_scripted(m):\n    return isinstance(m, torch.jit.ScriptModule)\n"},
+        {"train.py": "import torch\n\nif hasattr(torch.jit, 'script'):\n    pass\n"},
+    ],
+    ids=str,
+)
+def test_an_application_that_compiles_nothing_needs_no_hints(files: dict[str, str], tmp_path: Path) -> None:
+    assert safety_of(tmp_path, {"pkg/a.py": HINT, **files}) == (Safety.SAFE, "")
+
+
+@pytest.mark.parametrize(
+    ("extra", "safety"),
+    [
+        ({}, Safety.SAFE),
+        ({"other.py": "import torch\n\n\ndef f():\n    return torch.jit.is_scripting()\n"}, Safety.UNSAFE),
+        ({"README.md": "Use `torch.jit.script(net)`.\n"}, Safety.UNSAFE),
+    ],
+)
+def test_a_mark_in_installable_code_goes_unless_the_code_expects_a_compiler(
+    extra: dict[str, str], safety: Safety, tmp_path: Path
+) -> None:
+    marked = "import torch\n\n\n@torch.jit.unused\ndef f():\n    print()\n"
+    files = {"pkg/a.py": marked, "pyproject.toml": "[project]\nname = 'a'\n", **extra}
+    assert safety_of(tmp_path, files, "TL112")[0] is safety
+
+
+@pytest.mark.parametrize(
+    "compiling",
+    [
+        "import torch\n\ncompile = getattr(torch.jit, 'script')\n",
+        "import torch\n\ncompile = getattr(torch.jit, name)\n",
+        "from torch.jit import script\n",
+        "import torch\n\ncompilers = {'old': torch.jit.script}\n",
+    ],
+)
+def test_a_hint_stays_while_the_project_hands_a_compiler_on(compiling: str, tmp_path: Path) -> None:
+    safety, reason = safety_of(tmp_path, {"pkg/a.py": HINT, "tools/compile.py": compiling})
+    assert safety is Safety.MANUAL
+    assert "tools/compile.py:" in reason
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "@torch.jit.export\n    def names(self):\n        return torch.jit.annotate(list[str], [])\n",
+        "def names(self):\n        return torch.jit.annotate(list[str], [])\n\n    @torch.jit.export\n"
+        "    def size(self):\n        return len(self.names())\n",
+    ],
+)
+def test_tracing_compiles_what_is_marked_for_export(marked: str, tmp_path: Path) -> None:
+    module = f"import torch\n\n\nclass Net(torch.nn.Module):\n    {marked}"
+    # No rule has a word in this file, but a collector does.
+    tracing = "from torch import onnx\n\nonnx.export(net, x, 'net.onnx')\n"
+    safety, reason = safety_of(tmp_path, {"pkg/a.py": module, "run.py": tracing})
+    assert safety is Safety.MANUAL
+    assert "run.py:3" in reason
