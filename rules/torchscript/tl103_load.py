@@ -21,6 +21,7 @@ from torchlift.project import Project
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
+from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.dropped_calls import drop_calls, gradient_doubt
@@ -140,6 +141,13 @@ class _Plan:
     def weigh(self) -> None:
         """Find the reasons against a rewrite, and the assumptions it needs."""
         artifact, life = self.artifact, self.life
+        if (beside := export_beside(self.view, life.origin)) is not None:
+            self.refusals.append(beside)
+        if not artifact.writers:
+            self.refusals.append(
+                f"nothing in this project is seen to write {artifact.title}, and `torch.export.load` opens no TorchScript "
+                "archive: whoever makes the file has to write it with `torch.export.save` first"
+            )
         obstacle = artifact.obstacle()
         if obstacle is not None:
             self.assumptions.append(obstacle)
@@ -151,8 +159,6 @@ class _Plan:
         self._weigh_location()
         if self.given.extra_files is not None:
             self._weigh_extra_files()
-        if (life.evals or life.outer is not life.origin) and not artifact.writers:
-            self.assumptions.append("`.eval()` is dropped; the program has to be exported in eval mode")
         for item in life.obstacles:
             target = self.refusals if item.safety is Safety.MANUAL else self.assumptions
             target.append(f"the loaded value {item.reason} ({life.place(item.node)})")
@@ -167,7 +173,7 @@ class _Plan:
                 self.refusals.append(f"the loaded value is called with keywords ({place}), which export rejects")
             elif any(isinstance(argument, ast.Starred) for argument in called.args):
                 self.assumptions.append(f"the number of arguments has to be that of the exported inputs ({place})")
-            elif artifact.writers and not _matches(life.home(called), called, ranks):
+            elif not _matches(life.home(called), called, ranks):
                 self.assumptions.append(f"the call may not match the exported inputs ({place})")
 
     def _weigh_location(self) -> None:
@@ -180,7 +186,7 @@ class _Plan:
                 "`torch.export.load` has no `map_location`, so `move_to_device_pass` moves the program afterwards, which "
                 "needs the device it was exported on to be there when it is loaded"
             )
-        elif not self.artifact.writers or any(site.moved for _, site in self.artifact.writers):
+        elif any(site.moved for _, site in self.artifact.writers):
             self.assumptions.append("`map_location` can be dropped only if the program was exported on the CPU")
 
     def _weigh_extra_files(self) -> None:
@@ -294,9 +300,25 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef serve(path, x):\n    return torch.jit.load(path)(x)\n",
-        "import torch\n\n\ndef serve(path, x):\n    return torch.export.load(path).module()(x)\n",
-        safety="unsafe",
         why="the path is a parameter: nobody knows who writes the file",
+    ),
+    Bad(
+        'import torch\n\nnet = torch.jit.load(torch.hub.download_url_to_file("https://x.org/net.pt", "net.pt"))\n',
+        why="an archive that is downloaded",
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+        + 'def serve(path):\n    if path.endswith(".pt2"):\n        return torch.export.load(path).module()\n'
+        + '    return torch.jit.load("net.pt")\n',
+        why="beside a branch that loads exported programs: the archives of users",
+    ),
+    Bad(
+        _HEAD
+        + '    torch.jit.trace(net, example).save("net.pt")\n\n\n'
+        + 'def serve():\n    try:\n        return torch.export.load("net.pt").module()\n    except Exception:\n'
+        + '        return torch.jit.load("net.pt")\n',
+        why="where loading an exported program has failed",
     ),
     Bad(
         _HEAD

@@ -81,8 +81,6 @@ class Artifact:
             return (
                 f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
             )
-        if not self.writers:
-            return f"nothing in this project writes {self.title}: `torch.export.load` cannot open a TorchScript archive"
         if self.strangers:
             return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
         if self.unknown_readers:

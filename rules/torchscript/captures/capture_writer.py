@@ -25,6 +25,7 @@ from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import read_artifact
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
+from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 from torchlift.rules.torchscript.values.dropped_calls import FREEZE_NOTE, drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.value_life import Save, ValueLife
@@ -134,6 +135,8 @@ def write_capture(capture: Capture, given: Given, arguments: ExportArguments) ->
         CannotExport: there is no form that is right.
     """
     view, call, life = capture.view, capture.call, capture.life
+    if (beside := export_beside(view, call)) is not None:
+        raise CannotExport(beside)
     export = capture.spell("torch.export.export")
     capture.rewrites += [*export.imports, *arguments.rewrites]
     called = bool(life.calls) or life.as_module or not life.saves
@@ -163,10 +166,31 @@ def write_capture(capture: Capture, given: Given, arguments: ExportArguments) ->
     for save in life.saves:
         _write_save(capture, save, program)
     if life.saves:
-        capture.assumptions += (
-            f"TorchScript files are read by {reader.title} at {reader.place}, which cannot read an exported program: "
-            f"{reader.advice}"
-            for reader in foreign_readers(capture.context.project)[:1]
+        _weigh_foreign_readers(capture)
+
+
+def _weigh_foreign_readers(capture: Capture) -> None:
+    """Readers in other languages: the first thing to say about a file, and a refusal where one names the file.
+
+    Raises:
+        CannotExport: one of them opens a file of that name.
+    """
+    project = capture.context.project
+    readers = foreign_readers(project)
+    for save in capture.life.saves:
+        name = read_artifact(capture.view, save.path, project).title.strip("`").rpartition("/")[2]
+        for reader in readers if "." in name else ():
+            if name.encode() in project.data(reader.place.rpartition(":")[0]):
+                raise CannotExport(
+                    f"`{name}` is read by {reader.title} at {reader.place}, which cannot read an exported program: "
+                    f"{reader.advice}, under another name"
+                )
+    if readers:
+        others = f" (and at {', '.join(reader.place for reader in readers[1:])})" if readers[1:] else ""
+        capture.assumptions.insert(
+            0,
+            f"TorchScript files are read by {readers[0].title} at {readers[0].place}{others}, which cannot read an exported "
+            f"program: {readers[0].advice}",
         )
 
 

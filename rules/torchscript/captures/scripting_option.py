@@ -109,7 +109,7 @@ def _only_asks(test: ast.expr) -> bool:
             return False
         if isinstance(child, ast.Call):
             name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
-            if name not in _READS and not name.startswith(("get_", "is_", "has_")):
+            if name not in _READS and not name.startswith(("get_", "is_", "has_", "can_")):
                 return False
     return True
 

@@ -212,6 +212,15 @@ TRACED_MODULES: tuple[Bad, ...] = (
         run=None,
     ),
     _script(
+        "class Served(torch.jit.ScriptModule):\n    def __init__(self, net, x):\n        super().__init__()\n"
+        "        self.net = torch.jit.trace(net, x)\n\n"
+        "    @torch.jit.script_method\n    def forward(self, x: torch.Tensor):\n        return self.net(x).item()\n\n\n"
+        "Served(torch.nn.ReLU(), torch.ones(2)).save('served.pt')\n",
+        None,
+        "drop: a part of a ScriptModule, which would script the plain one",
+        head="import torch\n\n\n",
+    ),
+    _script(
         "def show(writer, net, x):\n    writer.add_graph(torch.jit.trace(net, x), [])\n",
         None,
         "drop: drawn by what traces a plain module",

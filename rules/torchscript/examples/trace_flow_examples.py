@@ -163,6 +163,19 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
     _flow(f"model = {_TRACE}\nmodel.half().float()\n", "moved to another dtype", "unsafe", run="result = 1"),
     Bad(
         _HEAD + f'{_TRACE}.save("net.pt")\nmodel = torch.jit.load("net.pt")\n',
+        why="a C++ program in the project opens the file by its name",
+        files=(("serve.cpp", 'auto net = torch::jit::load("net.pt");\n'),),
+    ),
+    Bad(
+        _HEAD + f"try:\n    model = {_EXPORT}.module()\nexcept Exception:\n    model = {_TRACE}\n",
+        why="where an export has failed",
+    ),
+    Bad(
+        _HEAD + f"if dynamo:\n    program = {_EXPORT}\nelse:\n    model = {_TRACE}\n",
+        why="beside an export, as its alternative",
+    ),
+    Bad(
+        _HEAD + f'{_TRACE}.save("net.pt")\nmodel = torch.jit.load("net.pt")\n',
         _HEAD + f'torch.export.save({_EXPORT}, "net.pt2")\nmodel = torch.export.load("net.pt2").module()\n',
         safety="unsafe",
         why="a C++ program in the project loads TorchScript files",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import field
 from typing import Literal
 
@@ -10,6 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.values.tensor_sizes import kept_shape, sizes_of
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.view import ModuleView
+from torchlift.view.walk import walk
 
 _SAME_OBJECT = frozenset(
     {"to", "cuda", "cpu", "float", "half", "double", "bfloat16", "long", "int", "contiguous", "detach",
@@ -36,6 +38,9 @@ class TensorInput:
     node: ast.expr
     sizes: tuple[int | None, ...] | None
     known: bool = True
+
+
+_SEVERAL = re.compile(r"tuple|list|dict|Sequence|Mapping|Iterable", re.IGNORECASE)
 
 
 @dataclass
@@ -96,7 +101,8 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
         inputs.form = "display"
     else:
         is_dict = _is_dict(view, node)
-        known = not is_dict and (_is_tensor(view, node) or _passed_whole(view, node, called_with))
+        whole = _passed_whole(view, node, called_with) and not _may_be_several(view, node)
+        known = not is_dict and (_is_tensor(view, node) or whole)
         inputs.tensors = [TensorInput(node, sizes_of(view, node), known)]
         inputs.form = "tensor" if known or is_dict else "unknown"
         return inputs
@@ -109,6 +115,20 @@ def read_example_inputs(view: ModuleView, node: ast.expr, called_with: tuple[ast
     ]
     inputs.repeated = _repeated(view, display.elts)
     return inputs
+
+
+def _may_be_several(view: ModuleView, node: ast.expr) -> bool:
+    """Whether the function around asks of a variable whether it is a tuple or the like, or unpacks it."""
+    if not isinstance(node, ast.Name):
+        return False
+    for child in walk(view.function_of(node) or view.tree):
+        match child:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kinds]) if name == node.id:
+                if _SEVERAL.search(ast.unparse(kinds)):
+                    return True
+            case ast.Starred(value=ast.Name(id=name)) if name == node.id:
+                return True
+    return False
 
 
 def read_keyword_inputs(view: ModuleView, node: ast.expr) -> ExampleInputs:

@@ -10,6 +10,8 @@ from typing import Literal
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
@@ -85,7 +87,20 @@ def _judged(life: ValueLife, obstacle: Obstacle, project: Project) -> _Judged | 
         return _passed(view, node, call, life, project)
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
         return None
+    owner = view.class_of(node) if isinstance(node, ast.Attribute) else None
+    if owner is not None and _is_script_module(view, owner, project):
+        return "script_only", f"becomes a part of `{owner.name}`, a `torch.jit.ScriptModule` that has to go first"
     return _not_followed(view, obstacle, project)
+
+
+def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, steps: int = 4) -> bool:
+    for base in owner.bases:
+        if view.possible_name(base) == "torch.jit.ScriptModule":
+            return True
+        found = definition_of(view, base, project, ast.ClassDef) if steps else None
+        if found is not None and _is_script_module(*found, project, steps - 1):
+            return True
+    return False
 
 
 def _asked_for(view: ModuleView, attribute: ast.Attribute) -> _Judged | None:
@@ -132,13 +147,29 @@ def _not_followed(view: ModuleView, obstacle: Obstacle, project: Project) -> _Ju
     if isinstance(obstacle.node, ast.Attribute) and "becomes a part of" in obstacle.reason:
         place = first_walk(project)
         if place is None:
-            return None
+            compiled = _compiled_whole(view, obstacle.node, project)
+            if compiled is None:
+                return None
+            return (
+                "doubt",
+                f"becomes a part of an `nn.Module`, which {compiled} may script as a whole, with this part then",
+            )
         return "doubt", (
             f"becomes a part of an `nn.Module`, and {place} may go through the parts of modules, where `isinstance` finds "
             "`torch.nn` classes among those of a plain module only"
         )
     reason = obstacle.reason.partition(",")[0].partition(":")[0]
     return _kept(view, reason, project)
+
+
+def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> str | None:
+    """`path:line` of the first place outside of the class around that scripts, tests aside."""
+    owner = view.class_of(node)
+    for path, line in sorted(scripting_uses.uses(project, tracing=False)):
+        inside = owner is not None and path == view.path and owner.lineno <= line <= (owner.end_lineno or line)
+        if not inside and not is_test_file(path):
+            return f"{path}:{line}"
+    return None
 
 
 def _kept(view: ModuleView, how: str, project: Project) -> _Judged | None:
