@@ -25,6 +25,7 @@ class RunOptions:
         settings: target and lowest torch release.
         min_torch_source: where the lowest release was read; None when assumed.
         min_torch_why: what was taken for it and why, for the user; none where a requirement or the user decides.
+        ask_code: whether the names that the code needs may raise it.
         per_file_ignores: codes not reported, by path; called for files with findings.
         project_files: lists the whole project's Python files; called at most once, when a file has hits.
         guard: reasons not to write, by path, for the files given to it; asked in `WRITE` mode only.
@@ -45,6 +46,7 @@ class RunOptions:
     settings: Settings = field(default_factory=Settings)
     min_torch_source: str | None = None
     min_torch_why: tuple[str, ...] = ()
+    ask_code: bool = False
     per_file_ignores: Callable[[str], frozenset[str]] = lambda path: frozenset()
     project_files: Callable[[], Sequence[str]] | None = None
     guard: Callable[[Sequence[str]], Mapping[str, str]] | None = None

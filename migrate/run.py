@@ -29,7 +29,7 @@ def analyse(options: RunOptions) -> RunResult:
     """Everything but writing: findings, fixes applied in memory, checks. Never raises for what a file holds."""
     rules = [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
-    noting = new_words() if options.settings.min_torch_at_least else frozenset()
+    noting = new_words() if options.ask_code else frozenset()
     python = select_files(project, options.files, rules, options.settings, options.progress, noting)
     selected = [*python, *select_texts(project, options.texts, rules, options.named)]
     start, end, obstacles = State(project, {}, {}), None, Obstacles()
@@ -138,7 +138,7 @@ def _why_min_torch(options: RunOptions, findings: Sequence[Finding]) -> tuple[st
         fix.needs for finding in findings if (fix := finding.fix) and fix.needs and fix.needs > settings.min_torch
     ]
     if not needed:
-        return (*notes, f"{why} If it is newer, say so with `--min-torch`.")
+        return (*notes, f"{why} If it is another, say so with `--min-torch`.")
     fixes = "1 fix needs" if len(needed) == 1 else f"{len(needed)} fixes need"
     return (
         *notes,

@@ -68,7 +68,7 @@ def with_newest_name(options: RunOptions, project: Project, selected: Iterable[S
         selected: those that the run was given, with `new_words` noted.
     """
     settings = options.settings
-    if not settings.min_torch_at_least:
+    if not options.ask_code:
         return options
     found = newest_name(project, {file.path: file.noted for file in selected}, settings.min_torch, settings.target)
     if found is None:

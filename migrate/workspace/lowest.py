@@ -59,7 +59,7 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
             lowest = min(found, key=lambda one: one.release)
             others = f", the lowest of {len(found)} places" if len(found) > 1 else ""
             why = f"{_UNNAMED}; {lowest.release} is taken, which {lowest.place} runs it with{others}."
-            return Lowest(lowest.release, lowest.place, (*required.notes, f"{why} Say `--min-torch` if it is another."))
+            return Lowest(lowest.release, lowest.place, (*required.notes, why))
     oldest = TorchVersion.parse(known_versions()[0])
     asked = next(filter(None, (_lowest_python(root, folder) for folder in folders)), None)
     first = _first_for(asked[0]) if asked is not None else None

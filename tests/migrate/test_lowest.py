@@ -49,10 +49,7 @@ def test_the_lowest_release_that_the_project_is_run_with_counts(tmp_path: Path) 
     assert found == Lowest(
         TorchVersion(2, 3),
         ".github/workflows/a.yml:2",
-        (
-            f"{UNNAMED}; 2.3 is taken, which .github/workflows/a.yml:2 runs it with, the lowest of 3 places. "
-            "Say `--min-torch` if it is another.",
-        ),
+        (f"{UNNAMED}; 2.3 is taken, which .github/workflows/a.yml:2 runs it with, the lowest of 3 places.",),
     )
 
 
@@ -186,8 +183,17 @@ def test_a_fix_above_a_floor_that_nobody_stated_waits_for_a_review_and_says_what
     )
 
 
-def test_a_fix_above_what_the_project_is_run_with_is_withheld(tmp_path: Path) -> None:
-    result = checked(tmp_path, {"a.py": TRACE, **CI})
+def test_what_the_project_is_run_with_may_be_out_of_date_so_that_a_fix_above_it_is_for_review(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"a.py": TRACE, "b.py": f"from {FLEX} import flex_attention\n", **CI})
+    assert lowest_in(result) == ("2.3", ".github/workflows/a.yml:2")
+    [finding] = [finding for outcome in result.outcomes for finding in outcome.left if finding.path == "a.py"]
+    assert finding.safety is Safety.UNSAFE and "`--min-torch 2.5` would say that the project has" in (
+        finding.help or ""
+    )
+
+
+def test_a_fix_above_a_requirement_is_withheld(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"a.py": TRACE, "requirements.txt": "torch>=2.3\n"})
     [finding] = [finding for outcome in result.outcomes for finding in outcome.left]
     assert finding.fix is None and "pass --min-torch 2.5" in (finding.help or "")
 
@@ -196,4 +202,4 @@ def test_a_fix_that_the_floor_allows_is_safe(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "b.py": f"from {FLEX} import flex_attention\n"})
     [finding] = [finding for outcome in result.outcomes for finding in outcome.left]
     assert finding.safety is Safety.SAFE
-    assert result.notes[0].endswith("If it is newer, say so with `--min-torch`.")
+    assert result.notes[0].endswith("If it is another, say so with `--min-torch`.")
