@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.captures.trace_plan import TRACER_ONLY, traced_
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Use
@@ -55,6 +56,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     place = place_of(use, context)
     if place is None:
+        return
+    if (tested := in_scripting_test(use, context, "TL106", _MESSAGE)) is not None:
+        yield tested
         return
     span = view.span(use.node)
     if use.call is None or place not in {"call", "raise"}:

@@ -22,6 +22,7 @@ for name in sorted(globals()):
 result = True
 """
 _DELETE = TorchScriptIntent("drop", tests="delete")
+_SUCCESSOR = TorchScriptIntent("drop", tests="successor")
 _VALUES = """\
 def test_values():
     net = Net()
@@ -155,6 +156,28 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         path="test_net.py",
         torchscript=DROP,
         run=_RUN,
+    ),
+    Bad(
+        _NET + "def test_scripted():\n    net, x = Net(), torch.rand(2)\n    scripted = torch.jit.script(net)\n"
+        "    torch.testing.assert_close(scripted(x), net(x))\n",
+        _NET
+        + "def test_scripted():\n    net, x = Net(), torch.rand(2)\n    scripted = torch.export.export(net, (x,)).module()\n"
+        "    torch.testing.assert_close(scripted(x), net(x))\n",
+        "unsafe",
+        why="a test of the successor of a scripted module",
+        path="test_net.py",
+        torchscript=_SUCCESSOR,
+        run=_RUN,
+    ),
+    Bad(
+        "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
+        "    assert torch.equal(torch.jit.script(f)(x), f(x))\n",
+        "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
+        "    assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))\n",
+        "unsafe",
+        why="a test of the successor of a scripted function",
+        path="test_net.py",
+        torchscript=_SUCCESSOR,
     ),
     Bad(_NET + _SCRIPTED, why="a test of scripting of which the user said nothing", path="test_net.py"),
 )

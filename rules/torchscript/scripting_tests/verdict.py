@@ -19,11 +19,15 @@ from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
+from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
+from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
+# The first release whose exported modules are called like the module in every way that tests do.
+_SUCCESSORS = TorchVersion(2, 5)
 _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
@@ -170,6 +174,12 @@ def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -
         )
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", Fix(title, Safety.SAFE, rewrites))
+    tested = successor(values) if intent.tests == "successor" else None
+    if tested is not None:
+        return WholeVerdict(
+            "Needs review: only a run tells whether what was scripted can be captured, and for which inputs.",
+            Fix("Test its successor instead", Safety.UNSAFE, tested, _SUCCESSORS),
+        )
     return WholeVerdict(
         f"Needs review: `{function.name}` tests nothing but scripting, and no test without it was found that tests the "
         'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
