@@ -21,6 +21,7 @@ from torchlift.view.walk import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SET_UP = re.compile(r"(?:setUp|tearDown|setup|teardown)\w*$|__\w+__$|async(?:SetUp|TearDown)$")
+_GRADIENTS = re.compile(r"\btorch\.(?:no_grad|inference_mode|enable_grad)\b")
 _FRAMEWORKS = re.compile(r"(?:\w*TestCase|object)$")
 
 
@@ -95,7 +96,9 @@ class _Orphans:
             return self._is_lost_method(node)
         if not isinstance(owner, ast.Module) or node.name.startswith("test"):
             return False
-        return self._is_lost_fixture(node) if node.decorator_list else self._lost_reads(node) and self._unread(node)
+        if any(not _GRADIENTS.search(ast.unparse(item)) for item in node.decorator_list):
+            return self._is_lost_fixture(node)
+        return self._lost_reads(node) and self._unread(node)
 
     def _binding(self, node: Definition) -> Binding | None:
         bound = self.view.scopes.module.bindings.get(node.name, [])
@@ -198,9 +201,9 @@ class _Orphans:
             return
         self.taken.add(binding.node)
         span = self.view.span(statement)
-        if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias):
+        if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias) and len(statement.names) > 1:
             self.removals.append(EditImport(span, binding.node.name, binding.name))
-        elif isinstance(statement, ast.Import) and len(statement.names) == 1:
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)) and len(statement.names) == 1:
             self.removals.append(DeleteStatement(span, apart=True))
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.gone.append(span)

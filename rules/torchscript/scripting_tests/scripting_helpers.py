@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchlift.finding import EditImport
 from torchlift.project import Project
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.rule import Context
@@ -115,3 +116,20 @@ def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[
         if around[-1] is not function:
             found[around[-1]] = home
     return [(home, caller) for caller, home in found.items()]
+
+
+def imports_of(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[str, EditImport]] | None:
+    """Removals of the imports of `function` by other files, with their paths; None if it is named otherwise there."""
+    if isinstance(view.parent(function), ast.ClassDef) or not view.module:
+        return []
+    found = []
+    for other, use in project.uses_elsewhere(view, function.name) or ():
+        binding = use.resolution.binding if use.resolution is not None else None
+        if use.kind == "string":
+            return None
+        if not isinstance(use.node, ast.alias) or binding is None:
+            continue
+        if not isinstance(binding.statement, ast.ImportFrom) or use.node.name != function.name:
+            return None
+        found.append((other.path, EditImport(other.span(binding.statement), use.node.name, binding.name)))
+    return found

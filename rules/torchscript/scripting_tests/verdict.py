@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.attached_comments import comments_above
-from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
@@ -17,7 +17,7 @@ from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
-from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen
+from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen, imports_of
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import twin_of
@@ -71,7 +71,7 @@ def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None
     if not is_test_file(view.path):
         return None
     around = [item for item in view.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return around[-1] if around else None
+    return around[-1] if around and not is_benchmark(view, around[-1]) else None
 
 
 def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
@@ -124,6 +124,10 @@ def _of_helper(context: Context, function: FunctionNode) -> WholeVerdict | None:
             reasons.append(
                 f"so does `{caller.name}`, which goes with it" if verdict.deletes else f"`{caller.name}` changes, too"
             )
+    imports = imports_of(view, function, context.project)
+    if imports is None:
+        return None
+    elsewhere += [Elsewhere(path, rewrite) for path, rewrite in imports]
     paths = tuple(sorted({view.path, *(item.path for item in elsewhere)}))
     groups = (Group(f"the helper `{function.name}`", paths),) if elsewhere else ()
     fix = Fix(f"Delete `{function.name}` and its calls", safety, tuple(dict.fromkeys(own)), elsewhere=tuple(elsewhere))

@@ -1,0 +1,152 @@
+"""What a test of scripting becomes where nobody needs TorchScript any more, and what it must not become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchlift.finding import Finding, Safety
+from torchlift.migrate.result import Mode
+from torchlift.migrate.run import RunOptions, analyse
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Settings
+from torchlift.torchscript_intent import DROP, TorchScriptIntent
+from torchlift.versions import TorchVersion
+
+NET = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\n"
+CODES = frozenset(code for code in all_rules() if code.startswith("TL1"))
+
+
+def migrated(
+    folder: Path, files: dict[str, str], *, unsafe: bool = False, intent: TorchScriptIntent = DROP
+) -> tuple[dict[str, str], list[Finding]]:
+    """New texts of the files that change, and what is left."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    names = tuple(sorted(files))
+    settings = Settings(min_torch=TorchVersion(2, 13), torchscript=intent)
+    options = RunOptions(
+        folder, names, Mode.DIFF, CODES, unsafe_fixes=unsafe, settings=settings, project_files=lambda: names, jobs=1
+    )
+    result = analyse(options)
+    assert not result.failures
+    changed = {one.path: one.new_text for one in result.outcomes if one.new_text is not None}
+    return changed, [finding for one in result.outcomes for finding in one.left]
+
+
+def body(text: str) -> str:
+    """A file with `Net` and the test `text`."""
+    return NET + text
+
+
+KEPT = {
+    "a check of values beside the comparison": (
+        "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    y = torch.jit.script(net)(x)\n"
+        "    assert torch.equal(y, net(x))\n    assert y.sum() == 2\n"
+    ),
+    "a comparison with another module": (
+        "def test_jit():\n    net, other, x = Net(), Net(), torch.zeros(2)\n"
+        "    assert torch.equal(torch.jit.script(net)(x), other(x))\n"
+    ),
+    "a comparison with other inputs": (
+        "def test_jit():\n    net = Net()\n"
+        "    assert torch.equal(torch.jit.script(net)(torch.zeros(2)), net(torch.ones(2)) - 1)\n"
+    ),
+    "random inputs drawn twice": (
+        "def test_jit():\n    net = Net()\n"
+        "    assert not torch.equal(torch.jit.script(net)(torch.rand(2)), net(torch.rand(2)))\n"
+    ),
+    "a comparison across a change of the module": (
+        "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    before = net(x)\n    net.reset()\n"
+        "    assert torch.equal(torch.jit.script(net)(x), before)\n"
+    ),
+    "an error that the plain call raises, too": (
+        "import pytest\n\n\ndef test_jit():\n    net = Net()\n    torch.jit.script(net)\n"
+        "    with pytest.raises(TypeError):\n        net(None)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("why", KEPT)
+def test_a_test_that_checks_something_else_stays(why: str, tmp_path: Path) -> None:
+    changed, _ = migrated(tmp_path, {"test_net.py": body(KEPT[why])}, unsafe=True)
+    text = changed["test_net.py"]
+    assert "torch.jit" not in text
+    assert "def test_jit" in text
+    assert KEPT[why].count("assert") <= text.count("assert") + 1
+
+
+def test_a_helper_that_others_use_for_more_stays(tmp_path: Path) -> None:
+    helper = "def make():\n    return Net()\n\n\n"
+    used = "def test_values():\n    assert make()(torch.zeros(2)).sum() == 2\n\n\n"
+    scripted = "def test_jit():\n    torch.jit.script(make())\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body(helper + used + scripted)}, unsafe=True)
+    assert changed["test_net.py"] == body(helper + used).rstrip() + "\n"
+
+
+def test_a_fixture_of_two_tests_stays_with_the_other(tmp_path: Path) -> None:
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef net():\n    return Net()\n\n\n"
+    used = "def test_values(net):\n    assert net(torch.zeros(2)).sum() == 2\n"
+    scripted = "def test_jit(net):\n    torch.jit.script(net)\n\n\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body(fixture + scripted + used)}, unsafe=True)
+    assert changed["test_net.py"] == body(fixture + used)
+
+
+def test_a_helper_in_another_file_goes_with_its_calls(tmp_path: Path) -> None:
+    files = {
+        "test_helpers.py": "import torch\n\n\ndef check_script(module, x):\n"
+        "    torch.testing.assert_close(torch.jit.script(module)(x), module(x))\n\n\ndef other():\n    return 1\n",
+        "test_net.py": "from test_helpers import check_script, other\nfrom nets import Net\nimport torch\n\n\n"
+        "def test_net():\n    net = Net()\n    assert net(torch.zeros(2)).sum() == other()\n    check_script(net, torch.zeros(2))\n",
+    }
+    changed, left = migrated(tmp_path, files)
+    assert "check_script" not in changed["test_net.py"] + changed["test_helpers.py"]
+    assert "sum() == other()" in changed["test_net.py"]
+    assert not left
+
+
+def test_a_test_that_something_else_calls_is_not_deleted(tmp_path: Path) -> None:
+    text = body("def test_jit():\n    torch.jit.script(Net())\n\n\nTESTS = [test_jit]\n")
+    changed, left = migrated(tmp_path, {"test_net.py": text}, unsafe=True)
+    assert not changed
+    assert "is used on line" in (left[0].help or "")
+
+
+def test_a_test_that_a_main_function_runs_goes_with_the_call(tmp_path: Path) -> None:
+    text = body(
+        "def test_jit():\n    torch.jit.script(Net())\n\n\ndef test_net():\n    assert Net()(1) == 2\n\n\n"
+        'if __name__ == "__main__":\n    test_jit()\n    test_net()\n'
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": text})
+    assert changed["test_net.py"].endswith('== 2\n\n\nif __name__ == "__main__":\n    test_net()\n')
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def test_other():\n    with pytest.raises(TypeError):\n        Net()(None)\n",
+        "def test_other():\n    assert Net() is not None\n",
+        "def test_other():\n    assert torch.zeros(2).sum() == 0\n",
+    ],
+)
+def test_a_test_that_does_not_run_the_module_is_no_twin(other: str, tmp_path: Path) -> None:
+    scripted = "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    assert torch.equal(torch.jit.script(net)(x), net(x))\n"
+    _, left = migrated(tmp_path, {"test_net.py": "import pytest\n" + body(f"{other}\n\n{scripted}")})
+    assert [finding.safety for finding in left] == [Safety.UNSAFE]
+
+
+def test_a_benchmark_is_no_test(tmp_path: Path) -> None:
+    text = "import time\n" + body(
+        "def test_speed():\n    net = torch.jit.script(Net())\n    start = time.time()\n    net(torch.zeros(2))\n"
+        "    print(time.time() - start)\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_speed.py": text}, unsafe=True)
+    assert "def test_speed" in changed["test_speed.py"]
+
+
+def test_without_an_intent_nothing_changes(tmp_path: Path) -> None:
+    text = body("def test_jit():\n    torch.jit.script(Net())\n")
+    changed, left = migrated(tmp_path, {"test_net.py": text}, unsafe=True, intent=TorchScriptIntent())
+    assert not changed
+    assert left
