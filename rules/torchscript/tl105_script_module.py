@@ -11,7 +11,7 @@ from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings, symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
 from torchlift.rules.torchscript.examples.script_module_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
@@ -136,7 +136,9 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
 def _traced(facts: ScriptClass, node: ast.ClassDef, context: Context) -> list[str]:
     if facts.branches is None:
         return []
-    place = symbolic_trace(context.project) or first_trace(context.project)
+    place = symbolic_trace(context.project) or (
+        first_tracer(context.project) if drops(context) else first_trace(context.project)
+    )
     if place is None:
         return []
     return [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, Rewrite, Safety
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
+from torchlift.rules.torchscript.compilers.scripted_classes import first_tracer
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS, first_watch
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
@@ -67,11 +67,11 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
 
 def _dropped(context: Context, rewrite: Rewrite) -> HelpAndFix:
     """Where TorchScript goes: only a trace that is left looks at the decorator, and a script compiles what is below it."""
-    place = first_trace(context.project)
+    place = first_tracer(context.project)
     watch = first_watch(context.project, context.view.path)
     review = None
     if place is not None:
-        review = f"Needs review: {place} still traces, and fixes loops, branches and sizes that the decorator kept."
+        review = f"Needs review: {place} still traces, or has another library do so, and fixes loops, branches and sizes that the decorator kept."
     elif watch is not None:
         review = f"Needs review: {watch} patches a hint like this, names one, or reads the mark it leaves."
     return review, Fix("Remove the decorator", Safety.UNSAFE if review else Safety.SAFE, (rewrite,))
@@ -164,6 +164,15 @@ EXAMPLES = (
         files=(
             ("other.py", "import torch\n\nfrom example import total\n\nf = torch.jit.trace(total, torch.ones(3, 2))\n"),
         ),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
+        f"import torch\n\n\n{_LOOP}",
+        safety="unsafe",
+        why="a library traces",
+        run="result = observe(total, torch.ones(4, 2))",
+        files=(("train.py", "def save(model):\n    model.to_torchscript('net.pt', method='trace')\n"),),
         torchscript=DROP,
     ),
     Bad("import torch\n\nmark = torch.jit.script_if_tracing\n", why="passed on as a function"),

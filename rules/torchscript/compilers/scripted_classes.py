@@ -9,6 +9,9 @@ from torchlift.project import Collector, Project
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.view import Binding, ModuleView, Use
 
+# Methods and functions of other libraries that trace a module when they are told to.
+_LIBRARY_TRACERS = ("to_torchscript", "to_torch_script", "export_torchscript", "save_torchscript")
+
 
 @dataclass(frozen=True)
 class ClassSites:
@@ -67,3 +70,10 @@ def first_trace(project: Project) -> str | None:
         if record.traces:
             return f"{path}:{min(record.traces)}"
     return None
+
+
+def first_tracer(project: Project) -> str | None:
+    """The first place that traces, or a file that has another library do so, which may trace or script."""
+    return first_trace(project) or next(
+        (path for word in _LIBRARY_TRACERS for path in project.files_holding(word) if project.is_python(path)), None
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import symbolic_trace
-from torchlift.rules.torchscript.compilers.scripted_classes import first_trace
+from torchlift.rules.torchscript.compilers.scripted_classes import first_trace, first_tracer
+from torchlift.rules.torchscript.facts.intent import drops
 
 
 def trace_doubts(branches: int | None, shapes: int | None, name: str, context: Context) -> list[str]:
@@ -21,7 +22,7 @@ def trace_doubts(branches: int | None, shapes: int | None, name: str, context: C
     symbolic = symbolic_trace(context.project)
     if symbolic is not None:
         return [f"{symbolic} traces with torch.fx, which passes over a scripted function and goes into a plain one"]
-    place = first_trace(context.project)
+    place = first_tracer(context.project) if drops(context) else first_trace(context.project)
     if place is None:
         return []
     if branches is not None:
