@@ -14,6 +14,7 @@ from torchlift.migrate.flags import patterns
 
 if TYPE_CHECKING:
     from torchlift.migrate.result import RunResult
+    from torchlift.migrate.tell.output import Manner
     from torchlift.migrate.workspace.config import Config
     from torchlift.wheels.machine import Machine
 
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("-v", "--verbose", is_flag=True, help="Show every finding in full, also those that wait for another.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.version_option(__version__, "-V", "--version", prog_name="torchlift")
 def migrate(
@@ -118,6 +120,7 @@ def migrate(
     config_file: Path | None,
     isolated: bool,
     color: Literal["auto", "always", "never"],
+    verbose: bool,
     quiet: bool,
     **flags: Any,
 ) -> None:
@@ -129,6 +132,7 @@ def migrate(
     """
     from torchlift.migrate.find.parallel import calm_collector
     from torchlift.migrate.flags import configured, described_machine
+    from torchlift.migrate.tell.output import Manner
     from torchlift.migrate.workspace.config import Config, ConfigError, load_config
 
     if check and diff:
@@ -148,7 +152,7 @@ def migrate(
     result = _run(named, config, mode, described_machine(gpus, driver, facts), given)
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
-    _show(result, config, given, statistics=statistics, color=color, quiet=quiet)
+    _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose))
     sys.exit(result.exit_code)
 
 
@@ -204,14 +208,10 @@ def _show(
     result: RunResult,
     config: Config,
     given: bytes | None,
-    *,
-    statistics: bool,
-    color: Literal["auto", "always", "never"],
-    quiet: bool,
+    manner: Manner,
 ) -> None:
-    from torchlift.migrate.tell.output import Manner, show
+    from torchlift.migrate.tell.output import show
     from torchlift.migrate.workspace.own_rules import own_rule_paths
     from torchlift.rules.own_rules import rules_with
 
-    manner = Manner(config.output_format, statistics, color, quiet)
     show(result, manner, rules_with(own_rule_paths(config)).values(), given)

@@ -29,12 +29,14 @@ class Manner:
         statistics: whether counts stand in their place.
         color: when text is coloured.
         quiet: whether there is no summary.
+        verbose: whether every finding is shown in full.
     """
 
     output_format: OutputFormat
     statistics: bool
     color: Literal["auto", "always", "never"]
     quiet: bool
+    verbose: bool = False
 
 
 def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: bytes | None) -> None:
@@ -87,7 +89,9 @@ def _findings(result: RunResult, manner: Manner, rules: Collection[Rule], shade:
     if result.mode is Mode.DIFF and manner.output_format != "json":
         return ""
     urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
-    return render(result, manner.output_format, root=result.root, color=shade, names=names, urls=urls)
+    return render(
+        result, manner.output_format, root=result.root, color=shade, verbose=manner.verbose, names=names, urls=urls
+    )
 
 
 def _write_bytes(data: bytes) -> None:

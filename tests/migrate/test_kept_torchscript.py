@@ -73,7 +73,7 @@ def test_what_stays_keeps_what_it_compiles_and_nothing_else(tmp_path: Path) -> N
     result = migrated(tmp_path, TorchScriptIntent("drop", keep=("net.pt",)))
     assert changed(result) == {"losses.py", "other.py"}
     assert not codes(result, "nets.py") and not codes(result, "predict.py")
-    assert len(result.notes) == 2
+    assert len([note for note in result.notes if "stays" in note]) == 2
 
 
 def test_a_file_that_stays_is_named_by_a_pattern(tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_a_finding_without_advice_ends_with_its_frame() -> None:
 
 
 def test_findings_are_separated_by_a_blank_line_and_sorted() -> None:
-    text = "a = b\n"
-    second, first = finding(text, "b", Safety.MANUAL), finding(text, "a", Safety.MANUAL)
+    text = "a = b\n" + "\n" * 4 + "c = d\n"
+    second, first = finding(text, "c", Safety.MANUAL, "Drop c."), finding(text, "a", Safety.MANUAL)
     assert (
         full(text, second, first)
         == """\
@@ -121,11 +121,12 @@ train.py:1:1 TL101 Tracing is gone.
   | ^
   |
 
-train.py:1:5 TL101 Tracing is gone.
+train.py:6:1 TL101 Tracing is gone.
   |
-1 | a = b
-  |     ^
+6 | c = d
+  | ^
   |
+  = help: Drop c.
 """
     )
 

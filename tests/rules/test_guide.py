@@ -65,7 +65,10 @@ def test_the_guide_begins_with_what_the_plan_says() -> None:
     page = (DOCS / "torchscript.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n(TorchScript in .*?)^```$", page, re.M | re.S)
     report = CliRunner().invoke(plan, [str(root / "fixtures/legacy_project")])
-    assert report.stdout.startswith(shown)
+    # What has a fix without an answer changes with every rule that learns something.
+    found, then = shown.split(";")
+    assert report.stdout.startswith(found)
+    assert re.sub(r"\d+ ha\w+|\d+", "N", then) in re.sub(r"\d+ ha\w+|\d+", "N", report.stdout)
 
 
 def test_the_answers_of_the_guide_are_a_configuration(tmp_path: Path) -> None:

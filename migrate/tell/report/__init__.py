@@ -22,6 +22,7 @@ def render(
     *,
     root: Path,
     color: bool = False,
+    verbose: bool = False,
     names: Mapping[str, str] = _NONE,
     urls: Mapping[str, str] = _NONE,
 ) -> str:
@@ -32,6 +33,7 @@ def render(
         output_format: `full` and `concise` list what is left, `json` lists everything.
         root: project root. Paths are shown as seen from the working directory, in `json` as seen from the root.
         color: whether to add terminal colours; `json` never has any.
+        verbose: whether `full` shows every finding in full; the others always list all.
         names: rule names by code; used by `json`.
         urls: documentation addresses by code; used by `json`.
 
@@ -44,7 +46,7 @@ def render(
     if output_format == "full":
         from torchlift.migrate.tell.report import full
 
-        return full.render(result, root=root, color=color)
+        return full.render(result, root=root, color=color, verbose=verbose)
     if output_format == "concise":
         from torchlift.migrate.tell.report import concise
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.tell.report.paths import shown_path
+from torchlift.migrate.tell.report.paths import shown_path, with_places
 from torchlift.terminal.columns import one_line
 
 
@@ -28,4 +28,4 @@ def _finding(item: Item, root: Path, palette: Palette) -> str:
     row, column = item.source.location(item.span.start)
     place = f"{palette.path(shown_path(root, finding.path))}:{row}:{column}:"
     mark = f" {palette.fixable('[*]')}" if item.applicable else ""
-    return f"{place} {palette.severity(finding.code, finding.severity)}{mark} {one_line(finding.message)}"
+    return f"{place} {palette.severity(finding.code, finding.severity)}{mark} {with_places(root, one_line(finding.message))}"

@@ -10,17 +10,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torchlift.finding import Severity
 from torchlift.migrate.tell.report.palette import Palette
 from torchlift.source import SourceText, Span
 from torchlift.terminal.columns import cells
 
-_CONTEXT = 2
+CONTEXT = 2
+"""Lines shown on either side of a finding."""
+
 _WIDTH = 140
 _CUT = "..."
 
 
-def frame(source: SourceText, span: Span, severity: Severity, palette: Palette) -> tuple[list[str], int]:
+def frame(source: SourceText, spans: Sequence[Span], severity: Severity, palette: Palette) -> tuple[list[str], int]:
     """The lines of a frame, and the width of its gutter.
 
     Of a span over several lines only the part on the first is underlined. Lines are cut to a fixed width around the
@@ -28,27 +32,32 @@ def frame(source: SourceText, span: Span, severity: Severity, palette: Palette) 
 
     Args:
         source: the text.
-        span: a span inside it.
+        spans: spans inside it, in order, that are no further apart than a frame shows.
         severity: gives the carets their colour.
         palette: colours.
     """
     if not source.text:
         return [], 1
-    focus, _ = source.location(span.start)
-    numbers = _lines_around(source, focus)
+    rows: dict[int, list[Span]] = {}
+    for span in spans:
+        rows.setdefault(source.location(span.start)[0], []).append(span)
+    numbers = _lines_around(source, min(rows), max(rows))
     width = len(str(numbers[-1]))
     bar = palette.gutter(f"{' ' * width} |")
     lines = [bar]
     for number in numbers:
         start, end = _bounds(source, number)
-        if number != focus:
+        if number not in rows:
             shown, _ = _cut(source, start, end, Span(start, start))
             lines.append(_row(palette, f"{number:>{width}}", shown))
             continue
-        shown, first = _cut(source, start, end, span)
-        lines.append(_row(palette, f"{number:>{width}}", shown))
-        carets = palette.severity("^" * max(1, first[1] - first[0]), severity)
-        lines.append(f"{bar} {' ' * first[0]}{carets}")
+        # A long line is cut around its first span, and once more around each that is not to be seen there.
+        for index, span in enumerate(rows[number]):
+            shown, (first, last) = _cut(source, start, end, span)
+            if not index or end - start > _WIDTH:
+                lines.append(_row(palette, f"{number:>{width}}", shown))
+            carets = palette.severity("^" * max(1, last - first), severity)
+            lines.append(f"{bar} {' ' * first}{carets}")
     lines.append(bar)
     return lines, width
 
@@ -57,12 +66,12 @@ def _row(palette: Palette, number: str, shown: str) -> str:
     return f"{palette.gutter(f'{number} |')} {shown}".rstrip()
 
 
-def _lines_around(source: SourceText, focus: int) -> list[int]:
+def _lines_around(source: SourceText, first: int, last: int) -> list[int]:
     """1-based numbers of the lines to show: blank ones at the edges say nothing."""
-    numbers = list(range(max(1, focus - _CONTEXT), min(len(source.line_starts), focus + _CONTEXT) + 1))
-    while numbers[0] < focus and _is_blank(source, numbers[0]):
+    numbers = list(range(max(1, first - CONTEXT), min(len(source.line_starts), last + CONTEXT) + 1))
+    while numbers[0] < first and _is_blank(source, numbers[0]):
         del numbers[0]
-    while numbers[-1] > focus and _is_blank(source, numbers[-1]):
+    while numbers[-1] > last and _is_blank(source, numbers[-1]):
         del numbers[-1]
     return numbers
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from functools import lru_cache
 from pathlib import Path
 
 from torchlift.terminal.columns import cells
@@ -19,3 +21,16 @@ def from_here(path: Path) -> str:
         return Path(os.path.relpath(path)).as_posix()
     except ValueError:  # Windows: there is no way from one drive to another
         return path.absolute().as_posix()
+
+
+_PLACE = re.compile(r"(?<![\w/.])[\w.+-]+(?:/[\w.+-]+)*\.\w+(?=:\d)")
+
+
+def with_places(root: Path, text: str) -> str:
+    """`text` with the places in it, `path:line` as seen from the project, as seen from the working directory."""
+    return _PLACE.sub(lambda match: _seen(root, match[0]), text)
+
+
+@lru_cache(maxsize=4096)
+def _seen(root: Path, path: str) -> str:
+    return shown_path(root, path) if (root / path).is_file() else path

@@ -9,7 +9,7 @@ from torchlift.finding import FileFailure, Safety
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.tell.report.paths import shown_path
+from torchlift.migrate.tell.report.paths import shown_path, with_places
 from torchlift.terminal.columns import one_line
 
 _MOST_PATHS = 5
@@ -33,7 +33,7 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
-    lines += [one_line(note) for note in result.notes]
+    lines += [with_places(root, one_line(note)) for note in result.notes]
     return "".join(f"{line}\n" for line in lines)
 
 

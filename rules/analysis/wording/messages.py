@@ -12,11 +12,8 @@ _LONG = 60
 
 
 def sentence(reasons: list[str]) -> str:
-    """Clauses as one sentence: each once, at most four of them."""
-    unique = list(dict.fromkeys(reasons))
-    shown = "; ".join(unique[:4])
-    rest = f"; and {len(unique) - 4} more" if len(unique) > 4 else ""
-    return f"{shown}{rest}".rstrip(".") + "."
+    """Clauses as one sentence: each once, and all of them, since any one may be what decides."""
+    return "; ".join(dict.fromkeys(reasons)).rstrip(".") + "."
 
 
 def shortened(text: str, longest: int = 60) -> str:

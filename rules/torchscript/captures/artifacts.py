@@ -82,7 +82,7 @@ class Artifact:
                 f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
             )
         if self.strangers:
-            return f"{self.title} is also mentioned at {', '.join(self.strangers[:3])}"
+            return f"{self.title} is also mentioned at {', '.join(self.strangers)}"
         if self.unknown_readers:
             return (
                 f"{self.unknown_readers[0]} loads TorchScript from a path that is not known, and may mean {self.title}"

@@ -19,7 +19,7 @@ from torchlift.rules.torchscript.captures.module_call import (
 )
 from torchlift.rules.torchscript.captures.visible_inputs import visible_inputs
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
-from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
+from torchlift.rules.torchscript.facts.foreign_readers import foreign_reading
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
 from torchlift.rules.torchscript.values.example_inputs import ExampleInputs
 
@@ -113,7 +113,7 @@ def _by_hand(about: ModuleCall, reason: str, artifacts: list[Artifact]) -> str:
     readers = [
         f"`torch.jit.load` at {place}:{site.line} has to {successor}"
         for artifact in artifacts
-        for place, site in artifact.readers[:2]
+        for place, site in artifact.readers
     ]
     foreign = _foreign(about, artifacts) if not about.draft.plain else []
     return " ".join(
@@ -135,7 +135,7 @@ def _foreign(about: ModuleCall, artifacts: list[Artifact]) -> list[str]:
     )
     if local or is_test_file(view.path):
         return []
-    return [f"{r.title} at {r.place}: {r.advice}" for r in foreign_readers(about.context.project)[:2]]
+    return [f"{r.title} at {r.place}: {r.advice}" for r in foreign_reading(about.context.project)]
 
 
 def _file_left(about: ModuleCall, path: str) -> str:

@@ -63,3 +63,11 @@ def foreign_readers(project: Project) -> tuple[ForeignReader, ...]:
             ForeignReader(place, title, advice) for place in places if not place.rpartition(":")[0].endswith(_DOCUMENTS)
         )
     return tuple(found)
+
+
+def foreign_reading(project: Project) -> tuple[ForeignReader, ...]:
+    """The same by who reads: one for each kind of reader, with all its places as one text."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for reader in foreign_readers(project):
+        kinds.setdefault((reader.title, reader.advice), []).append(reader.place)
+    return tuple(ForeignReader(", ".join(places), title, advice) for (title, advice), places in kinds.items())
