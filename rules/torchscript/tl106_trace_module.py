@@ -50,6 +50,10 @@ RULE = Rule(
 
 _MESSAGE = f"`torch.jit.trace_module`: {SINCE}. `torch.export.export` captures `forward`, one program at a time."
 _AUTO = "torch.export.Dim.AUTO"
+_GIVEN = (
+    "with `inputs` the tuple of example inputs, of batch size 2 or more, and in `shapes` a list "
+    f"`[{_AUTO}] * t.dim()` for every tensor `t` of it"
+)
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
@@ -90,8 +94,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         _plan(capture, inputs[0][1])
     except CannotExport as refusal:
         advice = (
-            f"Not rewritten: {refusal}. Where that can be changed: `torch.export.export({module}, (x,), "
-            f"dynamic_shapes=([{_AUTO}] * x.dim(),))`, with an example `x` of batch size 2 or more. {EXPORT_DOCS}"
+            f"Not rewritten: {refusal}. Where that can be changed: `torch.export.export({module}, inputs, "
+            f"dynamic_shapes=shapes)`, {_GIVEN}. {EXPORT_DOCS}"
         )
         yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=tuple(capture.groups))
         return
@@ -177,14 +181,14 @@ def _many(module: str, methods: list[str]) -> str:
     wrapped = (
         f"Wrap each method in a module that holds `{module}` as a submodule (one that holds the bound method loses all "
         f"parameters): `class {title}(torch.nn.Module)` with `self.net = net` in `__init__` and "
-        f"`return self.net.{other}(x)` in `forward`. Then `torch.export.export({title}({module}), (x,), "
-        f"dynamic_shapes=([{_AUTO}] * x.dim(),))`"
+        f"a `forward` with the parameters of `{other}` that calls `self.net.{other}` with them. Then "
+        f"`torch.export.export({title}({module}), inputs, dynamic_shapes=shapes)`, {_GIVEN}"
     )
     if len(methods) == 1:
         return f"{wrapped}."
-    names = ", ".join(f'"{name}": ...' for name in methods[:3])
+    names = ", ".join(f'"{name}": ...' for name in methods)
     return (
-        f"{wrapped} for each, and one file for all of them from torch 2.8 on: "
+        f"{wrapped}. That is one program for each, and from torch 2.8 on there can be one file for all of them: "
         f"`torch.export.pt2_archive._package.package_pt2(path, exported_programs={{{names}}})` (a private module), read with "
         f'`load_pt2(path).exported_programs["{other}"].module()`.'
     )
@@ -196,7 +200,7 @@ _ADVICE = {
     "store": "What is put in the place of `torch.jit.trace_module` here can go with the last code that calls it.",
     "value": (
         "`torch.jit.trace_module` is handed on here as a function. Its successor is called otherwise, once for each method: "
-        f"`torch.export.export(module, (x,), dynamic_shapes=([{_AUTO}] * x.dim(),))`."
+        f"`torch.export.export(module, inputs, dynamic_shapes=shapes)`, {_GIVEN}."
     ),
 }
 

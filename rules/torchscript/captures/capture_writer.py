@@ -271,9 +271,7 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     capture.rewrites += [*writer.imports, *here]
     capture.elsewhere += elsewhere
     if (here or elsewhere) and artifact.documents:
-        capture.notes.append(
-            f"{artifact.title} becomes a .pt2 file; {', '.join(artifact.documents)} still names it"
-        )
+        capture.notes.append(f"{artifact.title} becomes a .pt2 file; {', '.join(artifact.documents)} still names it")
     value = Template(program) if program else Template("$v", (("v", view.span(save.value)),))
     extra = save.extra_files
     if extra is None and not save.method and len(save.call.args) == 2:

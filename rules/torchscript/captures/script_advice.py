@@ -63,7 +63,7 @@ def successor(about: ModuleCall, verb: str) -> str:
     text, draft = about.module.text, about.draft
     if draft.plain:
         return f": it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture"
-    compiled = f"`torch.compile({text}, fullgraph=True)`"
+    compiled = f"`torch.compile({text}, fullgraph=True)`, called with inputs"
     exported = f"`{draft.code}`, whose `.module()` is called like the module"
     if "..." in draft.code.partition("dynamic_shapes=")[2]:
         exported += (

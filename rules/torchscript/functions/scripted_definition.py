@@ -179,7 +179,7 @@ def _verdict(
 def _for_test(test: str, name: str) -> UseAdvice:
     return UseAdvice(
         f"Not rewritten: `{test}` tests that `{name}` can be scripted, and would test nothing without. Delete the test, or "
-        f"test its successor: `torch.compile({name}, fullgraph=True)`."
+        f"test its successor: `torch.compile({name}, fullgraph=True)`, called with inputs."
     )
 
 
