@@ -67,8 +67,15 @@ def _only_for(view: ModuleView, binding: Binding, statement: ast.Assign, gone: l
     if binding.scope.kind != "function" and (view.is_package or project.uses_elsewhere(view, binding.name) != []):
         return False
     inside = {id(child) for node in gone for child in walk(node)}
-    chains = view.scopes.chains.get(binding.name, ())
-    other = [chain.root for chain in chains if id(chain.root) not in inside and chain.root is not binding.node]
+    around = view.tree if binding.scope.kind != "function" else binding.scope.node
+    other = [
+        node
+        for node in walk(around)
+        if isinstance(node, ast.Name)
+        and node.id == binding.name
+        and id(node) not in inside
+        and node is not binding.node
+    ]
     return not other and _is_pure(view, statement.value)
 
 

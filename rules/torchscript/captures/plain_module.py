@@ -175,7 +175,7 @@ def _aliases(swap: _Swap) -> Iterator[str]:
     if not modes or (modes == {"eval"} and _evaluated(swap)):
         modes = set()
     shown = f"`.{min(modes)}()`" if modes else ""
-    if isinstance(node, ast.Attribute) and not same:
+    if isinstance(node, ast.Attribute):
         if modes:
             yield f"{shown} of the value changes `{one_line(view, node)}` too, which is the same object"
         return
@@ -189,7 +189,8 @@ def _aliases(swap: _Swap) -> Iterator[str]:
         return
     for read, _ in view.reads_of(binding):
         inside = any(ancestor is swap.call for ancestor in view.ancestors(read))
-        if inside or (read.lineno <= swap.call.lineno and view.function_of(read) is view.function_of(swap.call)):
+        before = read.lineno <= swap.call.lineno and view.function_of(read) is view.function_of(swap.call)
+        if inside or (before and not _again_in_loop(view, read, swap.call)):
             continue
         parent = view.parent(read)
         asked = parent.attr if isinstance(parent, ast.Attribute) else ""
@@ -198,6 +199,12 @@ def _aliases(swap: _Swap) -> Iterator[str]:
             change = shown or (f"`.{asked}`" if asked else "a change")
             yield f"`{node.id}` is used again on line {read.lineno} and is the same object: {change} of one changes the other"
             return
+
+
+def _again_in_loop(view: ModuleView, read: ast.AST, call: ast.Call) -> bool:
+    """Whether a read in front of the capture runs again behind it, in a loop around both."""
+    loops = {ancestor for ancestor in view.ancestors(call) if isinstance(ancestor, (ast.For, ast.AsyncFor, ast.While))}
+    return not loops.isdisjoint(view.ancestors(read))
 
 
 def _modes(life: ValueLife) -> set[str]:

@@ -114,6 +114,14 @@ SCRIPTED_MODULES: tuple[Bad, ...] = (
         run=None,
     ),
     _script(
+        "\n\nnet = Net()\nfor _ in range(2):\n    modes = net.training\n    scripted = torch.jit.script(net)\n"
+        "    scripted.eval()\n",
+        "\n\nnet = Net()\nfor _ in range(2):\n    modes = net.training\n    scripted = net\n    scripted.eval()\n",
+        "drop: one object in two modes, in the next round of a loop",
+        unsafe=True,
+        run=None,
+    ),
+    _script(
         "\n\ndef prepare(net):\n    net = torch.jit.script(net)\n    net.eval()\n    return net\n",
         "\n\ndef prepare(net):\n    net.eval()\n    return net\n",
         "drop: a module of the caller, and its mode",
@@ -180,6 +188,13 @@ TRACED_MODULES: tuple[Bad, ...] = (
         "    return traced(x)\n",
         "\n\ndef run(x):\n    net = Net().eval()\n    traced = net\n    return traced(x)\n",
         "drop: the module is called, and its example input goes",
+    ),
+    _script(
+        "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = torch.jit.trace(net, example)\n"
+        "    del example\n    return traced(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = net\n"
+        "    del example\n    return traced(x)\n",
+        "drop: an example input that something else names",
     ),
     _script(
         "net = Net().eval()\ntorch.jit.trace(net, (torch.zeros(2, 3),), check_trace=False)\n\n\ndef run(x):\n    return net(x)\n",
