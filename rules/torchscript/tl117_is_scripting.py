@@ -176,6 +176,15 @@ EXAMPLES = (
         torchscript=DROP,
     ),
     Bad(
+        _function(
+            "    if not (\n        torch.jit.is_scripting() or torch.jit.is_tracing() or len(x) > 1\n    ):\n        x = x.clone()\n"
+        ),
+        _function("    if not (\n        len(x) > 1\n    ):\n        x = x.clone()\n"),
+        why="both compilers before another question",
+        run=_RUN,
+        torchscript=DROP,
+    ),
+    Bad(
         "import torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",
         "import torch.jit as tj\n\n\ndef pick(a, b):\n    return b\n",
         safety="unsafe",

@@ -199,16 +199,36 @@ def _inside_strings(text: str) -> set[int]:
     return lines
 
 
-def drop_operand(view: ModuleView, span: Span) -> TextEdit:
-    """Remove one operand of an `and` or `or`.
+def drop_operands(view: ModuleView, spans: Sequence[Span]) -> list[TextEdit]:
+    """Remove operands of `and` and `or`; the first ones of an operation go together, as one edit.
 
     Raises:
         CannotEdit: there is no such operand, a comment would be lost, or the rest would mean something else.
     """
-    operation, index = _operation_at(view, span)
+    dropped: dict[ast.BoolOp, set[int]] = {}
+    for span in spans:
+        operation, index = _operation_at(view, span)
+        dropped.setdefault(operation, set()).add(index)
+    edits = []
+    for operation, indices in dropped.items():
+        leading = 0
+        while leading in indices:
+            leading += 1
+        if leading == len(operation.values):
+            raise CannotEdit("Nothing of the condition would be left.")
+        for index in sorted(indices):
+            if index >= leading or index == 0:
+                edits.append(_drop_operand(view, operation, index, max(leading, 1)))
+    return edits
+
+
+def _drop_operand(view: ModuleView, operation: ast.BoolOp, index: int, leading: int) -> TextEdit:
+    """Remove one operand, or if it is the first one the `leading` first ones."""
     text, source = view.source.text, view.source
     whole = view.span(operation)
     spans = [view.span(value) for value in operation.values]
+    span = spans[index]
+    removed = range(leading) if index == 0 else (index,)
     if index:
         before = text[spans[index - 1].end : span.start]
         word = _keyword(before, isinstance(operation.op, ast.And))
@@ -223,16 +243,20 @@ def drop_operand(view: ModuleView, span: Span) -> TextEdit:
         else:
             gone = Span(spans[index - 1].end + len(before[:word].rstrip(_BLANK + "\r\n\\")), end)
     else:
-        behind = text[span.end : spans[1].start]
+        last = spans[leading - 1].end
+        behind = text[last : spans[leading].start]
         word = _keyword(behind, isinstance(operation.op, ast.And))
         length = 3 if isinstance(operation.op, ast.And) else 2
         tail = behind[word + length :]
-        end = span.end + word + length + len(tail) - len(tail.lstrip(_BLANK + "\r\n\\"))
+        end = last + word + length + len(tail) - len(tail.lstrip(_BLANK + "\r\n\\"))
         gone = Span(whole.start, end)
     # A comment on a line of its own operand goes with it; any other one has nothing to do with it.
-    if "#" in text[gone.start : end].replace(text[span.start : span.end], ""):
+    around = text[gone.start : end]
+    for one in removed:
+        around = around.replace(text[spans[one].start : spans[one].end], "")
+    if "#" in around:
         raise CannotEdit("A comment beside the condition to remove would be lost.")
-    values = [value for value in operation.values if view.span(value) != span]
+    values = [value for number, value in enumerate(operation.values) if number not in removed]
     expected = values[0] if len(values) == 1 else ast.BoolOp(operation.op, values)
     left = text[whole.start : gone.start] + text[max(gone.start, min(gone.end, whole.end)) : whole.end]
     try:

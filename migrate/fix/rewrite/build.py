@@ -23,7 +23,7 @@ from torchlift.finding import (
     Template,
     TextEdit,
 )
-from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operand, keep_branch, outside
+from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operands, keep_branch, outside
 from torchlift.migrate.fix.rewrite.calls import edit_call
 from torchlift.migrate.fix.rewrite.deletion import delete_statements
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
@@ -77,12 +77,12 @@ class _Builder:
         behind: dict[Span, list[str]] = {}
         imports: dict[Span, list[EditImport]] = {}
         unwrapped: list[Unwrapped] = []
+        operands = [rewrite.span for rewrite in self.rewrites if isinstance(rewrite, DropOperand)]
+        edits += drop_operands(self.view, operands)
         for rewrite in self.rewrites:
             match rewrite:
                 case KeepBranch():
                     unwrapped.append(keep_branch(self.view, rewrite.span, rewrite.branch))
-                case DropOperand():
-                    edits.append(drop_operand(self.view, rewrite.span))
                 case DropDecorator():
                     edits.append(drop_decorator(self.view, rewrite.span))
                 case EditComment():
