@@ -102,9 +102,12 @@ class PythonDocument(Document):
     def left_over(self, rewrites: Sequence[Rewrite]) -> Sequence[Rewrite]:
         """Removals of what nothing uses after `rewrites`."""
         from torchlift.migrate.fix.rewrite.cleanup import unused_imports
+        from torchlift.migrate.fix.rewrite.leftovers import leftovers
         from torchlift.migrate.fix.rewrite.orphans import orphans
 
-        left = [*unused_imports(self.project, self.view, rewrites), *orphans(self.project, self.view, rewrites)]
+        left = [
+            what for find in (unused_imports, orphans, leftovers) for what in find(self.project, self.view, rewrites)
+        ]
         return tuple(dict.fromkeys(left))
 
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:

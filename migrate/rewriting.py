@@ -83,7 +83,7 @@ def _rewritten(
     edits: Sequence[TextEdit] = agreed.edits
     left_over = document.left_over(agreed.rewrites)
     if left_over:
-        with suppress(CannotEdit):  # an import that is left over does no harm
+        with suppress(CannotEdit):  # what is left over does no harm
             edits = document.edits([*agreed.rewrites, *left_over])
     new = document.source.replaced(apply_edits(document.source.text, edits))
     problem = document.problem_with(edits, new)

@@ -86,7 +86,7 @@ EXAMPLES = (
     Bad(
         "import torch\nfrom torch.jit import annotate as note\nfrom typing import Optional\n\n\n"
         "def f(x, y=None):\n    y = note(Optional[torch.Tensor], y)\n    return note(torch.Tensor, x * 2)\n",
-        "import torch\nfrom typing import Optional\n\n\ndef f(x, y=None):\n    return x * 2\n",
+        "import torch\n\n\ndef f(x, y=None):\n    return x * 2\n",
         why="from-import under another name, a variable annotated again and a returned value",
         run="result = f(torch.ones(2))",
     ),

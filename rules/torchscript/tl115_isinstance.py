@@ -14,6 +14,7 @@ from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.container_tests import CannotTest, ContainerTest, container_test
 from torchlift.rules.torchscript.hints.hint_removal import Removal, removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -97,7 +98,9 @@ def _may_stand_alone(view: ModuleView, call: ast.Call, test: ContainerTest) -> b
 
 
 def _function(test: str) -> str:
-    return f"import torch\nfrom typing import Dict, List, Optional, Tuple\n\n\ndef f(x):\n    return {test}\n"
+    names = ", ".join(name for name in ("Dict", "List", "Optional", "Tuple") if f"{name}[" in test)
+    imports = f"from typing import {names}\n" if names else ""
+    return f"import torch\n{imports}\n\ndef f(x):\n    return {test}\n"
 
 
 def _never_compiled(view: ModuleView, node: ast.AST) -> bool:
@@ -172,6 +175,13 @@ EXAMPLES = (
         "        return read(x, **options)\n    return x\n\n\nrelu = torch.jit.script(torch.nn.ReLU())\n",
         why="a function that TorchScript cannot compile, in a project that scripts others",
         run="result = load('a', len), load(3, len)",
+    ),
+    Bad(
+        _function("torch.jit.isinstance(x, List[int])"),
+        _function("isinstance(x, list) and all(isinstance(item, int) for item in x)"),
+        why="a list, where the user drops TorchScript",
+        run="result = f([1, 2]), f([1, 'a']), f((1,)), f([])",
+        torchscript=DROP,
     ),
     Bad(_function("torch.jit.isinstance(x, Tuple[int, ...])"), why="a tuple of any length"),
     Bad(

@@ -38,9 +38,9 @@ def unused_imports(
     """
     rewrites = list(rewrites)
     edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
-    gone = list(_removed(view, rewrites))
+    gone = list(removed(view, rewrites))
     quoted = {word for constant, _ in view.scopes.quoted for word in _WORD.findall(str(constant.value))}
-    written = {word for text in _new_texts(rewrites) for word in _WORD.findall(text)}
+    written = {word for text in new_texts(rewrites) for word in _WORD.findall(text)}
     removals: list[EditImport | DeleteStatement] = []
     for scope in view.scopes.scope_of.values():
         for bound in scope.bindings.values():
@@ -64,7 +64,7 @@ def unused_imports(
     return removals
 
 
-def _new_texts(rewrites: Iterable[Rewrite]) -> Iterator[str]:
+def new_texts(rewrites: Iterable[Rewrite]) -> Iterator[str]:
     """Every text that the rewrites bring in."""
     for rewrite in rewrites:
         match rewrite:
@@ -93,7 +93,7 @@ def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
     return (view.absolute(binding.imported) or "").startswith("torch.")
 
 
-def _removed(view: ModuleView, rewrites: Iterable[Rewrite]) -> Iterator[Span]:
+def removed(view: ModuleView, rewrites: Iterable[Rewrite]) -> Iterator[Span]:
     """Areas of the old text that do not survive."""
     for rewrite in rewrites:
         match rewrite:

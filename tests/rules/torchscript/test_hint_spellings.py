@@ -82,8 +82,8 @@ def test_a_name_passed_on_is_reported_where_it_is_and_where_it_is_used(tmp_path:
     files = {
         "pkg/__init__.py": "",
         "pkg/jit.py": "from torch.jit import annotate\n",
-        "run.py": "from pkg.jit import annotate\n\nannotate(int, 3)\n",
+        "run.py": "from pkg.jit import annotate\n\nannotate(int, 3)\nkept = annotate\n",
     }
     places = [(finding.path, finding.help) for finding in found(tmp_path, files)]
-    assert [path for path, _ in places] == ["pkg/jit.py", "run.py"]
+    assert [path for path, _ in places] == ["pkg/jit.py", "run.py", "run.py"]
     assert "passes the name on" in (places[0][1] or "")
