@@ -186,6 +186,20 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         run="torch._dynamo.config.disable = True\nresult = fast[0](torch.ones(2))",
         torchscript=_COMPILE,
     ),
+    Bad(
+        f"{_HEAD}fuser = torch.jit.script\n",
+        why="another name that a file may use, which is imported in a way that is not followed",
+        files=(("app/main.py", "from somewhere.example import fuser\n\n\n@fuser\ndef f(x):\n    return x\n"),),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}fuser = torch.jit.script\n\n\ndef plain():\n    global fuser\n    fuser = print\n",
+        f"{_HEAD}fuser = lambda function: function\n\n\ndef plain():\n    global fuser\n    fuser = print\n",
+        safety="unsafe",
+        why="a name that a function binds again",
+        run="result = 1",
+        torchscript=DROP,
+    ),
     # Classes
     Bad(
         f"{_HEAD}{_DECORATOR}class Pair:\n    def __init__(self, x: torch.Tensor):\n        self.x = x\n\n\n"
@@ -220,6 +234,14 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         calls="\n\ndef double(x):\n    return scale(x, 2)\n",
         safety="unsafe",
         differs="an int is passed, and the tensor holds ints",
+    ),
+    _dropped(
+        _SCALE,
+        "a float parameter, and a file names the function whose use was not found",
+        "result = double(torch.ones(3, dtype=torch.int64))",
+        calls="\n\ndef double(x):\n    return scale(x, 2.0)\n",
+        safety="unsafe",
+        files=(("app/main.py", "from somewhere.example import scale\n\nscale(1, 2)\n"),),
     ),
     _dropped(
         "def f(xs: list[torch.Tensor]):\n    xs.append(xs[0])\n    return torch.stack(xs)\n",

@@ -53,7 +53,7 @@ def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) 
     binding = next((item for item in bound if item.node is target), None)
     if binding is None or owner is None or owner.kind == "class":
         return None
-    if not _is_used(view, binding, context):
+    if len(bound) == 1 and not _is_used(view, binding, context):
         return UseAdvice(None, _delete(view, statement, Safety.SAFE))
     if len(bound) == 1:
         return UseAdvice(f"It goes with the last use of `{target.id}`; each is reported where it stands.")
@@ -64,7 +64,9 @@ def _is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
     """Whether anything reads an alias or may import it."""
     if view.reads_of(binding):
         return True
-    return binding.scope.kind == "module" and context.project.uses_elsewhere(view, binding.name) != []
+    # By its text: not every way to import a module is followed, those through folders without `__init__.py` are not.
+    others = [path for path in context.project.files_holding(binding.name) if path != view.path]
+    return binding.scope.kind == "module" and bool(others)
 
 
 def _in_its_place(use: Use, context: Context) -> UseAdvice:

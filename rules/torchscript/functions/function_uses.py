@@ -43,12 +43,14 @@ class FunctionUses:
         doubts: clauses about uses that were not followed.
         calls: calls of the function, each with its file.
         rewrites: what keeps its place in class bodies of the same file from turning it into a method.
+        unseen: whether another file names it, in which no use of it was found.
     """
 
     refusals: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     calls: list[tuple[ModuleView, ast.Call]] = field(default_factory=list)
     rewrites: list[ReplaceExpression] = field(default_factory=list)
+    unseen: bool = False
 
 
 def read_uses(view: ModuleView, binding: Binding, project: Project, *, drops: bool = False) -> FunctionUses:
@@ -66,7 +68,11 @@ def read_uses(view: ModuleView, binding: Binding, project: Project, *, drops: bo
         _read_use(uses, home, node, drops, local=home is view)
     if not drops:
         uses.doubts += unknown
-    elif unknown and (place := _noticed(project, binding.name)) is not None:
+        return uses
+    seen = {view.path, *(home.path for home, _ in found)}
+    named = project.files_holding(binding.name) if binding.scope.kind == "module" else []
+    uses.unseen = bool(unknown) or not seen.issuperset(named)
+    if uses.unseen and (place := _noticed(project, binding.name)) is not None:
         uses.doubts.append(f"{place} may ask it for what a plain function does not have")
     return uses
 

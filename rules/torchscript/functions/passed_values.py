@@ -34,7 +34,13 @@ Call = tuple[ModuleView, ast.Call]
 
 
 def passed_doubts(
-    view: ModuleView, node: FunctionNode, calls: Sequence[Call], numbers: Mapping[str, int], *, method: bool = False
+    view: ModuleView,
+    node: FunctionNode,
+    calls: Sequence[Call],
+    numbers: Mapping[str, int],
+    *,
+    method: bool = False,
+    unseen: bool = False,
 ) -> list[str]:
     """Clauses about values that a call passes, or may pass, and that reach a place where they differ now.
 
@@ -45,6 +51,7 @@ def passed_doubts(
         numbers: parameters whose number reaches an operation in which an int gives another result than a float, and
             its line.
         method: whether the first parameter is the instance.
+        unseen: whether there may be further calls.
     """
     comments = comment_types(view, node) or {}
     positional = [*node.args.posonlyargs, *node.args.args][1 if method else 0 :]
@@ -60,7 +67,7 @@ def passed_doubts(
         values = _values(calls, [*names, *(a.arg for a in node.args.kwonlyargs)], name, defaults.get(name), view)
         if "float" in written and name in numbers:
             place = _first(values, may_be_int)
-            if not values or place is not None:
+            if unseen or not values or place is not None:
                 given = f"{place} may pass" if place is not None else "a caller may pass"
                 doubts.append(
                     f"{given} an int for `{name}` of `{node.name}`, which scripting turned into a float and line "

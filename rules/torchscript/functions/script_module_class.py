@@ -229,8 +229,9 @@ def _read_uses(view: ModuleView, node: ast.ClassDef, project: Project, facts: Sc
             _read_heir(view, heir, project, facts)
         else:
             _read_use(home, node.name, read, project, facts, drops)
-    if not drops:
-        facts.doubts += unknown
+    seen = {view.path, *(home.path for home, _ in found)}
+    missed = [path for path in project.files_holding(node.name) if path not in seen] if drops and not unknown else []
+    facts.doubts += unknown or [f"{path} names it, and no use was found there" for path in missed[:1]]
 
 
 def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: ScriptClass) -> None:
