@@ -170,7 +170,7 @@ class _Reducer:
         view = self.view
         match statement:
             case ast.Assign(targets=[target]) if _is_plain(statement.value):
-                names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                names = list(_stored(target))
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr()) if _is_plain(statement.value):
                 names = [target]
             case ast.Import() | ast.ImportFrom() | ast.FunctionDef() | ast.ClassDef():
@@ -286,6 +286,15 @@ class _Reducer:
                 yield statement
             for inner in blocks:
                 yield from self._kept(inner)
+
+
+def _stored(target: ast.expr) -> Iterator[ast.expr]:
+    """What an assignment target stores to, unpacked."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _stored(element)
+    else:
+        yield target
 
 
 def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 from functools import cached_property
 
-from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, assigned_from
+from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues
 from torchlift.view import Binding
 from torchlift.view.walk import walk
 
@@ -47,6 +47,15 @@ class SameValues:
                 found |= {self._path(argument) for argument in node.args}
         return frozenset(found - {None})
 
+    @cached_property
+    def _made(self) -> frozenset[str]:
+        """What is scripted where it is made: another one that is made in the same words is as good."""
+        return frozenset(
+            ast.dump(call.args[0])
+            for call in self._values.makers
+            if isinstance(call.args[0], ast.Call) and self._values.original(call.args[0]) is None
+        )
+
     def is_subject(self, node: ast.expr) -> bool:
         """Whether `node` is what is scripted somewhere in the function, or the scripted value."""
         return self._values.original(node) is not None or self._path(node) in self.subjects
@@ -66,6 +75,8 @@ class SameValues:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
             base = self._path(node.value)
             return ("item", base, ast.dump(node.slice)) if base is not None else None
+        if isinstance(node, ast.Call) and ast.dump(node) in self._made:
+            return ("made", ast.dump(node))
         if not isinstance(node, ast.Name):
             return None
         if node.id in self._values.given:
@@ -75,6 +86,8 @@ class SameValues:
             value = binding.value if binding.kind == "assign" else None
             if isinstance(value, (ast.Name, ast.Attribute)):
                 return self._path(value)
+            if isinstance(value, ast.Call) and ast.dump(value) in self._made:
+                return ("made", ast.dump(value))
             return ("bound", id(binding.node))
         bound = frozenset(id(other.node) for other in self._bindings(node))
         return ("bound", bound) if bound else ("global", node.id)
@@ -136,30 +149,31 @@ class SameValues:
 
     def _element(self, target: ast.AST, depth: int) -> Hashable:
         """A name from an unpacked value, or one that a loop runs through, by its place in that."""
+        places: list[int] = []
         parent = self._view.parent(target)
-        source = assigned_from(self._view, target)
-        if source is None:
+        while isinstance(parent, (ast.Tuple, ast.List)):
+            places.insert(0, next(index for index, item in enumerate(parent.elts) if item is target))
+            target, parent = parent, self._view.parent(parent)
+        if isinstance(parent, ast.Assign):
+            value = parent.value
+            while places and isinstance(value, (ast.Tuple, ast.List)) and places[0] < len(value.elts):
+                value = value.elts[places.pop(0)]
+            if not self._repeats(value):
+                return None
+            key = self.key(value, depth + 1)
+            return ("element", tuple(places), key) if places else key
+        if not isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) or not places:
             return None
-        display = parent.elts if isinstance(parent, (ast.Tuple, ast.List)) else []
-        index = next((position for position, item in enumerate(display) if item is target), None)
-        around = self._view.parent(parent) if index is not None and parent is not None else parent
-        if isinstance(around, (ast.For, ast.AsyncFor, ast.comprehension)):
-            match source:
-                case ast.Call(func=ast.Name(id="enumerate"), args=[inner]) if isinstance(around.target, ast.Tuple):
-                    return None if index is None or index == 0 else ("each", id(around), self.key(inner, depth + 1))
-                case ast.Call(func=ast.Name(id="zip"), args=sources) if index is not None and index < len(sources):
-                    return ("each", id(around), self.key(sources[index], depth + 1))
-            return None
-        if isinstance(around, ast.Tuple):  # `for i, (a, b) in enumerate(zip(one, other))`
-            loop = self._view.parent(around)
-            match source:
-                case ast.Call(
-                    func=ast.Name(id="enumerate"), args=[ast.Call(func=ast.Name(id="zip"), args=sources)]
-                ) if index is not None and index < len(sources) and isinstance(loop, (ast.For, ast.comprehension)):
-                    return ("each", id(loop), self.key(sources[index], depth + 1))
-            return None
-        if index is not None and isinstance(around, ast.Assign) and self._repeats(source):
-            return ("element", index, self.key(source, depth + 1))
+        match parent.iter:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[source]):
+                if places.pop(0) == 0:
+                    return None
+            case source:
+                pass
+        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "zip" and places:
+            index = places.pop(0)
+            if index < len(source.args):
+                return ("each", id(parent), self.key(source.args[index], depth + 1), tuple(places))
         return None
 
     def _call(self, node: ast.Call, depth: int, *, argument: bool) -> Hashable:

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from torchlift.finding import DeleteStatement, DropDecorator, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
@@ -22,7 +24,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     without_switch,
 )
 from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
-from torchlift.view import Binding
+from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -200,12 +202,25 @@ class UnscriptedBody:
                 )
             if self.values.target(call).startswith("torch.jit.trace") and (doubt := self._traced(module)) is not None:
                 self.doubts.append(doubt)
+            if (asking := self._asks_scripting(module)) is not None:
+                self.doubts.append(f"`{asking}` asks whether it is scripted and does something else where it is not")
             patched = self._patched(call)
             if patched is not None:
                 self.doubts.append(f"it runs under `{patched}`, which may do nothing for plain code")
         for node in walk(self.values.function):
             if isinstance(node, ast.Call) and self._stays(node):
                 self._weigh_call(node)
+
+    def _asks_scripting(self, module: ast.expr) -> str | None:
+        """The name of what is scripted, if the test defines it and it runs otherwise when it is not scripted."""
+        found: tuple[ModuleView, ast.ClassDef | ast.FunctionDef] | None
+        found = read_scripted_module(self.view, module, self.values.project).owner
+        if found is None:
+            found = definition_of(self.view, module, self.values.project, ast.FunctionDef)
+        if found is None or not is_test_file(found[0].path):
+            return None
+        text = found[0].text(found[1])
+        return found[1].name if "is_scripting" in text or "is_tracing" in text else None
 
     def _traced(self, module: ast.expr) -> str | None:
         """What a trace gives that the traced code does not: tensors for sizes and numbers."""

@@ -68,6 +68,23 @@ KEPT = {
 }
 
 
+def test_values_that_are_unpacked_go_with_the_comparison_that_read_them(tmp_path: Path) -> None:
+    test = "def test_net():\n    net = pair\n    a, (b, c) = net(1)\n    assert a == 1\n"
+    scripted = "    d, (e, f) = torch.jit.script(net)(1)\n    assert a == d and b == e\n    assert c == f\n"
+    head = "import torch\n\n\ndef pair(x: int):\n    return x, (x, x)\n\n\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": head + test + scripted})
+    assert changed["test_net.py"] == head + test
+
+
+def test_a_module_that_is_made_in_the_same_words_is_the_same(tmp_path: Path) -> None:
+    test = (
+        "def test_jit():\n    x = torch.zeros(2)\n    net = Net().eval()\n    scripted = torch.jit.script(Net().eval())\n"
+        "    assert torch.equal(scripted(x), net(x))\n\n\ndef test_net():\n    assert Net()(1) == 2\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert changed["test_net.py"] == NET + "def test_net():\n    assert Net()(1) == 2\n"
+
+
 @pytest.mark.parametrize("why", KEPT)
 def test_a_test_that_checks_something_else_stays(why: str, tmp_path: Path) -> None:
     changed, _ = migrated(tmp_path, {"test_net.py": body(KEPT[why])}, unsafe=True)
@@ -134,6 +151,15 @@ def test_a_test_that_does_not_run_the_module_is_no_twin(other: str, tmp_path: Pa
     scripted = "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    assert torch.equal(torch.jit.script(net)(x), net(x))\n"
     _, left = migrated(tmp_path, {"test_net.py": "import pytest\n" + body(f"{other}\n\n{scripted}")})
     assert [finding.safety for finding in left] == [Safety.UNSAFE]
+
+
+def test_code_that_asks_whether_it_is_scripted_is_for_review(tmp_path: Path) -> None:
+    text = NET.replace("return x + 1", "return x if torch.jit.is_scripting() else x + 1") + (
+        "def test_net():\n    assert torch.jit.script(Net())(torch.zeros(2)).sum() == 0\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": text})
+    assert not changed
+    assert any("asks whether it is scripted" in (finding.help or "") for finding in left)
 
 
 def test_a_benchmark_is_no_test(tmp_path: Path) -> None:
