@@ -10,6 +10,7 @@ from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
 from torchlift.rules.registry import all_rules
 from torchlift.rules.rule import Settings
+from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.view.text import text_kind
 
@@ -26,6 +27,7 @@ def analyse_files(
     only: tuple[str, ...] | None = None,
     codes: frozenset[str] | None = None,
     jobs: int = 1,
+    torchscript: TorchScriptIntent = UNSTATED,
 ) -> RunResult:
     """Write `files` into `folder` and run all rules; only `only` counts as given paths, if given."""
     for name, text in files.items():
@@ -40,7 +42,7 @@ def analyse_files(
         mode,
         codes or frozenset(all_rules()),
         unsafe_fixes=unsafe,
-        settings=Settings(min_torch=min_torch),
+        settings=Settings(min_torch=min_torch, torchscript=torchscript),
         project_files=lambda: python,
         texts=texts,
         jobs=jobs,

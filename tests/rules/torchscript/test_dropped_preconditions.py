@@ -1,0 +1,105 @@
+"""Under the intent to drop TorchScript: programs in which it must not go by default, and some where it must stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+
+from torchlift.finding import Finding, Safety
+from torchlift.torchscript_intent import DROP, TorchScriptIntent
+
+HEAD = "import torch\n\n\n"
+BRANCH = "@torch.jit.script\ndef f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+PLAIN = "@torch.jit.script\ndef f(x):\n    return x * torch.sigmoid(x)\n"
+SCALE = "@torch.jit.script\ndef f(x, by: float):\n    return x * by\n"
+NET = (
+    "class Net(torch.jit.ScriptModule):\n    @torch.jit.script_method\n    def forward(self, x, sizes: list[int]):\n"
+    "        {}\n        return x + sizes[0]\n"
+)
+
+
+def findings(folder: Path, files: dict[str, str], code: str) -> list[Finding]:
+    result = analyse_files(folder, files, codes=frozenset({code}), torchscript=DROP)
+    assert result.failures == ()
+    return [finding for finding in all_findings(result) if finding.code == code]
+
+
+FOR_REVIEW = {
+    "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
+    "a library traces": (
+        "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
+    "torch.fx goes into it": (
+        "TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch.fx\n\nnet = torch.fx.symbolic_trace(1)\n"}),
+    "autocast in another file": ("TL102", {"a.py": HEAD + PLAIN, "b.py": "import torch\n\nctx = torch.autocast('cpu')\n"}),
+    "an int from another file": ("TL102", {"a.py": HEAD + SCALE, "b.py": "from a import f\n\nf(1, 2)\n"}),
+    "an int through an attribute": (
+        "TL102",
+        {"a.py": HEAD + SCALE + "\n\nclass C:\n    def __init__(self):\n        self.by = 2\n\n    def g(self, x):\n"
+                 "        return f(x, self.by)\n"}),
+    "an int that is computed": ("TL102", {"a.py": HEAD + SCALE + "\n\ndef g(x, n):\n    return f(x, n * 2)\n"}),
+    "an int one call further": (
+        "TL102",
+        {"a.py": HEAD + "def g(x, by: float):\n    return x * by\n\n\n@torch.jit.script\ndef f(x, by: float):\n"
+                 "    return g(x, by)\n\n\nf(1, 2)\n"}),
+    "a list that is changed under another name": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(xs: list[int]):\n    ys = xs\n    ys.append(1)\n    return len(xs)\n"}),
+    "a list that is handed out": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(xs: list[int]):\n    return xs\n"}),
+    "an attribute of an object": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(p: Pair, x):\n    p.x = x\n    return x\n"}),
+    "random numbers that nobody reads": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.rand_like(x)\n    return torch.rand_like(x)\n"}),
+    "a tensor made once and changed": (
+        "TL102", {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    y = torch.zeros(2)\n    y += 1\n    return y\n"}),
+    "a tensor that a loop binds and changes": (
+        "TL102",
+        {"a.py": HEAD + "@torch.jit.script\ndef f(x):\n    for i in range(3):\n        x += 1\n        x = x * 2\n    return x\n"}),
+    "a hash that wraps around": (
+        "TL102",
+        {"a.py": HEAD + "@torch.jit.script\ndef f(x, n: int):\n    h = 1\n    for i in range(n):\n        h = h * 31\n    return x + h\n"}),
+    "a method's list that is changed": ("TL105", {"a.py": HEAD + NET.format("sizes.append(1)")}),
+    "a class that another file names": (
+        "TL105", {"a.py": HEAD + NET.format("pass"), "app/b.py": "from somewhere.a import Net\n\nNet().save('x')\n"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "files"), FOR_REVIEW.values(), ids=FOR_REVIEW)
+def test_what_may_give_other_values_needs_review(code: str, files: dict[str, str], tmp_path: Path) -> None:
+    found = findings(tmp_path, files, code)
+    assert [finding.safety for finding in found if finding.path == "a.py"] == [Safety.UNSAFE]
+    assert all(finding.help for finding in found)
+
+
+MUST_STAY = {
+    "the graph is asked for in another file": (
+        "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\nprint(f.graph)\n"}),
+    "kept on a class of another file": (
+        "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\n\nclass C:\n    act = f\n"}),
+    "handed to another member of torch.jit": (
+        "TL102", {"a.py": HEAD + PLAIN, "b.py": "import torch\n\nfrom a import f\n\ntorch.jit.save(f, 'x')\n"}),
+    "C++ takes modules from Python": (
+        "TL105", {"a.py": HEAD + NET.format("pass"), "csrc/run.cc": "m = o.attr(\"_c\").cast<torch::jit::script::Module*>();\n"}),
+    "C++ loads modules, and a setting may be for it": (
+        "TL131",
+        {"a.py": "import torch\n\ntorch._C._jit_set_profiling_mode(False)\n", "src/main.cpp": "torch::jit::load(\"x.pt\");\n"}),
+    "a type test while a file is loaded": (
+        "TL136",
+        {"a.py": "import torch\n\n\ndef f(m):\n    return isinstance(m, torch.jit.ScriptModule)\n",
+         "b.py": "import torch\n\nnet = torch.jit.load('users.pt')\n"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "files"), MUST_STAY.values(), ids=MUST_STAY)
+def test_what_a_plain_function_or_module_does_not_serve_stays(code: str, files: dict[str, str], tmp_path: Path) -> None:
+    found = [finding for finding in findings(tmp_path, files, code) if finding.path == "a.py"]
+    assert found and all(finding.fix is None and finding.help for finding in found)
+
+
+def test_a_file_that_the_user_keeps_is_left_alone(tmp_path: Path) -> None:
+    kept = TorchScriptIntent("drop", keep=("serving/**",))
+    files = {"serving/a.py": HEAD + SCALE, "b.py": HEAD + PLAIN}
+    result = analyse_files(tmp_path, files, codes=frozenset({"TL102"}), torchscript=kept)
+    safe = {finding.path for finding in all_findings(result) if finding.safety is Safety.SAFE}
+    assert safe == {"b.py"}
