@@ -208,11 +208,17 @@ def _exit_code(status: int) -> int:
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+def last_lines(data: bytes) -> str:
+    """What fits into `TAIL` bytes. In half of a line nobody would recognise the path of a user that has to be redacted."""
+    if len(data) > TAIL:
+        _, _, data = data[-TAIL:].partition(b"\n")
+    return data.decode(errors="replace")
+
+
 def _tail(stream: Any) -> str:
     size = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, size - TAIL))
-    data: bytes = stream.read(TAIL)
-    return data.decode(errors="replace")
+    stream.seek(max(0, size - TAIL - 1))
+    return last_lines(stream.read(TAIL + 1))
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -238,6 +238,11 @@ def test_redacted_reports_name_no_folder_of_the_user(tmp_path: Path) -> None:
     assert "someone-special" not in done.stdout
 
 
+def test_output_that_is_too_long_begins_with_a_whole_line() -> None:
+    line = b"/home/someone-special/file\n"
+    assert last_lines(line) == line.decode() and last_lines(2 * TAIL * line).startswith(line.decode())
+
+
 class _Stub(Bench):
     """A device of a torch of which only the version is known."""
 

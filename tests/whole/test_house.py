@@ -39,7 +39,7 @@ SHARED_NAMES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class ReadFile:
     """What the tests ask about a file; its tree is walked once, since there are hundreds.
 
     Attributes:
@@ -61,18 +61,18 @@ class Source:
 
 
 @cache
-def sources() -> tuple[Source, ...]:
+def sources() -> tuple[ReadFile, ...]:
     paths = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
     return tuple(read(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
 
 
-def read(path: str, text: str) -> Source:
+def read(path: str, text: str) -> ReadFile:
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     shown = {id(part) for node in nodes if _is_shown(node) for part in ast.walk(node)}
     constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in shown]
-    return Source(
+    return ReadFile(
         path,
         text.count("\n"),
         frozenset(imported(path, nodes)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.smoke.loading import ALIAS
-from torchlift.doctor.smoke.zygote import TAIL, signal_name
+from torchlift.doctor.smoke.zygote import last_lines, signal_name
 
 IMPORT_TIMEOUT = 180.0
 """Seconds that importing torch may take: 10 are common, a cold network disk takes minutes."""
@@ -130,7 +130,7 @@ class TorchProcess:
             if not self.fork and answer.get("raised"):
                 self.close()  # a failed kernel poisons the whole process: the next smoke gets a fresh one
             return answer
-        output, stuck = self._said()[-TAIL:], not self.close()
+        output, stuck = last_lines(self._said().encode()), not self.close()
         wall = time.monotonic() - begun
         if answer == "late":
             return {"outcome": "stuck" if stuck else "timeout", "output": output, "wall": wall}
