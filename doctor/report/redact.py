@@ -314,6 +314,8 @@ def _is_shared(path: str) -> bool:
         or re.match(rf"[A-Za-z]:[\\/]{_REDACTED}[\\/]", plain)
     ):
         return True
+    if plain.startswith("/dev/shm/"):  # files that somebody keeps in memory
+        return False
     if any(plain == root or plain.startswith(f"{root}/") for root in _SHARED_ROOTS):
         return True
     first = re.match(r"/(?:usr/local|opt)/[^/]+", plain)

@@ -28,6 +28,7 @@ from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.smoke import KINDS, TIERS, Skip
+from torchlift.doctor.smoke.zygote import TAIL, last_lines
 
 pytestmark = pytest.mark.xdist_group("smokes")
 
