@@ -101,8 +101,10 @@ class _Reducer:
                 return values.original(value) is not None
             case ast.Assert():
                 return is_void(statement, values, self.same)
-            case ast.Assign(targets=[ast.Attribute()], value=ast.Call() as call):
-                return values.target(call) in MARKS
+            case ast.Assign(targets=[ast.Attribute() as target], value=ast.Call() as call):
+                original = values.original(call)
+                scripts_itself = original is not None and ast.unparse(original) == ast.unparse(target)
+                return values.target(call) in MARKS or scripts_itself
         return False
 
     def _looks_at_a_copy(self, statement: ast.stmt) -> bool:

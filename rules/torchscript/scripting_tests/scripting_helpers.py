@@ -6,6 +6,7 @@ import ast
 
 from torchlift.finding import EditImport
 from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.scripting_tests.reduction import reduce
@@ -45,7 +46,8 @@ def _summary(context: Context, path: str, line: int) -> Helper | None:
     if function is None or function.name.startswith(("test", "__", "setUp")):
         return None
     text = view.text(function)
-    if not any(word in text for word in _WORDS) or text.count("\n") > _MOST_LINES or "yield" in text:
+    searched = view.source.text if is_test_file(view.path) else text
+    if not any(word in searched for word in _WORDS) or text.count("\n") > _MOST_LINES or "yield" in text:
         return None
     return _read(context, view, function)
 
@@ -55,7 +57,8 @@ def _read(context: Context, view: ModuleView, function: ast.FunctionDef) -> Help
         isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list
     )
     values = ScriptedValues(view, function, context.project, helpers_seen(context), _given(view, function))
-    if not values.uses and not any(True for _ in values.saves()):
+    tests = any(values.helper(node) is not None for node in walk(function) if isinstance(node, ast.Call))
+    if not values.uses and not tests and not any(True for _ in values.saves()):
         return None
     same = SameValues(values)
     reduction = reduce(values, same)
@@ -100,7 +103,8 @@ def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[
     if isinstance(view.parent(function), ast.ClassDef):
         if may_be_subclassed(view, function, project) and project.files_with_attribute(function.name, (view.path,)):
             return None
-        places: list[tuple[ModuleView, ast.expr]] = [(view, node) for node in view.attributes_named(function.name)]
+        named = view.attributes_named(function.name)
+        places: list[tuple[ModuleView, ast.expr]] = [(view, n) for n in named if _may_mean(view, n, function)]
     else:
         bound = view.scopes.module.bindings.get(function.name, [])
         if len(bound) != 1 or bound[0].node is not function:
@@ -116,6 +120,14 @@ def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[
         if around[-1] is not function:
             found[around[-1]] = home
     return [(home, caller) for caller, home in found.items()]
+
+
+def _may_mean(view: ModuleView, node: ast.Attribute, method: FunctionNode) -> bool:
+    """Whether an attribute may be `method`: not that of `self` in a class with a method of its own of this name."""
+    owner = view.class_of(node)
+    if owner is None or owner is view.parent(method) or not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return True
+    return not any(isinstance(item, ast.FunctionDef) and item.name == method.name for item in owner.body)
 
 
 def imports_of(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[str, EditImport]] | None:

@@ -84,11 +84,36 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     reduction = reduce(values, same)
     if reduction.refusal is not None:
         return None
+    if function.name == "setUp" and _repeats_base(context, function, reduction):
+        return _of_class(context, function)
     if not function.name.startswith("test"):
         return _edited(values, same, reduction) if reduction.checks else None
     if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
         return _edited(values, same, reduction)
     return _deleted(context, function, values)
+
+
+def _repeats_base(context: Context, function: FunctionNode, reduction: Reduction) -> bool:
+    """Whether the class around a `setUp` only runs the tests of its base again, scripted."""
+    view = context.view
+    owner = view.parent(function)
+    if not isinstance(owner, ast.ClassDef) or len(owner.bases) != 1 or owner.body != [function]:
+        return False
+    base = view.definition(owner.bases[0])
+    tests = base is not None and isinstance(base.node, ast.ClassDef)
+    return tests and [ast.unparse(statement) for statement in reduction.kept] == ["super().setUp()"]
+
+
+def _of_class(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    view = context.view
+    owner = view.parent(function)
+    assert isinstance(owner, ast.ClassDef)
+    bound = view.scopes.module.bindings.get(owner.name, [])
+    if len(bound) != 1 or view.reads_of(bound[0]) or context.project.may_be_imported(view, bound[0]):
+        return None
+    rewrite = DeleteStatement(view.span(owner), len(comments_above(view, owner)), apart=True)
+    about = f"`{owner.name}` runs the tests of `{ast.unparse(owner.bases[0])}` again, scripted."
+    return WholeVerdict(about, Fix(f"Delete `{owner.name}`", Safety.SAFE, (rewrite,)))
 
 
 def _of_row(context: Context, use: Use) -> WholeVerdict | None:

@@ -123,6 +123,17 @@ def test_a_helper_in_another_file_goes_with_its_calls(tmp_path: Path) -> None:
     assert not left
 
 
+def test_a_class_that_runs_the_tests_of_its_base_scripted_goes(tmp_path: Path) -> None:
+    base = (
+        "class TestNet(unittest.TestCase):\n    def setUp(self):\n        self.net = Net()\n\n"
+        "    def test_net(self):\n        self.assertEqual(self.net(1), 2)\n"
+    )
+    scripted = "class TestJit(TestNet):\n    def setUp(self):\n        super().setUp()\n        self.net = torch.jit.script(self.net)\n"
+    head = "import unittest\n\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": head + body(f"{base}\n\n{scripted}")})
+    assert changed["test_net.py"] == head + body(base)
+
+
 def test_a_test_that_something_else_calls_is_not_deleted(tmp_path: Path) -> None:
     text = body("def test_jit():\n    torch.jit.script(Net())\n\n\nTESTS = [test_jit]\n")
     changed, left = migrated(tmp_path, {"test_net.py": text}, unsafe=True)
