@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
+from torchlift.rules.torchscript.captures.dead_branch import dead_branch, is_silent
 from torchlift.rules.torchscript.captures.plain_module import plain_module
 from torchlift.rules.torchscript.captures.script_of_module import finding_of
 from torchlift.rules.torchscript.captures.trace_plan import plan_trace, traced_module
@@ -34,11 +35,14 @@ RULE = Rule(
         "of the traced value is a positional call, a save or `.eval()`; and each file written is a constant path that is "
         "read back in the project, where TL103 changes the reader together with the writer. "
         "Needs review when one of these is an assumption, which the finding names. Not rewritten when the value is used "
-        "in a way that an exported module does not offer."
+        "in a way that an exported module does not offer, where an export beside it is the other way or has failed, and where "
+        'C++ in the project opens the file by its name. Where `torchscript = "drop"` is said, the module itself takes the '
+        "place of a trace that is only called, kept or handed on, and inputs made for it alone go."
     ),
     targets=("torch.jit.trace",),
     triggers=("jit", "_jit_internal"),
     deprecated=DEPRECATED,
+    sees_guarded=True,
     collectors=(COLLECTOR,),
     sources=(
         *SOURCES,
@@ -54,6 +58,11 @@ _MESSAGE = f"`torch.jit.trace`: {SINCE}. Its successor for a module with example
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if isinstance(use.node, ast.alias) and use.kind == "import":
+        return
+    if (dead := dead_branch(use, context, "TL101", _MESSAGE)) is not None:
+        yield dead
+        return
+    if is_silent(use, context):
         return
     if (tested := in_scripting_test(use, context, "TL101", _MESSAGE)) is not None:
         yield tested

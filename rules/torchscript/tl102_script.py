@@ -10,6 +10,7 @@ from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.captures import artifact_sites
+from torchlift.rules.torchscript.captures.dead_branch import dead_branch, is_silent
 from torchlift.rules.torchscript.captures.script_of_module import finding_of, script_of_module
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
@@ -47,13 +48,16 @@ RULE = Rule(
         "example inputs are visible, which is captured with `torch.export.export` and all dimensions dynamic. Not rewritten "
         "otherwise: the finding shows the export call that would capture this module, with the inputs of its `forward`. Where "
         "TorchScript is dropped, a function loses it wherever it stands: safe unless something that was measured to differ is "
-        "in the function or in what the project passes to it. A test calls the plain code then, comparisons of it with itself "
+        "in the function or in what the project passes to it. The module itself takes the place of a scripted one that is only "
+        "called, kept or handed on: safe when its classes were read and hold nothing that scripting does otherwise, or where "
+        "an option switches scripting on. A branch that no supported torch reaches goes. A test calls the plain code then, comparisons of it with itself "
         "go, and so does a test of nothing but scripting: safe with a twin that tests the same without, or with "
         '`tests = "delete"`.'
     ),
     targets=("torch.jit.script",),
     triggers=("jit", "_jit_internal"),
     deprecated=DEPRECATED,
+    sees_guarded=True,
     collectors=(*scripting_uses.COLLECTORS, CLASSES, artifact_sites.COLLECTOR),
     sources=(
         *SOURCES,
@@ -72,8 +76,11 @@ _NAME = f"`torch.jit.script`: {SINCE}."
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
+    if (dead := dead_branch(use, context, "TL102", _NAME)) is not None:
+        yield dead
+        return
     place = place_of(use, context)
-    if place is None:
+    if place is None or is_silent(use, context):
         return
     if (tested := in_scripting_test(use, context, "TL102", _NAME)) is not None:
         yield tested

@@ -47,7 +47,7 @@ RULE = Rule(
         "mixed up. Run the writer "
         "once more before the reader: existing TorchScript files cannot be opened by the new code. "
         "`map_location` is dropped only for the CPU; for another device `move_to_device_pass` moves the program, which "
-        "needs review."
+        "needs review. Nothing is offered for a file that nothing in the project writes, nor beside `torch.export.load`."
     ),
     targets=("torch.jit.load",),
     triggers=("jit", "_jit_internal"),

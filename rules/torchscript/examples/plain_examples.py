@@ -182,6 +182,33 @@ SCRIPTED_MODULES: tuple[Bad, ...] = (
     ),
 )
 
+_VERSION = "import torch\nfrom packaging.version import Version\n\n"
+_NEW = 'Version(torch.__version__) >= Version("2.2")'
+
+
+def _dead(before: str, after: str, why: str) -> Bad:
+    run = "result = fuse(lambda x: x + 1)(torch.ones(3))"
+    return _script(before, after, why, head=_VERSION, run=run)
+
+
+DEAD_BRANCHES: tuple[Bad, ...] = (
+    _dead(
+        f"if {_NEW}:\n    fuse = torch.no_grad()\nelse:\n    fuse = torch.jit.script\n",
+        "fuse = torch.no_grad()\n",
+        "drop: the branch of releases that are gone",
+    ),
+    _dead(
+        f"fuse = torch.no_grad() if {_NEW} else torch.jit.script\n",
+        "fuse = torch.no_grad()\n",
+        "drop: the arm of releases that are gone",
+    ),
+    _dead(
+        f"fuse = torch.no_grad()\nif not {_NEW}:\n    fuse = torch.jit.script\n",
+        "fuse = torch.no_grad()\n",
+        "drop: a test for releases that are gone",
+    ),
+)
+
 TRACED_MODULES: tuple[Bad, ...] = (
     _script(
         "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = torch.jit.trace(net, example)\n"

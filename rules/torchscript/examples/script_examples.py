@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from torchlift.rules.rule import Bad, Ok
-from torchlift.rules.torchscript.examples.plain_examples import SCRIPTED_MODULES
+from torchlift.rules.torchscript.examples.plain_examples import DEAD_BRANCHES, SCRIPTED_MODULES
+from torchlift.torchscript_intent import DROP
 
 _HEAD = "import torch\n\n\n"
 _DECORATOR = "@torch.jit.script\n"
@@ -410,4 +411,13 @@ _NAMES: tuple[Bad | Ok, ...] = (
     ),
 )
 
-EXAMPLES = (*_FUNCTIONS, *_CLASSES, *_MODULES, *_NAMES, *SCRIPTED_MODULES)
+_OPEN_TESTS = (
+    Ok(
+        "import torch\nfrom packaging.version import Version\n\nif Version(torch.__version__) >= Version('3.0'):\n"
+        "    fuse = torch.compile\nelse:\n    fuse = torch.jit.script\n",
+        "drop: a test that the lowest torch does not decide",
+        torchscript=DROP,
+    ),
+)
+
+EXAMPLES = (*_FUNCTIONS, *_CLASSES, *_MODULES, *_NAMES, *SCRIPTED_MODULES, *DEAD_BRANCHES, *_OPEN_TESTS)
