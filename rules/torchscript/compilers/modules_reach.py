@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.project import Project
-from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, Unit, outline
+from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.reached_code import Key, Reacher
 from torchlift.view import ModuleView
 
@@ -57,8 +57,8 @@ def _users(project: Project, unit: Unit) -> Iterator[Key | None]:
     if view is None or binding is None:
         yield None
         return
-    uses, unknown = uses_everywhere(view, binding, project)
-    if any("offers" not in clause for clause in unknown):
+    uses, complete = known_uses(view, binding, project)
+    if not complete:
         yield None
     for home, node in uses:
         yield from _user(home, node, unit)

@@ -14,8 +14,8 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, Digest, Mention, Unit, digest, outline
+from torchlift.rules.torchscript.compilers.known_uses import known_uses
 
 Key = tuple[str, int]
 """File and line of a function or class."""
@@ -31,14 +31,17 @@ _ENTRIES = frozenset({"forward", "__getitem__", "__len__", "__iter__", "__contai
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__getattr__"})
 
 
-def registered(project: Project, path: str, name: str) -> list[Unit]:
-    """The definitions that a variable of the module decorates, in any file: `@MODELS.register`."""
+def registered(project: Project, path: str, name: str) -> list[Unit] | None:
+    """The definitions that a variable of the module decorates, in any file: `@MODELS.register`; None if they are not known."""
     view = project.view(path)
     bindings = view.scopes.module.bindings.get(name, ()) if view is not None else ()
     found = []
     for binding in bindings[:1] if any(isinstance(one.value, ast.Call) for one in bindings) else ():
         assert view is not None
-        for home, node in uses_everywhere(view, binding, project)[0]:
+        uses, complete = known_uses(view, binding, project)
+        if not complete:
+            return None
+        for home, node in uses:
             top: ast.AST = node
             while isinstance(parent := home.parent(top), (ast.Attribute, ast.Call)):
                 top = parent
@@ -142,7 +145,10 @@ class Reacher:
         if value is not None and (mention.path, mention.name) not in self._values:
             self._values.add((mention.path, mention.name))
             self._read(value, None, root, compiles=False)
-            for found in registered(self.project, mention.path, mention.name):
+            decorated = registered(self.project, mention.path, mention.name)
+            if decorated is None:
+                self._not_known(root, f"{value.path}:{value.line}")
+            for found in decorated or ():
                 self._unit(found, root, compiles=False, called=False)
 
     def _meant(self, mention: Mention, read: Callable[[Project, str], Digest] = digest) -> Iterator[Unit]:

@@ -9,10 +9,10 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
-from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.analysis.values.parameter_values import defaults_of, named_arguments
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS
+from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.run_arguments import runs_argument
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -312,8 +312,8 @@ class ValueSources:
         if not bindings:
             self._lost(view, node)
             return []
-        found, unknown = uses_everywhere(view, bindings[0], self.project)
-        if any("offers" not in clause for clause in unknown):
+        found, complete = known_uses(view, bindings[0], self.project)
+        if not complete:
             self._lost(view, node)
         return found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from torchlift.project import Project
-from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
+from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
 from torchlift.rules.torchscript.compilers.scripted_values import ValueSources
 from torchlift.rules.torchscript.compilers.scripting_uses import (
@@ -143,20 +143,20 @@ class _Root:
             if not bindings or target in seen:
                 self.given_away(view, node)
                 return
-            found, unknown = uses_everywhere(view, bindings[0], self.project)
+            found, complete = known_uses(view, bindings[0], self.project)
             for home, use in found:
                 self.at(home, use).used(home, use, (*seen, bindings[0].node))
-            if not found or any("offers" not in clause for clause in unknown):
+            if not found or not complete:
                 self.given_away(view, node)
 
     def imported(self, view: ModuleView, node: ast.alias) -> None:
         """A compiler is imported for others."""
         name = node.asname or node.name
         bindings = [one for one in view.scopes.module.bindings.get(name, ()) if one.node is node]
-        found, unknown = uses_everywhere(view, bindings[0], self.project) if bindings else ([], ["elsewhere"])
+        found, complete = known_uses(view, bindings[0], self.project) if bindings else ([], ["elsewhere"])
         for home, use in found:
             self.at(home, use).used(home, use, ())
-        if not found or any("offers" not in clause for clause in unknown):
+        if not found or not complete:
             self.given_away(view, node)
 
     def value(self, view: ModuleView, node: ast.expr | None, at: ast.AST) -> None:

@@ -128,6 +128,114 @@ REACHED = {
         LAYER.replace("(nn.Module)", "(L.LightningModule)").replace(HEAD, "import lightning as L\n" + HEAD),
         "from pkg.a import Layer\n\nLayer().to_torchscript('m.pt')\n",
     ),
+    "a submodule that a method makes": (
+        LAYER,
+        NET.replace("self.layer = Layer()", "self.layer = self.make(Layer)").replace(
+            "    def forward", "    def make(self, block):\n        return nn.Sequential(block())\n\n    def forward"
+        )
+        + "torch.jit.script(Net())\n",
+    ),
+    "a submodule in a dictionary": (
+        LAYER,
+        NET.replace("self.layer = Layer()", "self.layer = nn.ModuleDict({'a': Layer()})['a']")
+        + "torch.jit.script(Net())\n",
+    ),
+    "a submodule set by its name": (
+        LAYER,
+        NET.replace("self.layer = Layer()", "setattr(self, 'layer', Layer())") + "torch.jit.script(Net())\n",
+    ),
+    "a class that the class keeps": (
+        LAYER,
+        NET.replace("    def __init__", "    block = Layer\n\n    def __init__", 1).replace(
+            "= Layer()", "= self.block()"
+        )
+        + "torch.jit.script(Net())\n",
+    ),
+    "a partial of a class": (
+        LAYER,
+        "from functools import partial\n"
+        + NET.replace("__init__(self)", "__init__(self, make)").replace("Layer()", "make()")
+        + "torch.jit.script(Net(partial(Layer)))\n",
+    ),
+    "a property": (
+        LAYER.replace("def forward(self, x)", "@property\n    def step(self)")
+        .replace("print(x)", "print()")
+        .replace("return x\n", "return 1\n\n    def forward(self, x):\n        return x + self.step\n"),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer())\n",
+    ),
+    "a method that a subclass puts in the place of its base's": (
+        "from b import Base\n"
+        + LAYER.replace("(nn.Module)", "(Base)").replace("def forward", "def step")
+        + "\n\ntorch.jit.script(Layer())\n",
+        "class Base(nn.Module):\n    def forward(self, x):\n        return self.step(x)\n",
+    ),
+    "a base's method by super()": (
+        LAYER.replace("def forward", "def step"),
+        "from pkg.a import Layer\n\n\nclass Net(Layer):\n    def forward(self, x):\n        return super().step(x)\n\n\n"
+        "torch.jit.script(Net())\n",
+    ),
+    "a static method by the class": (
+        LAYER.replace("def forward(self, x)", "@staticmethod\n    def step(x)"),
+        "from pkg.a import Layer\n\n\n@torch.jit.script\ndef f(x):\n    return Layer.step(x)\n",
+    ),
+    "through a name that a package passes on": (
+        HELPER,
+        "from other import helper\n\n\n@torch.jit.script\ndef f(x):\n    return helper(x)\n",
+    ),
+    "a part of a module": (
+        LAYER,
+        NET + "net = Net()\ntorch.jit.script(net.layer)\n",
+    ),
+    "one of two modules": (
+        LAYER,
+        "from pkg.a import Layer\n\nmodel = nn.ReLU() if torch.cuda.is_available() else Layer()\ntorch.jit.script(model)\n",
+    ),
+    "one of several that a function gives": (
+        LAYER,
+        "from pkg.a import Layer\n\n\ndef build():\n    return Layer(), 3\n\n\ndef test():\n    model, x = build()\n"
+        "    model = model.eval()\n    torch.jit.script(model)\n",
+    ),
+    "each of a list": (
+        LAYER,
+        "from pkg.a import Layer\n\nfor model in [nn.ReLU(), Layer()]:\n    torch.jit.script(model)\n",
+    ),
+    "a copy": (
+        LAYER,
+        "import copy\nfrom pkg.a import Layer\n\nmodel = Layer()\ntorch.jit.script(copy.deepcopy(model))\n",
+    ),
+    "what a class method makes": (
+        LAYER.replace(
+            "    def forward", "    @classmethod\n    def small(cls):\n        return cls()\n\n    def forward"
+        ),
+        "from pkg.a import Layer\n\ntorch.jit.script(Layer.small())\n",
+    ),
+    "through a method of a test": (
+        LAYER,
+        "from pkg.a import Layer\n\n\nclass Test:\n    def check(self, module):\n        torch.jit.script(module)\n\n"
+        "    def test(self):\n        self.check(Layer())\n",
+    ),
+    "a type that compiled code makes": (
+        HEAD
+        + "class Box:\n    def __init__(self, x):\n        self.x = x\n\n    def step(self, x):\n"
+        + METHOD
+        + "        return x\n",
+        "from pkg.a import Box\n\n\n@torch.jit.script\ndef f(x):\n    return Box(x).step(x)\n",
+    ),
+    "an object that a module keeps": (
+        HEAD + "class Box:\n    def step(self, x):\n" + METHOD + "        return x\n",
+        NET.replace("import Layer", "import Box")
+        .replace("Layer()", "Box()")
+        .replace("self.layer(x)", "self.layer.step(x)")
+        + "torch.jit.script(Net())\n",
+    ),
+    "by a decorator in a function": (
+        HELPER,
+        "from pkg.a import helper\n\n\ndef outer():\n    @torch.jit.script\n    def f(x):\n        return helper(x)\n\n    return f\n",
+    ),
+    "a function that a variable holds": (
+        HELPER + "\n\nACT = helper\n",
+        "from pkg.a import ACT\n\n\n@torch.jit.script\ndef f(x):\n    return ACT(x)\n",
+    ),
     "traced, and marked for it": (
         HELPER.replace("def helper", "@torch.jit.script_if_tracing\ndef helper"),
         "torch.jit.trace(net, x)\n",
@@ -139,9 +247,31 @@ REACHED = {
 def test_a_hint_stays_where_something_compiles_it(case: str, tmp_path: Path) -> None:
     own, other = REACHED[case]
     files = {"pkg/__init__.py": "", "pkg/a.py": own, "b.py": HEAD + other}
+    if "from other" in other:
+        files["other.py"] = "from pkg.a import *\n"
     found = [finding for finding in hints(tmp_path, files) if finding.code == "TL117"]
     assert [finding.safety for finding in found] == [Safety.MANUAL]
     assert "compiles it" in (found[0].help or ""), found[0].help
+
+
+def test_a_registry_whose_users_cannot_be_told_may_hold_any_module(tmp_path: Path) -> None:
+    own, other = REACHED["a module from a registry that decorates"]
+    files = {"pkg/__init__.py": "", "pkg/a.py": own, "b.py": HEAD + other, "other.py": "from b import *\n"}
+    found = [finding for finding in hints(tmp_path, files) if finding.code == "TL117"]
+    assert [finding.safety for finding in found] == [Safety.MANUAL]
+    assert "may compile it" in (found[0].help or "")
+
+
+def test_a_function_that_scripts_may_be_given_anything_under_another_name(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/a.py": LAYER,
+        "b.py": HEAD + "def fast(f):\n    return torch.jit.script(f)\n\n\nfast(nn.ReLU())\n",
+        "between.py": "from b import fast as quick\n",
+        "user.py": "from between import quick\nfrom pkg.a import Layer\n\nquick(Layer())\n",
+    }
+    (found,) = hints(tmp_path, files)
+    assert found.safety is Safety.MANUAL
 
 
 UNKNOWN = {
