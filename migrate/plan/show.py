@@ -139,7 +139,7 @@ def _tests(plan: PlanReport) -> tuple[str, ...]:
     for row in plan.tests:
         what = counted(row.functions, "test function") if row.functions else "no test function, but helpers,"
         what += f" in {counted(row.files, 'file')} of {row.folder or '.'}/"
-        if plan.gone is not None:
+        if plan.gone is not None and row.functions:
             what += f": without TorchScript {row.deleted} go, {row.changed} go on changed"
         rows.append(what)
     return tuple(rows)
