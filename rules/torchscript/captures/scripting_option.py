@@ -52,12 +52,16 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
     around = view.parent(statement)
     if isinstance(statement, ast.Return) and statement.value is life.outer and isinstance(around, ast.If):
         return _returned(view, around, statement, same)
-    if not isinstance(around, ast.If) or statement not in around.body or not _captures_itself(view, statement):
+    if (
+        not isinstance(around, ast.If)
+        or statement not in around.body
+        or not _captures_itself(view, statement, life.origin)
+    ):
         return None
     if not _only_asks(around.test):
         return None
     optional = _is_option(around.test)
-    if all(_captures_itself(view, other) or _speaks(other) for other in around.body):
+    if all(_captures_itself(view, other, life.origin) or _speaks(other) for other in around.body):
         if not around.orelse:
             return Without((KeepBranch(view.span(around), None),), optional)
         if len(around.orelse) == 1 and isinstance(around.orelse[0], ast.If) and _compiles(view, around.orelse[0]):
@@ -78,14 +82,16 @@ def _returned(view: ModuleView, around: ast.If, statement: ast.Return, same: str
     return Without((KeepBranch(view.span(around), branch),), _is_option(around.test))
 
 
-def _captures_itself(view: ModuleView, statement: ast.stmt) -> bool:
-    """Whether a statement puts the capture of a module in the place of the module: `net = torch.jit.script(net)`."""
+def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bool:
+    """Whether a statement puts the capture of a module in its place, be it `own`: `net = torch.jit.script(net)`."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
     value = statement.value
     if isinstance(value, ast.Call) and view.possible_name(value.func) == "typing.cast" and len(value.args) == 2:
         value = value.args[1]
-    if not isinstance(value, ast.Call) or view.possible_name(value.func) not in _CAPTURES or not value.args:
+    if not isinstance(value, ast.Call) or not value.args:
+        return False
+    if value is not own and view.possible_name(value.func) not in _CAPTURES:
         return False
     return ast.dump(value.args[0]) == _read(statement.targets[0])
 
