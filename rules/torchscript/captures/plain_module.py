@@ -24,6 +24,7 @@ from torchlift.rules.torchscript.captures.fed_statements import fed_only, first_
 from torchlift.rules.torchscript.captures.module_call import ModuleVerdict
 from torchlift.rules.torchscript.captures.scripting_option import without_capture
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
+from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, read_scripted_module
 from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
@@ -115,6 +116,8 @@ def _differences(swap: _Swap) -> Iterator[str]:
     view, project = swap.view, swap.context.project
     if (autocast := project.once(autocast_doubt)) is not None:
         yield autocast
+    if (runtime := cpp_runtime(project)) is not None:
+        yield f"{runtime} runs TorchScript modules in C++, and may be given this one, which is none any more"
     calls = [(swap.life.home(call), call) for call in swap.life.calls]
     statement = swap.life.statement
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):

@@ -74,6 +74,10 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
             name = self_attribute(child)
             if name in SCRIPT_ONLY:
                 facts.refusals.append(f"line {child.lineno} uses `self.{name}`")
+        elif isinstance(child, ast.Call) and _named(view, child.func) == "torch.jit.Attribute":
+            facts.doubts.append(
+                f"line {child.lineno} makes a `torch.jit.Attribute`, which plain code reads as a pair of value and type"
+            )
     if not {"module", "unread"}.isdisjoint(own.values()) and (place := first_walk(project)) is not None:
         facts.doubts.append(
             f"{place} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "

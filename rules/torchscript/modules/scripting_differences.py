@@ -10,8 +10,8 @@ from torchlift.rules.torchscript.modules.reached_classes import reached_classes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_HINTS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.jit.Attribute", "torch.jit.annotate"})
 _ASKING = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
+_ATTRIBUTE = "torch.jit.Attribute"
 _MUTATING = frozenset(
     {"append", "extend", "insert", "pop", "clear", "update", "remove", "sort", "reverse", "setdefault"}
 )
@@ -36,10 +36,13 @@ def scripting_differences(
 
 def _asks(view: ModuleView, node: ast.ClassDef, project: Project) -> Iterator[str]:
     last = node.end_lineno or node.lineno
-    for use in view.uses(_HINTS, project.translate):
+    for use in view.uses(_ASKING | {_ATTRIBUTE}, project.translate):
         if node.lineno <= use.node.lineno <= last and use.target in _ASKING:
             name = use.target.rpartition(".")[2]
             yield f"`{node.name}` asks `{name}()` at {view.path}:{use.node.lineno}, and takes the other way from now on"
+        elif node.lineno <= use.node.lineno <= last and use.target == _ATTRIBUTE and use.call is not None:
+            place = f"{view.path}:{use.node.lineno}"
+            yield f"`{node.name}` makes a `torch.jit.Attribute` at {place}, which plain code reads as a pair of value and type"
 
 
 def _changes(view: ModuleView, node: ast.ClassDef, method: ast.FunctionDef) -> Iterator[str]:

@@ -22,6 +22,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_o
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
+from torchlift.rules.torchscript.scripting_tests.written_files import written_files
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -183,8 +184,9 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     if not rewrites:
         return None
     title = "Test the plain code instead"
-    if body.doubts:
-        return WholeVerdict(f"Needs review: {sentence(body.doubts)}", Fix(title, Safety.UNSAFE, rewrites))
+    doubts = [*body.doubts, *written_files(reduction)]
+    if doubts:
+        return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
     return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))
 
 

@@ -26,7 +26,29 @@ def findings(folder: Path, files: dict[str, str], code: str) -> list[Finding]:
     return [finding for finding in all_findings(result) if finding.code == code]
 
 
+ATTRIBUTE = (
+    "class Net({base}):\n    def __init__(self, table):\n        super().__init__()\n"
+    "        self.table = torch.jit.Attribute(table, dict[str, int])\n\n{mark}    def forward(self, x):\n"
+    "        return x * len(self.table)\n"
+)
+CAPTURE = "\n\ndef run(x, table):\n    net = torch.jit.script(Net(table))\n    return net(x)\n"
+MODULE = "class Net(torch.nn.Module):\n    def forward(self, x):\n        return 2 * x\n"
+WRITES = """\
+def test_dump(tmp_path, dump):
+    net = torch.jit.script(Net())
+    with open(tmp_path / "log") as log:
+        torch.jit.save(net, tmp_path / "net.pt")
+    assert (tmp_path / "net.pt").exists() and Net()(torch.ones(2)).sum() == 4
+"""
+
 FOR_REVIEW = {
+    "an attribute is a pair to plain code": (
+        "TL102", {"a.py": HEAD + ATTRIBUTE.format(base="torch.nn.Module", mark="") + CAPTURE}),
+    "an attribute of a ScriptModule": (
+        "TL105", {"a.py": HEAD + ATTRIBUTE.format(base="torch.jit.ScriptModule", mark="    @torch.jit.script_method\n")}),
+    "C++ may be given the module": (
+        "TL102", {"a.py": HEAD + MODULE + CAPTURE.replace("table", ""), "run.cpp": "torch::jit::Module net;\n"}),
+    "a file that a test looks for": ("TL102", {"test_a.py": HEAD + MODULE + "\n\n" + WRITES}),
     "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
     "a library traces": (
         "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
@@ -68,7 +90,7 @@ FOR_REVIEW = {
 @pytest.mark.parametrize(("code", "files"), FOR_REVIEW.values(), ids=FOR_REVIEW)
 def test_what_may_give_other_values_needs_review(code: str, files: dict[str, str], tmp_path: Path) -> None:
     found = findings(tmp_path, files, code)
-    assert [finding.safety for finding in found if finding.path == "a.py"] == [Safety.UNSAFE]
+    assert [finding.safety for finding in found if finding.path in ("a.py", "test_a.py")] == [Safety.UNSAFE]
     assert all(finding.help for finding in found)
 
 
