@@ -45,9 +45,9 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
             return None
         statement = view.parent(parent)
         if isinstance(statement, ast.Assign) and [_read(target) for target in statement.targets] == [same]:
-            return Without((DeleteStatement(view.span(statement)),), _is_option(parent.test))
+            return Without((DeleteStatement(view.span(statement)),), _is_option(view, parent.test))
         kept = ReplaceExpression(view.span(parent), Template("$other", (("other", view.span(other)),)))
-        return Without((kept,), _is_option(parent.test))
+        return Without((kept,), _is_option(view, parent.test))
     statement = life.statement
     around = view.parent(statement)
     if isinstance(statement, ast.Return) and statement.value is life.outer and isinstance(around, ast.If):
@@ -60,7 +60,7 @@ def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Withou
         return None
     if not _only_asks(around.test):
         return None
-    optional = _is_option(around.test)
+    optional = _is_option(view, around.test)
     if all(_captures_itself(view, other, life.origin) or _speaks(other) for other in around.body):
         if not around.orelse:
             return Without((KeepBranch(view.span(around), None),), optional)
@@ -79,7 +79,7 @@ def _returned(view: ModuleView, around: ast.If, statement: ast.Return, same: str
     other = next(iter(around.orelse or behind), None)
     if not isinstance(other, ast.Return) or other.value is None or ast.dump(other.value) != same:
         return None
-    return Without((KeepBranch(view.span(around), branch),), _is_option(around.test))
+    return Without((KeepBranch(view.span(around), branch),), _is_option(view, around.test))
 
 
 def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bool:
@@ -96,12 +96,27 @@ def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bo
     return ast.dump(value.args[0]) == _read(statement.targets[0])
 
 
-def _is_option(test: ast.expr) -> bool:
-    """Whether a condition is about scripting alone."""
-    return all(
-        _OPTION.search(ast.unparse(part)) is not None
-        for part in (test.values if isinstance(test, ast.BoolOp) else [test])
-    )
+def _is_option(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a condition is about scripting alone, and what it asks steers nothing else in the function."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return all(_OPTION.search(ast.unparse(part)) is not None for part in parts) and not _steers_more(view, test)
+
+
+def _steers_more(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a name that a condition asks is read elsewhere, but for other conditions."""
+    for name in walk(test):
+        binding = view.definition(name) if isinstance(name, ast.Name) else None
+        if (
+            binding is None
+            or binding.kind == "import"
+            or not isinstance(view.parent(name), (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp))
+        ):
+            continue
+        for read, _ in view.reads_of(binding):
+            conditions = [a for a in view.ancestors(read) if isinstance(a, (ast.If, ast.IfExp, ast.Assert, ast.While))]
+            if not any(read in set(walk(condition.test)) for condition in conditions):
+                return True
+    return False
 
 
 def _read(target: ast.expr) -> str:

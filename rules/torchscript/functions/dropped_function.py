@@ -151,7 +151,7 @@ def _verdict(
     facts = read_function(home, node, project, known_only=True)
     doubts = [
         *facts.doubts,
-        *passed_doubts(home, node, uses.calls, facts.numbers, unseen=uses.unseen),
+        *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),
         *_errors(facts, context),
         *_sequences(facts, node.name, uses),
         *trace_doubts(facts.branches, facts.shapes, node.name, context),

@@ -10,6 +10,8 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
+from torchlift.project import Project
+from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import defaults_of, named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
@@ -38,6 +40,7 @@ def passed_doubts(
     node: FunctionNode,
     calls: Sequence[Call],
     numbers: Mapping[str, int],
+    project: Project,
     *,
     method: bool = False,
     unseen: bool = False,
@@ -50,6 +53,7 @@ def passed_doubts(
         calls: all known calls of it, each with its file.
         numbers: parameters whose number reaches an operation in which an int gives another result than a float, and
             its line.
+        project: the project.
         method: whether the first parameter is the instance.
         unseen: whether there may be further calls.
     """
@@ -66,7 +70,7 @@ def passed_doubts(
             written = comments.get(name, "Tensor")
         values = _values(calls, [*names, *(a.arg for a in node.args.kwonlyargs)], name, defaults.get(name), view)
         if "float" in written and name in numbers:
-            place = _first(values, may_be_int)
+            place = _first(values, may_be_int) or _passed_on(values, project)
             if unseen or not values or place is not None:
                 given = f"{place} may pass" if place is not None else "a caller may pass"
                 doubts.append(
@@ -137,6 +141,41 @@ def may_be_int(view: ModuleView, node: ast.expr, steps: int = 0) -> bool:
                 annotation = binding.node.annotation
                 return annotation is None or view.text(annotation) != "float"
     return True
+
+
+def _passed_on(values: list[tuple[ModuleView, ast.expr]] | None, project: Project) -> str | None:
+    """Where an int is written out for a parameter that a caller declares a float and passes on."""
+    for view, value in values or ():
+        binding = view.definition(value)
+        function = view.function_of(binding.node) if binding is not None and isinstance(binding.node, ast.arg) else None
+        if binding is None or not isinstance(function, ast.FunctionDef):
+            continue
+        bound = [one for one in view.scope_at(function).bindings.get(function.name, ()) if one.node is function]
+        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        if isinstance(view.parent(function), ast.ClassDef):
+            positional = positional[1:]
+            calls = calls_as_attribute(view, function.name)
+        else:
+            reads = uses_everywhere(view, bound[0], project)[0] if bound else []
+            around = [(home, read, home.parent(read)) for home, read in reads]
+            calls = [(home, call) for home, read, call in around if isinstance(call, ast.Call) and call.func is read]
+        for home, call in calls:
+            given = (named_arguments(call, [*positional, *(a.arg for a in function.args.kwonlyargs)]) or {}).get(
+                binding.name
+            )
+            if given is not None and isinstance(_literal(home, given), int):
+                return f"{home.path}:{given.lineno}"
+    return None
+
+
+def _literal(view: ModuleView, node: ast.expr) -> object:
+    """The number that is written out in an expression, or in what its name is bound to."""
+    binding = view.definition(node)
+    if binding is not None and binding.kind == "assign" and binding.value is not None:
+        node = binding.value
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return node.value if isinstance(node, ast.Constant) and not isinstance(node.value, bool) else None
 
 
 def gives_tensor(view: ModuleView, node: ast.expr) -> bool:

@@ -216,7 +216,7 @@ def _read_method(
     facts.doubts += read.doubts
     if drops:
         calls = calls_as_attribute(view, method.name)
-        facts.doubts += passed_doubts(view, method, calls, read.numbers, method=True)
+        facts.doubts += passed_doubts(view, method, calls, read.numbers, project, method=True)
     if read.branches is not None and facts.branches is None:
         facts.branches = read.branches
 

@@ -13,6 +13,7 @@ from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.scripting_tests.checks import expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
@@ -185,6 +186,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
         return None
     title = "Test the plain code instead"
     doubts = [*body.doubts, *written_files(reduction)]
+    if (expected := next(filter(expects, reduction.kept), None)) is not None:
+        doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
     return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))

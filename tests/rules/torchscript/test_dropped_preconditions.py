@@ -33,6 +33,18 @@ ATTRIBUTE = (
 )
 CAPTURE = "\n\ndef run(x, table):\n    net = torch.jit.script(Net(table))\n    return net(x)\n"
 MODULE = "class Net(torch.nn.Module):\n    def forward(self, x):\n        return 2 * x\n"
+OPTION = (
+    "\n\ndef make(table, use_jit):\n    net = Net(table if use_jit else {})\n    net.fast = use_jit\n    if use_jit:\n"
+    "        return torch.jit.script(net)\n    return net\n"
+)
+EXPECTS = """
+
+def test_refused(check):
+    net = torch.jit.script(Net())
+    with pytest.raises(TypeError):
+        check(net)
+    assert Net()(torch.ones(2)).sum() == 4
+"""
 WRITES = """\
 def test_dump(tmp_path, dump):
     net = torch.jit.script(Net())
@@ -48,6 +60,12 @@ FOR_REVIEW = {
         "TL105", {"a.py": HEAD + ATTRIBUTE.format(base="torch.jit.ScriptModule", mark="    @torch.jit.script_method\n")}),
     "C++ may be given the module": (
         "TL102", {"a.py": HEAD + MODULE + CAPTURE.replace("table", ""), "run.cpp": "torch::jit::Module net;\n"}),
+    "an int through a parameter that is declared a float": (
+        "TL102",
+        {"a.py": HEAD + SCALE + "\n\ndef g(x, by: float):\n    return f(x, by)\n", "b.py": "from a import g\n\ng(1, 2)\n"}),
+    "an option that steers the module, too": (
+        "TL102", {"a.py": HEAD + ATTRIBUTE.format(base="torch.nn.Module", mark="") + OPTION}),
+    "an error that a test expects": ("TL102", {"test_a.py": HEAD + MODULE + EXPECTS}),
     "a file that a test looks for": ("TL102", {"test_a.py": HEAD + MODULE + "\n\n" + WRITES}),
     "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
     "a library traces": (
