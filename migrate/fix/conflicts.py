@@ -32,10 +32,15 @@ def agree(wishes: Sequence[Wish], build: Build) -> Agreement:
     Wishes that have no code in common are tried together, and apart only if that fails, so most files are built once.
     """
     refused: dict[int, Exception] = {}
-    for members in _overlapping(wishes):
+    overlapping = _overlapping(wishes)
+    for members in overlapping:
         refused.update(_one_by_one(members, wishes, build))
     search = _Search(wishes, build)
     search.take([index for index in range(len(wishes)) if index not in refused])
+    if not search.refused.keys().isdisjoint(index for members in overlapping for index in members):
+        # One that stood in the way of others goes itself, because of an import that it brings: they may stay then.
+        search, refused = _Search(wishes, build), _one_by_one(range(len(wishes)), wishes, build)
+        search.take([index for index in range(len(wishes)) if index not in refused])
     rewrites = search.rewrites(search.taken)
     return Agreement(rewrites, tuple(search.edits), {**refused, **search.refused})
 
