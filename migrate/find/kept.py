@@ -46,9 +46,7 @@ def notes_on(kept: Sequence[Finding], project: Project) -> tuple[str, ...]:
         written = _listed([_place(item, project) for item in about if item.code in _ROOTS])
         read = _listed([_place(item, project) for item in about if item.code in _READERS])
         ends = [f"written at {written}" if written else "", f"read at {read}" if read else ""]
-        ends += [
-            f"{reader.title} reads TorchScript at {reader.place}" for reader in foreign_readers(project)[:_MOST_PLACES]
-        ]
+        ends += [f"{reader.title} reads TorchScript at {reader.place}" for reader in foreign_readers(project)]
         notes.append(f"The artifact `{artifact}` stays TorchScript: {'; '.join(filter(None, ends))}.")
     files = {finding.path for finding in kept}
     are = "finding is" if len(kept) == 1 else "findings are"

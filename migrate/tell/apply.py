@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from torchlift.finding import FileFailure
 from torchlift.migrate.result import FileOutcome, RunResult
-from torchlift.migrate.tell.write import ChangedOnDisk, remove, write_atomic
+from torchlift.migrate.tell.write import ChangedOnDisk, set_aside, write_atomic
 
 
 def write_outcomes(result: RunResult, root: Path) -> RunResult:
@@ -20,12 +21,16 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
     failures = list(result.failures)
     together = {path: _groups(result, path) for path in outcomes}
     written: list[FileOutcome] = []
+    aside: dict[str, Path] = {}
     notes = list(result.notes)
     for outcome in result.outcomes:
         if outcome.new_text is None or outcome.refused is not None:
             continue
-        new = None if outcome.is_removed else outcome.shown.to_bytes()
-        problem = _write(root / outcome.path, outcome.source.to_bytes(), new, notes)
+        path = root / outcome.path
+        if outcome.is_removed:
+            problem = _remove(path, outcome, aside)
+        else:
+            problem = _write(path, outcome.source.to_bytes(), outcome.shown.to_bytes(), notes)
         if problem is None:
             written.append(outcome)
             continue
@@ -36,30 +41,46 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
             outcomes[other.path] = replace(
                 other, refused=f"belongs together with {outcome.path}, which was not written"
             )
-            undo = _undo(root / other.path, other)
+            undo = _undo(root / other.path, other, aside)
             if undo is not None:
                 failures.append(FileFailure(other.path, "write", f"The old text could not be put back: {undo}"))
+    failures += [
+        FileFailure(path, "write", problem)
+        for path, kept in aside.items()
+        if (problem := _attempt(kept.unlink)) is not None
+    ]
     ordered = tuple(outcomes[path] for path in sorted(outcomes))
     return replace(result, outcomes=ordered, failures=tuple(failures), notes=tuple(notes))
 
 
-def _undo(path: Path, outcome: FileOutcome) -> str | None:
-    if not outcome.is_removed:
+def _undo(path: Path, outcome: FileOutcome, aside: dict[str, Path]) -> str | None:
+    if outcome.path not in aside:
         return _write(path, outcome.shown.to_bytes(), outcome.source.to_bytes(), [])
-    try:
-        path.write_bytes(outcome.source.to_bytes())
-    except OSError as error:
-        return f"The file could not be written: {error.strerror or error}."
-    return None
+    return _attempt(lambda: aside.pop(outcome.path).replace(path))
 
 
-def _write(path: Path, expected: bytes, data: bytes | None, notes: list[str]) -> str | None:
-    """Replace `expected` by `data`, or remove the file if that is None; a sentence if that was not possible."""
-    try:
-        if data is None:
-            remove(path, expected=expected)
-        elif write_atomic(path, data, expected=expected):
+def _write(path: Path, expected: bytes, data: bytes, notes: list[str]) -> str | None:
+    """Replace `expected` by `data`; a sentence if that was not possible."""
+
+    def write() -> None:
+        if write_atomic(path, data, expected=expected):
             notes.append(f"{path} has other hard links, which keep the old text.")
+
+    return _attempt(write)
+
+
+def _remove(path: Path, outcome: FileOutcome, aside: dict[str, Path]) -> str | None:
+    """Set a file aside; a sentence if that was not possible."""
+
+    def remove() -> None:
+        aside[outcome.path] = set_aside(path, expected=outcome.source.to_bytes())
+
+    return _attempt(remove)
+
+
+def _attempt(change: Callable[[], object]) -> str | None:
+    try:
+        change()
     except ChangedOnDisk:
         return "The file was changed by another program while torchlift was working on it; run torchlift again."
     except OSError as error:

@@ -70,12 +70,12 @@ def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None) -> b
     return old.st_nlink > 1
 
 
-def remove(path: Path, *, expected: bytes) -> None:
-    """Remove a file that holds what it held; of a symbolic link, the link and the file that it leads to stay.
+def set_aside(path: Path, *, expected: bytes) -> Path:
+    """Take a file's name away and keep the file, under the name that is returned, until it is known that it may go.
 
     Raises:
         ChangedOnDisk: it holds something else than `expected`.
-        OSError: it is a symbolic link, or read-only, or cannot be removed.
+        OSError: it is a symbolic link, or read-only, or cannot be renamed. The file is untouched.
     """
     if path.is_symlink():
         raise OSError(
@@ -85,8 +85,11 @@ def remove(path: Path, *, expected: bytes) -> None:
         raise PermissionError(errno.EACCES, "it is read-only; make it writable or exclude it", str(path))
     if path.read_bytes() != expected:
         raise ChangedOnDisk("it was changed by another program after it was read; run torchlift again")
-    path.unlink()
+    descriptor, name = tempfile.mkstemp(prefix=".torchlift-", suffix=".tmp", dir=path.parent)
+    os.close(descriptor)
+    path.replace(name)
     _sync_folder(path.parent)
+    return Path(name)
 
 
 def _inherit(old: os.stat_result, descriptor: int, temporary: Path) -> None:

@@ -90,7 +90,9 @@ def test_a_removed_file_comes_back_when_another_of_its_group_cannot_be_written(t
     fixed = tuple(Finding("TL102", path, Span(0, 1), "x", groups=(group,)) for path in ("a.py", "b.py"))
     outcomes = [replace(emptied(finding.path), fixed=(finding,)) for finding in fixed]
     result = applied(tmp_path, *outcomes)
+    (tmp_path / "a.py").chmod(0o755)
     (tmp_path / "b.py").chmod(0o444)
     done = write_outcomes(result, tmp_path)
     assert [failure.path for failure in done.failures] == ["b.py"]
-    assert (tmp_path / "a.py").read_text() == "import torch\n"
+    assert (tmp_path / "a.py").read_text() == "import torch\n" and (tmp_path / "a.py").stat().st_mode & 0o777 == 0o755
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import abstractmethod
 
 from torchlift.project import Project
 from torchlift.rules.analysis.values.literals import is_false
@@ -52,9 +53,9 @@ _FACTORIES = frozenset({"zeros", "ones", "full", "arange", "eye", "linspace", "l
 class CallReader(ExpressionReader):
     """Reads the expressions of one function, calls included."""
 
+    @abstractmethod
     def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
         """Facts about another function of the project, which this one calls."""
-        raise NotImplementedError
 
     def call(self, node: ast.Call) -> str:
         """Kind of what a call gives."""

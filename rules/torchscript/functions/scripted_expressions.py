@@ -8,6 +8,7 @@ or `unknown` behind something that has been doubted already. What has no kind he
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -64,7 +65,7 @@ class Differs(NotRead):
     """Something that was measured to differ between TorchScript and Python; the message is a clause."""
 
 
-class ExpressionReader:
+class ExpressionReader(ABC):
     """Reads the expressions of one function.
 
     Args:
@@ -148,13 +149,13 @@ class ExpressionReader:
         names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
         return frozenset().union(*(self.sources.get(name, frozenset()) for name in names))
 
+    @abstractmethod
     def call(self, node: ast.Call) -> str:
         """Kind of what a call gives; see `scripted_calls`.
 
         Raises:
             NotRead: it was not read.
         """
-        raise NotImplementedError
 
     def text(self, node: ast.AST) -> str:
         """Source of a node for messages, shortened."""
