@@ -24,6 +24,9 @@ from torchlift.torchscript_intent import Tests
 Step = Callable[[str], Callable[[str, int, int], None] | None]
 """Told about every run before it begins, in words; returns what is told about its files."""
 
+_UNREADABLE = "TL902"
+"""The rule about files that could not be analysed: nothing is known of the TorchScript in them."""
+
 
 @dataclass(frozen=True)
 class _Runs:
@@ -67,7 +70,7 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         ConfigError: the configuration cannot be used.
         RuleFileError: a rule of the project's own cannot be loaded.
     """
-    runs = _Runs(tuple(paths), replace(config, select=("TL1",), output_format="full"), step)
+    runs = _Runs(tuple(paths), replace(config, select=("TL1", _UNREADABLE), output_format="full"), step)
     stated = config.torchscript
     before = runs.as_it_stands()
     found = left_in(before)
@@ -106,8 +109,16 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         tests=tests_by_folder(before, found, after),
         held=held_by_place(found),
         left=_left(left),
-        failures=tuple(f"{failure.path}: {failure.stage}: {failure.reason}" for failure in (after or before).failures),
+        failures=_failures(before, after or before),
     )
+
+
+def _failures(before: RunResult, last: RunResult) -> tuple[str, ...]:
+    """What could not be done, and files that could not be analysed."""
+    failed = [f"{failure.path}: {failure.stage}: {failure.reason}" for failure in last.failures]
+    for outcome in before.outcomes:
+        failed += [f"{outcome.path}: {item.message}" for item in outcome.left if item.code == _UNREADABLE]
+    return tuple(failed)
 
 
 def _with_tests(runs: _Runs, root: Path, found: Sequence[Found]) -> dict[Tests, RunResult]:

@@ -74,6 +74,8 @@ def headline(plan: PlanReport) -> str:
     name = Path(plan.root).resolve().name
     number = plan.roots + plan.hints
     if not number:
+        if plan.failures:
+            return f"TorchScript in {name}: none was found, but not everything could be read."
         return f"TorchScript in {name}: none, so there is nothing to plan."
     what = f"TorchScript in {name}: {counted(plan.roots, 'root')} and {counted(plan.hints, 'hint')}"
     what += f" in {counted(plan.files, 'file')}"

@@ -240,3 +240,11 @@ def test_without_a_pyproject_the_answers_get_a_file_that_changes_no_build(tmp_pa
     write_answers(path, {"support": "drop", "keep": ["a*.pt"]})
     assert path.name == "torchlift.toml"
     assert load_config(tmp_path).torchscript == TorchScriptIntent("drop", keep=("a*.pt",))
+
+
+def test_a_file_that_cannot_be_read_is_told_and_not_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, {"broken.py": "import torch\ntorch.jit.script(\n"})
+    done = run(tmp_path, "plan", ".")
+    assert done.returncode == 2
+    assert "none was found, but not everything could be read" in done.stdout
+    assert "broken.py: Not analysed: " in done.stdout
