@@ -13,7 +13,7 @@ from torchlift.migrate.plan.artifacts_and_options import artifacts_of, options_i
 from torchlift.migrate.plan.counting import Found, gone_in, held_by_place, left_in
 from torchlift.migrate.plan.questions import artifact_questions, ranked, support_question, tests_question
 from torchlift.migrate.plan.report import SCHEMA_VERSION, Left, PlanReport, Stated
-from torchlift.migrate.plan.scripting_tests import tests_by_folder
+from torchlift.migrate.plan.test_folders import tests_by_folder
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.paths import from_here
 from torchlift.migrate.workspace.config import Config

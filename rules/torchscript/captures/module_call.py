@@ -8,8 +8,8 @@ from torchlift.finding import Fix, Group
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.export_draft import Draft
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule
-from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.view import ModuleView, Use
 
@@ -91,7 +91,7 @@ def sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
     for obstacle in life.obstacles:
         place = life.place(obstacle.node)
         attribute = attribute_at(life, obstacle)
-        if attribute is not None and attribute.attr in SCRIPT_ONLY:
+        if attribute is not None and attribute.attr in OF_MODULES:
             inspected.append(f"is asked for `.{attribute.attr}` ({place})")
         elif attribute is not None or obstacle.node is life.attribute:
             continue  # the module has it too

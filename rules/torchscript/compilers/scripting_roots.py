@@ -8,7 +8,6 @@ from torchlift.project import Project
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
 from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
-from torchlift.rules.torchscript.compilers.scripted_values import ValueSources
 from torchlift.rules.torchscript.compilers.scripting_uses import (
     COLLECTOR,
     CONDITIONAL,
@@ -16,6 +15,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import (
     ScriptingSite,
     scripting_sites,
 )
+from torchlift.rules.torchscript.compilers.value_sources import ValueSources
 from torchlift.view import ModuleView
 
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})

@@ -15,7 +15,8 @@ from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.compiled_context import surroundings
-from torchlift.rules.torchscript.functions.function_uses import SCRIPT_ONLY, FunctionUses, read_uses, static
+from torchlift.rules.torchscript.facts.script_only import OF_FUNCTIONS
+from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses, static
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionFacts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
@@ -95,7 +96,7 @@ def without_call(
                 rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
         case ast.Call(func=called) if called is call:
             uses.calls = [(view, parent)]
-        case ast.Attribute(attr=attr) if attr in SCRIPT_ONLY:
+        case ast.Attribute(attr=attr) if attr in OF_FUNCTIONS:
             uses.refusals.append(f"it is asked for `.{attr}`")
         case ast.Assign(targets=[ast.Subscript() as target]):
             if (plain := plain_entry(view, target, value)) is not None:

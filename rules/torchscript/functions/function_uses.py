@@ -12,13 +12,9 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.places.expected_errors import caught_around, handler_around
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
+from torchlift.rules.torchscript.facts.script_only import OF_FUNCTIONS
 from torchlift.view import Binding, ModuleView
 
-SCRIPT_ONLY = frozenset(
-    """graph inlined_graph code code_with_constants graph_for save save_to_buffer get_debug_state schema qualified_name
-    name _c _debug_flush_compilation_cache""".split()
-)
-"""Attributes that `torch.jit.ScriptFunction` has and a Python function has not."""
 _NOT_TENSORS = (
     ast.Constant,
     ast.JoinedStr,
@@ -85,7 +81,7 @@ def _read_use(uses: FunctionUses, view: ModuleView, node: ast.expr, drops: bool,
         if drops and dunder:
             return
         reason = f"{place} asks it for `.{parent.attr}`"
-        (uses.refusals if parent.attr in SCRIPT_ONLY else uses.doubts).append(reason)
+        (uses.refusals if parent.attr in OF_FUNCTIONS else uses.doubts).append(reason)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
         uses.calls.append((view, parent))
@@ -125,7 +121,7 @@ def static(view: ModuleView, node: ast.expr, value: ast.expr) -> ReplaceExpressi
 def _noticed(project: Project, name: str) -> str | None:
     """`path:line` of a place that asks what may be the function for what only a scripted one has, as far as text tells."""
     pattern = re.compile(
-        rf"\b{name}\.(?:{'|'.join(sorted(SCRIPT_ONLY))})\b|\bjit\.(?!script\b|trace)\w+\((?:\w+\.)*{name}\b".encode()
+        rf"\b{name}\.(?:{'|'.join(sorted(OF_FUNCTIONS))})\b|\bjit\.(?!script\b|trace)\w+\((?:\w+\.)*{name}\b".encode()
     )
     for path in project.files_holding(name):
         data = project.data(path)

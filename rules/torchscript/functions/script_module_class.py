@@ -10,12 +10,12 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.analysis.values.literals import is_plain_value
 from torchlift.rules.analysis.values.self_attributes import self_attribute
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.facts.trusted_operations import STATEFUL_LAYERS, STATELESS_LAYERS
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
-from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -72,7 +72,7 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
     for child in walk(node):
         if isinstance(child, ast.Attribute):
             name = self_attribute(child)
-            if name in SCRIPT_ONLY:
+            if name in OF_MODULES:
                 facts.refusals.append(f"line {child.lineno} uses `self.{name}`")
         elif isinstance(child, ast.Call) and _named(view, child.func) == "torch.jit.Attribute":
             facts.doubts.append(
@@ -286,7 +286,7 @@ def _read_instance(
         parent = home.parent(obstacle.node)
         place = life.place(obstacle.node)
         if isinstance(parent, ast.Attribute) and parent.value is obstacle.node:
-            if parent.attr in SCRIPT_ONLY:
+            if parent.attr in OF_MODULES:
                 facts.refusals.append(f"an instance is asked for `.{parent.attr}` ({place})")
             elif parent.attr not in _MODULE and not drops:
                 facts.doubts.append(f"an instance is asked for `.{parent.attr}` ({place})")

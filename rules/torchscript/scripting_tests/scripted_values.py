@@ -9,7 +9,7 @@ from functools import cached_property
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import definition_of
-from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
@@ -237,7 +237,7 @@ class ScriptedValues:
 
     def _asks_script(self, node: ast.AST) -> bool:
         match node:
-            case ast.Attribute(value=value, attr=attr) if attr in SCRIPT_ONLY and attr != "save":
+            case ast.Attribute(value=value, attr=attr) if attr in OF_MODULES and attr != "save":
                 return self.original(value) is not None
             case ast.Call(func=ast.Name(id="hasattr" | "isinstance" | "type"), args=[first, *_]):
                 return self.original(first) is not None

@@ -12,6 +12,7 @@ from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
@@ -23,7 +24,6 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     without_rows,
     without_switch,
 )
-from torchlift.rules.torchscript.values.plain_uses import SCRIPT_ONLY
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -257,7 +257,7 @@ class UnscriptedBody:
         if found is None:
             return self.view.text(node.func)
         for child in walk(found[1]):
-            if isinstance(child, ast.Attribute) and (child.attr in SCRIPT_ONLY or child.attr == "jit"):
+            if isinstance(child, ast.Attribute) and (child.attr in OF_MODULES or child.attr == "jit"):
                 return found[1].name
         return None
 

@@ -12,16 +12,11 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
 from torchlift.view import ModuleView
-
-SCRIPT_ONLY = frozenset(
-    """save save_to_buffer _save_for_lite_interpreter _save_to_buffer_for_lite_interpreter graph inlined_graph code
-    code_with_constants graph_for get_debug_state define original_name _c forward_magic_method""".split()
-)
-"""What a scripted module offers and an `nn.Module` does not."""
 
 _TAKES_MODULES = frozenset(
     """torch.compile torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
@@ -104,7 +99,7 @@ def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, s
 
 
 def _asked_for(view: ModuleView, attribute: ast.Attribute) -> _Judged | None:
-    if attribute.attr in SCRIPT_ONLY:
+    if attribute.attr in OF_MODULES:
         return "script_only", f"is asked for `.{attribute.attr}`"
     if attribute.attr in _WALKS:
         return "doubt", (
@@ -127,7 +122,7 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     if plain in _LOOKS_UP:
         named = call.args[1].value if len(call.args) > 1 and isinstance(call.args[1], ast.Constant) else None
         if call.args[0] is node and isinstance(named, str):
-            return ("script_only", f"is asked for `.{named}`") if named in SCRIPT_ONLY else None
+            return ("script_only", f"is asked for `.{named}`") if named in OF_MODULES else None
         return "doubt", f"is asked about with `{plain}`"
     if name in _COMPILERS:
         return "script_only", f"is passed to `{name}`, which has to go first"

@@ -49,9 +49,24 @@ class ModuleFiles:
     def _folders(self) -> frozenset[str]:
         return frozenset(path[:end] for path in self._files for end, letter in enumerate(path) if letter == "/")
 
+    @cached_property
+    def _plain_heads(self) -> frozenset[str]:
+        """Folders without `__init__.py` that may be imported from wherever they stand, as their parents are no packages."""
+        outer = (folder.rpartition("/") for folder in self._folders if not self._is_package(folder))
+        return frozenset(name for parent, _, name in outer if not self._is_package(parent)) - {"torch"}
+
+    @cached_property
+    def _by_last_part(self) -> Mapping[str, list[str]]:
+        """Files by the last part of every dotted name that they may have."""
+        found: dict[str, list[str]] = {}
+        for path in self._files:
+            module = path.removesuffix("/__init__.py").removesuffix(".py")
+            found.setdefault(module.rpartition("/")[2], []).append(module)
+        return found
+
     def may_own(self, head: str, importer: str) -> bool:
         """Whether `find` may find a module whose name begins with `head`."""
-        if head in self._heads:
+        if head in self._heads or head in self._plain_heads:
             return True
         folder = importer.rpartition("/")[0]
         known = self._beside.get((head, folder))
@@ -78,7 +93,18 @@ class ModuleFiles:
             for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
                 if path in self._known:
                     return path
-        return None
+        return self._below_plain_folders(name, relative) if "." in name else None
+
+    def _below_plain_folders(self, name: str, relative: str) -> str | None:
+        """The only file with such a path, wherever its outermost folder stands: what is put on the path is not known."""
+        if name.partition(".")[0] not in self._plain_heads | self._heads:
+            return None
+        ending = f"/{relative}"
+        modules = [module for module in self._by_last_part.get(name.rpartition(".")[2], ()) if module.endswith(ending)]
+        if len(modules) != 1:
+            return None
+        paths = (f"{modules[0]}.py", f"{modules[0]}/__init__.py")
+        return next((path for path in paths if path in self._known), None)
 
     def split(self, name: str, importer: str) -> tuple[str, list[str]] | None:
         """The file of the longest module prefix of `name`, and the attributes behind it."""

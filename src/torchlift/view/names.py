@@ -82,13 +82,19 @@ class NamedFile(ParsedFile):
         self._resolving: set[Binding] = set()
 
     def absolute(self, imported: str) -> str | None:
-        """A name from an import statement with its leading dots resolved; None if they leave the known package."""
+        """A name from an import statement with its leading dots resolved; None if they leave the project.
+
+        Where they leave the known packages, folders without `__init__.py` are packages, too: Python takes them for some.
+        """
         level = len(imported) - len(imported.lstrip("."))
         if not level:
             return imported
         parts = self.module.split(".") if self.module else []
         keep = len(parts) - level + (1 if self.is_package else 0)
-        if keep < 0 or (keep == 0 and not parts):
+        if keep < 0 and parts:
+            parts = self.path.split("/")
+            keep = len(parts) - level
+        if keep < 0 or not parts:
             return None
         return ".".join([*parts[:keep], imported[level:]]).strip(".")
 
