@@ -266,7 +266,8 @@ def test_a_name_may_be_the_projects_where_a_module_of_it_can_have_it(tmp_path: P
         ("scripts/tool.py", "tool", True),
         ("pkg/sub/a.py", "lib", True),
         ("scripts/tool.py", "data", True),
-        ("pkg/sub/a.py", "data", False),
+        ("pkg/sub/a.py", "data", True),
+        ("scripts/tool.py", "sub", False),
         ("pkg/sub/a.py", "torch", False),
     ]:
         assert project.may_own(head, importer) is answer, (importer, head)

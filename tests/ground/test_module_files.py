@@ -27,7 +27,9 @@ IMPORTS = {
 
 
 @pytest.mark.parametrize("packages", [(), ("python/pkg",), ("python/pkg", "python/pkg/ops")])
-@pytest.mark.parametrize(("line", "place"), [(line, place) for line, (_, places) in IMPORTS.items() for place in places])
+@pytest.mark.parametrize(
+    ("line", "place"), [(line, place) for line, (_, places) in IMPORTS.items() for place in places]
+)
 def test_uses_through_folders_without_init_are_found(
     tmp_path: Path, line: str, place: str, packages: tuple[str, ...]
 ) -> None:
