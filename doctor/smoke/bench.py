@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from .smoke import Measurement
+from .smoke import BURN_SECONDS, Measurement
 
 
 class Bench:
@@ -19,14 +19,18 @@ class Bench:
         kind: "cuda", "rocm", "xpu", "mps" or "cpu".
         facts: what is known of the device without touching it, see `devices.Device`.
         forked: this process is a fork of one that imported torch, and may fork further.
+        seconds: how long a burn loads the device.
     """
 
-    def __init__(self, torch: Any, facts: dict[str, Any], *, forked: bool = False) -> None:
+    def __init__(
+        self, torch: Any, facts: dict[str, Any], *, forked: bool = False, seconds: float = BURN_SECONDS
+    ) -> None:
         self.torch = torch
         self.facts = facts
         self.name = str(facts["name"])
         self.kind = str(facts["kind"])
         self.forked = forked
+        self.seconds = seconds
         self._comparisons: dict[str, Any] = {}
         self._worst: tuple[float, float] | None = None
 

@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
     from .bench import Bench
 
-TIERS = ("quick", "default", "full")
-"""Every tier contains those before it."""
+TIERS = ("quick", "default", "full", "burn")
+"""In the order in which they run."""
+
+BURN_SECONDS = 60.0
+"""Of full load a device, unless the user says otherwise: after a minute a card has about the heat that it keeps."""
 
 KINDS = ("cuda", "rocm", "xpu", "mps", "cpu")
 """Kinds of device. "rocm" is a GPU that torch addresses as "cuda" in a build for HIP."""
@@ -20,6 +23,14 @@ GPUS = ("cuda", "rocm", "xpu", "mps")
 
 CALIBRATED = "calibrated on: CPU only / not yet on GPU"
 """Where the limits come from until a smoke says otherwise."""
+
+
+def tiers_of(tier: str) -> tuple[str, ...]:
+    """The tiers that a run of `tier` comprises.
+
+    Every tier contains those before it, but "burn" the quick one only: it proves hardware, and has no use for compilers.
+    """
+    return (TIERS[0], tier) if tier == TIERS[-1] else TIERS[: TIERS.index(tier) + 1]
 
 
 class Skip(Exception):
@@ -101,6 +112,10 @@ class Smoke:
     """It must be the first to touch the device: nothing checks before it that the device answers."""
     loads: bool = False
     """It measures a rate: clocks are read while it runs."""
+    lasts: float = 0.0
+    """It loads the device for this share of the seconds that a burn takes (`bench.seconds`), on top of its `timeout`."""
+    alone: bool = False
+    """Nothing else may run on the machine meanwhile: it measures what devices share."""
     calibrated: str = CALIBRATED
 
     def limit(self, name: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from .bench import Bench
 from .devices import find_devices
 from .loading import load_smoke
-from .smoke import Skip
+from .smoke import BURN_SECONDS, Skip
 
 _THREADS = 4
 """Most threads of a CPU reference: eigh took 0.7 s with 1 and 10 to 113 s with all of a loaded machine, 2026-11-22."""
@@ -32,7 +32,7 @@ def perform(torch: Any, request: dict[str, Any], *, forked: bool) -> dict[str, A
         return find_devices(torch)
     # Several ranks on one machine, each with a reference that takes every core, time out.
     torch.set_num_threads(min(_THREADS, torch.get_num_threads()))
-    bench = Bench(torch, request["device"], forked=forked)
+    bench = Bench(torch, request["device"], forked=forked, seconds=float(request.get("seconds") or BURN_SECONDS))
     try:
         if request["do"] == "ready":
             bench.touch()

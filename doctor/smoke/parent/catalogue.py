@@ -16,8 +16,8 @@ _HEAD = """\
 
 `torchlift doctor --smoke` runs small programs on your devices, each in a process of its own, and compares what they
 compute with the same in fp64 on the CPU, from the same rounded inputs. A smoke passes, fails, is skipped with the reason,
-times out, or crashes; the others still run. Tiers: `quick` (the default tier's first part), `default`, and `full`, which
-adds compilers, profilers and rates.
+times out, or crashes; the others still run. Tiers: `quick` (the default tier's first part), `default`, `full`, which adds
+compilers, profilers and rates, and `burn`: the quick tier, then a proof of the hardware under load (`--burn-seconds`).
 
 **Where the limits come from.** The errors of fp32, fp16 and bf16 were measured on a CPU (2026-11), and a limit is about
 ten times that. No limit has been measured on a GPU yet: every smoke below is {calibrated}, unless it says otherwise. The

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from torchlift.doctor.smoke.smoke import TIERS
+from torchlift.doctor.smoke.smoke import BURN_SECONDS, TIERS
 from torchlift.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class SmokeOptions:
     smoke_timeout: float | None
     smoke_folder: tuple[str, ...]
     list_smokes: bool
+    burn_seconds: float
 
     @property
     def wanted(self) -> bool:
@@ -45,7 +46,8 @@ def smoke_options(function: _Function) -> _Function:
             is_flag=False,
             flag_value="default",
             metavar="[TIER]",
-            help="Also run kernels on the device: quick (seconds), default, or full (with compilers and rates).",
+            help="Also run kernels on the device: quick (seconds), default, full (with compilers and rates), or burn: "
+            "minutes of full load that prove the hardware.",
         ),
         click.option(
             "--smoke-only", multiple=True, metavar="ID", help="Run this smoke (repeatable), whatever its tier."
@@ -61,6 +63,14 @@ def smoke_options(function: _Function) -> _Function:
             type=click.FloatRange(min=0.1),
             metavar="SECONDS",
             help="How long any smoke may take. [default: each has its own]",
+        ),
+        click.option(
+            "--burn-seconds",
+            type=click.FloatRange(min=1, max=86400),
+            default=BURN_SECONDS,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long a burn loads each device.",
         ),
         click.option(
             "--smoke-folder",
@@ -160,6 +170,7 @@ def _plan(
         only=options.smoke_only,
         devices=options.device,
         timeout=options.smoke_timeout,
+        burn_seconds=options.burn_seconds,
         folders=tuple(map(Path, options.smoke_folder)),
         gpus=gpus,
         read_gpus=read,
@@ -173,7 +184,7 @@ def _chosen(options: SmokeOptions, python: str, *, everything: bool) -> Any:
 
     plan = _plan(options, python)
     if everything and options.smoke is None:
-        plan = replace(plan, tier=TIERS[-1])
+        plan = replace(plan, tier=None)
     try:
         return choose(plan)
     except SmokeError as error:

@@ -18,7 +18,7 @@ from torchlift.doctor.smoke.parent.floor import judge
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
-from torchlift.doctor.smoke.smoke import TIERS, Signature, Smoke
+from torchlift.doctor.smoke.smoke import BURN_SECONDS, TIERS, Signature, Smoke, tiers_of
 from torchlift.lazy_dataclass import dataclass
 
 READY_TIMEOUT = 30.0
@@ -48,11 +48,12 @@ class Plan:
 
     Attributes:
         python: the interpreter to examine.
-        tier: runs smokes of this tier and those below, see `TIERS`.
+        tier: runs smokes of this tier and of those that it contains, see `tiers_of`; None for all there are.
         only: ids; when given, exactly these run and `tier` does not matter.
         devices: names ("cuda:0", "cpu"), or UUIDs of GPUs and MIG slices as CUDA_VISIBLE_DEVICES takes them; none for
             all visible GPUs, or the CPU.
         timeout: seconds for every smoke instead of its own.
+        burn_seconds: how long a burn loads each device.
         folders: further folders of smokes.
         fork: None decides by the system.
         gpus: what NVML says, to find MIG slices and to judge rates.
@@ -61,10 +62,11 @@ class Plan:
     """
 
     python: str
-    tier: str = "default"
+    tier: str | None = "default"
     only: Sequence[str] = ()
     devices: Sequence[str] = ()
     timeout: float | None = None
+    burn_seconds: float = BURN_SECONDS
     folders: Sequence[Path] = ()
     fork: bool | None = None
     gpus: Sequence[Gpu] = ()
@@ -97,7 +99,8 @@ def choose(plan: Plan) -> list[ChosenSmoke]:
     if plan.only:
         chosen = [found[id] for id in dict.fromkeys(plan.only)]
     else:
-        chosen = [each for each in found.values() if TIERS.index(each.smoke.tier) <= TIERS.index(plan.tier)]
+        tiers = TIERS if plan.tier is None else tiers_of(plan.tier)
+        chosen = [each for each in found.values() if each.smoke.tier in tiers]
     return sorted(chosen, key=lambda each: TIERS.index(each.smoke.tier))
 
 
@@ -167,10 +170,11 @@ class Run:
             "id": smoke.id,
             "device": target.device,
             "environment": target.environment,
+            "seconds": self.plan.burn_seconds,
         }
         if chosen.file is not None:
             request["file"] = str(chosen.file)
-        timeout = self.plan.timeout or smoke.timeout
+        timeout = self.plan.timeout or smoke.timeout + smoke.lasts * self.plan.burn_seconds
         with self._watching(smoke, target) as gpu:
             try:
                 answer = process.ask(request, timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..bench import Bench
+from ..memory import free_memory
 from ..smoke import Measurement, Skip, Smoke
 from ..timing import median_seconds
 
@@ -19,16 +20,10 @@ SMOKE = Smoke(
 _LARGEST, _SMALLEST, _CPU = 1 << 30, 64 << 20, 64 << 20
 
 
-def _free(bench: Bench) -> int | None:
-    """Free bytes of the device's memory, where its backend tells them."""
-    told = getattr(getattr(bench.torch, bench.type, None), "mem_get_info", None)
-    return int(told(bench.index)[0]) if told is not None else None
-
-
 def run(bench: Bench) -> Measurement:
     torch = bench.torch
     size = _CPU if bench.kind == "cpu" else min(_LARGEST, int(bench.facts.get("memory") or _LARGEST) // 8)
-    free = _free(bench)
+    free = free_memory(bench)
     if free is not None:
         # Two blocks, and room for whoever else works on the device.
         size = min(size, free // 4)
