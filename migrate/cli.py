@@ -152,8 +152,8 @@ def migrate(
     result = _run(named, config, mode, described_machine(gpus, driver, facts), given)
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
-    _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose))
-    sys.exit(result.exit_code)
+    shown = _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose))
+    sys.exit(result.exit_code if shown else 2)
 
 
 def main() -> None:
@@ -209,9 +209,9 @@ def _show(
     config: Config,
     given: bytes | None,
     manner: Manner,
-) -> None:
+) -> bool:
     from torchlift.migrate.tell.output import show
     from torchlift.migrate.workspace.own_rules import own_rule_paths
     from torchlift.rules.own_rules import rules_with
 
-    show(result, manner, rules_with(own_rule_paths(config)).values(), given)
+    return show(result, manner, rules_with(own_rule_paths(config)).values(), given)

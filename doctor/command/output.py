@@ -70,20 +70,13 @@ def say(text: str, status: int) -> None:
     """Write to standard output and exit."""
     from io import TextIOWrapper
 
+    from torchlift.terminal.standard_output import why_not_written
+
     if isinstance(sys.stdout, TextIOWrapper):
         # Names of files and devices may hold characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        import os
-
-        # The reader has seen enough, which changes nothing about the verdict. Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, AttributeError) as error:
-        # A full disk, or no standard output at all (Python then has None).
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "standard output is closed"
+    reason = why_not_written(lambda: sys.stdout.write(text))
+    if reason is not None:
         click.echo(f"The report could not be written: {reason}.", err=True)
         sys.exit(2)
     sys.exit(status)

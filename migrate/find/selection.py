@@ -13,7 +13,7 @@ from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.glance import Glance, Party, Sighting, Wanted
 from torchlift.search.prefilter import GroupedPrefilter, Prefilter, Words
-from torchlift.search.vocabulary import words_in
+from torchlift.search.vocabulary import encoded, words_in
 from torchlift.source import UnreadableSource
 from torchlift.view.text import read_text
 from torchlift.wrappers import Wrappers
@@ -182,7 +182,7 @@ class Selection:
         if askers:
             asking[RULES] = askers
         found = collectors | asking.keys()
-        if asking and self._project.module_name(path).partition(".")[0].encode() not in sieves.glance.heads:
+        if asking and encoded(self._project.module_name(path).partition(".")[0]) not in sieves.glance.heads:
             # In a part of torch itself, what is defined are torch's names.
             found -= asking.keys() - sieves.glance.served(data, words.present, asking, partial(self._may_be_own, path))
         return found | {RULES} if b"torchlift:" in data else found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torchlift.finding import FileFailure
 from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.migrate.tell.hard_links import HardLinks
 from torchlift.migrate.tell.write import ChangedOnDisk, set_aside, write_atomic
 
 
@@ -22,7 +23,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
     together = {path: _groups(result, path) for path in outcomes}
     written: list[FileOutcome] = []
     aside: dict[str, Path] = {}
-    notes = list(result.notes)
+    links = HardLinks([root / path for path in outcomes])
     for outcome in result.outcomes:
         if outcome.new_text is None or outcome.refused is not None:
             continue
@@ -30,7 +31,7 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
         if outcome.is_removed:
             problem = _remove(path, outcome, aside)
         else:
-            problem = _write(path, outcome.source.to_bytes(), outcome.shown.to_bytes(), notes)
+            problem = _write(path, outcome.source.to_bytes(), outcome.shown.to_bytes(), links)
         if problem is None:
             written.append(outcome)
             continue
@@ -50,21 +51,23 @@ def write_outcomes(result: RunResult, root: Path) -> RunResult:
         if (problem := _attempt(kept.unlink)) is not None
     ]
     ordered = tuple(outcomes[path] for path in sorted(outcomes))
-    return replace(result, outcomes=ordered, failures=tuple(failures), notes=tuple(notes))
+    return replace(result, outcomes=ordered, failures=tuple(failures), notes=(*result.notes, *links.notes()))
 
 
 def _undo(path: Path, outcome: FileOutcome, aside: dict[str, Path]) -> str | None:
     if outcome.path not in aside:
-        return _write(path, outcome.shown.to_bytes(), outcome.source.to_bytes(), [])
+        return _write(path, outcome.shown.to_bytes(), outcome.source.to_bytes(), None)
     return _attempt(lambda: aside.pop(outcome.path).replace(path))
 
 
-def _write(path: Path, expected: bytes, data: bytes, notes: list[str]) -> str | None:
+def _write(path: Path, expected: bytes, data: bytes, links: HardLinks | None) -> str | None:
     """Replace `expected` by `data`; a sentence if that was not possible."""
 
     def write() -> None:
-        if write_atomic(path, data, expected=expected):
-            notes.append(f"{path} has other hard links, which keep the old text.")
+        same = links.written(path, data) if links is not None else None
+        write_atomic(path, data, expected=expected, link_to=same)
+        if links is not None:
+            links.add(path, data)
 
     return _attempt(write)
 

@@ -18,6 +18,7 @@ from torchlift.migrate.workspace.config import OutputFormat
 from torchlift.rules.registry import url_of
 from torchlift.rules.rule import Rule
 from torchlift.terminal.color import wants_color
+from torchlift.terminal.standard_output import why_not_written
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Manner:
     verbose: bool = False
 
 
-def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: bytes | None) -> None:
-    """Print a result.
+def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: bytes | None) -> bool:
+    """Print a result, and say whether that was possible; if not, files that were changed are named on standard error.
 
     Args:
         result: what the run produced.
@@ -52,6 +53,24 @@ def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: byte
         # A path or a line of source may hold characters that the terminal's encoding lacks.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    unwritten = why_not_written(lambda: _show_result(result, manner, rules, given))
+    if unwritten is not None:
+        click.echo(f"The output could not be written: {unwritten}.{_changes(result, given)}", err=True)
+    if not manner.quiet:
+        shade = wants_color(manner.color, sys.stderr)
+        click.echo(summary(result, root=result.root, color=shade), nl=False, err=True, color=shade)
+    return unwritten is None
+
+
+def _changes(result: RunResult, given: bytes | None) -> str:
+    """What the run did to files, for whom the report does not reach."""
+    if result.mode is not Mode.WRITE or given is not None:
+        return " No file was changed."
+    changed = [o.path for o in result.outcomes if o.new_text is not None and o.refused is None]
+    return f" These files were changed: {', '.join(changed)}." if changed else " No file was changed."
+
+
+def _show_result(result: RunResult, manner: Manner, rules: Collection[Rule], given: bytes | None) -> None:
     filtering = given is not None and result.mode is Mode.WRITE
     if result.mode is Mode.DIFF:
         _show_patch(result, manner)
@@ -64,9 +83,6 @@ def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: byte
     text = _findings(result, manner, rules, shade)
     if text:
         click.echo(text, nl=False, err=to_stderr, color=shade)
-    if not manner.quiet:
-        shade = wants_color(manner.color, sys.stderr)
-        click.echo(summary(result, root=result.root, color=shade), nl=False, err=True, color=shade)
 
 
 def _show_patch(result: RunResult, manner: Manner) -> None:

@@ -21,7 +21,7 @@ class ChangedOnDisk(Exception):
     """The file no longer holds the bytes that were read, so writing it would undo somebody's work."""
 
 
-def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None) -> bool:
+def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None, link_to: Path | None = None) -> None:
     """Replace the content of an existing file.
 
     A symbolic link stays and the file it leads to is replaced. A hard link cannot be kept together with atomicity: the
@@ -31,9 +31,7 @@ def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None) -> b
         path: the file.
         data: its new content.
         expected: what it must still hold; not checked if None.
-
-    Returns:
-        Whether other names of the file (hard links) still have the old content.
+        link_to: a file with the new content of which it becomes another name, where the file system can do that.
 
     Raises:
         ChangedOnDisk: it holds something else than `expected`.
@@ -61,13 +59,22 @@ def write_atomic(path: Path, data: bytes, *, expected: bytes | None = None) -> b
             os.fsync(file.fileno())
         if expected is not None and target.read_bytes() != expected:
             raise ChangedOnDisk("it was changed by another program after it was read; run torchlift again")
+        if link_to is not None:
+            _link(link_to, temporary)
         os.replace(temporary, target)  # noqa: PTH105 - the name that fault-injection tests and readers look for
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
-    return old.st_nlink > 1
+
+
+def _link(file: Path, temporary: Path) -> None:
+    """Make `temporary` another name of `file`; where that cannot be done it stays the copy it is."""
+    other = temporary.with_suffix(".link.tmp")
+    with contextlib.suppress(OSError):
+        os.link(file, other)
+        other.replace(temporary)
 
 
 def set_aside(path: Path, *, expected: bytes) -> Path:

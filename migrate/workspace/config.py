@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.globs import PathPatterns, PatternError
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
@@ -171,7 +172,7 @@ class _Table:
     @classmethod
     def read(cls, path: Path) -> _Table:
         try:
-            text = path.read_bytes().decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+            text = file_bytes(path).decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             raise ConfigError(
                 f"{_shown(path)} is not UTF-8 ({error}), which TOML has to be; save it as UTF-8."
@@ -208,7 +209,7 @@ class _Table:
 def _mentions_torchlift(path: Path) -> bool:
     """A look at the bytes, so that other people's `pyproject.toml` need not be parsed, nor be valid."""
     try:
-        return b"torchlift" in path.read_bytes()
+        return b"torchlift" in file_bytes(path)
     except OSError:
         return True
 

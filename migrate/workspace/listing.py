@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from torchlift.file_bytes import file_bytes
 from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.workspace.excludes import Excludes
@@ -96,7 +97,7 @@ class Listing:
         while pending:
             path = pending.pop()
             try:
-                text = Path(self.top, path).read_text(encoding="utf-8")
+                text = file_bytes(Path(self.top, path)).decode("utf-8")
             except (OSError, UnicodeDecodeError):
                 continue  # it is reported where it is analysed
             for value in _INCLUDED.findall(text):

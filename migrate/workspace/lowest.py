@@ -14,6 +14,7 @@ from pathlib import Path
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import read_metadata, real_path
 from torchlift.dependencies.run_with import releases_run_with
+from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.workspace.bounds import folders_from, read_bounds
 from torchlift.versions import TorchVersion
@@ -79,7 +80,7 @@ def _lowest_python(root: Path, folder: Path) -> tuple[int, str] | None:
     ]
     for name in () if asked else ("pyproject.toml", "setup.cfg", "setup.py"):
         try:
-            lines = (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = file_bytes(folder / name).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         place = (folder / name).relative_to(root).as_posix()

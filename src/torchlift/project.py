@@ -24,7 +24,7 @@ from torchlift.search.project_files import ProjectFiles
 from torchlift.search.reads import STAR, Reads, reads_of, starred
 from torchlift.search.translations import Translations
 from torchlift.search.view_cache import ViewCache
-from torchlift.search.vocabulary import Needle
+from torchlift.search.vocabulary import Needle, encoded
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
@@ -267,12 +267,12 @@ class Project:
 
     def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
         """The same for several words at once, by word, reading every file once."""
-        self._ear.asked.places.update(word.encode() for word in words)
+        self._ear.asked.places.update(encoded(word) for word in words)
         return self._files.places(words)
 
     def files_holding(self, *words: str) -> list[str]:
         """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
-        self._ear.asked.texts.update((word.encode(), False) for word in words)
+        self._ear.asked.texts.update((encoded(word), False) for word in words)
         return self._files.holding(words)
 
     def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
@@ -315,7 +315,7 @@ class Project:
     def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
         """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
         skipped = frozenset(skip)
-        word = name.encode()
+        word = encoded(name)
         self._ear.asked.texts.add((word, True))
         return [
             path for path in self._files.naming(name) if path not in skipped and _holds_attribute(word, self.data(path))
@@ -337,7 +337,7 @@ class Project:
             ):
                 return True
         module = view.module.rpartition(".")[2]
-        read = re.compile(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(binding.name)}\b".encode())
+        read = re.compile(encoded(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(binding.name)}\b"))
         for path in self._importers(view, binding.name):
             if read.search(self.data(path)):
                 return True
@@ -348,10 +348,10 @@ class Project:
 
     def _importers(self, view: ModuleView, name: str) -> list[str]:
         """Other files that may import a name of `view`: they name its module, and the name or all names of such a module."""
-        word = Needle(name.encode(), whole=True)
+        word = Needle(encoded(name), whole=True)
         module = view.module.rpartition(".")[2]
-        starring = self._starring(module.encode())
-        self._ear.asked.texts.update(((module.encode(), True), (word.text, True), (_IMPORT.text, True)))
+        starring = self._starring(encoded(module))
+        self._ear.asked.texts.update(((encoded(module), True), (word.text, True), (_IMPORT.text, True)))
         return [
             path
             for path in self._files.naming(module)

@@ -37,7 +37,7 @@ def alone(path: Path) -> bool:
 
 def test_the_new_bytes_replace_the_old_ones(file: Path) -> None:
     for data in (NEW, b"", b"\xff\0\r\n"):
-        assert write_atomic(file, data) is False
+        write_atomic(file, data)
         assert file.read_bytes() == data
         assert alone(file)
 
@@ -96,12 +96,21 @@ def test_a_link_stays_and_its_file_is_replaced(file: Path, tmp_path: Path) -> No
 
 
 @posix
-def test_other_names_of_a_file_keep_the_old_text_and_the_caller_is_told(file: Path, tmp_path: Path) -> None:
+def test_other_names_of_a_file_keep_the_old_text(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.py"
     os.link(file, other)
-    assert write_atomic(file, NEW) is True
+    write_atomic(file, NEW)
     assert file.read_bytes() == NEW
     assert other.read_bytes() == OLD
+
+
+@posix
+def test_a_file_becomes_another_name_of_one_that_has_the_new_text(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_bytes(NEW)
+    write_atomic(file, NEW, link_to=other)
+    assert file.samefile(other) and file.read_bytes() == NEW
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(file: Path) -> None:

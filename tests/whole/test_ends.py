@@ -41,6 +41,49 @@ def test_an_interrupted_command_ends_with_130_which_no_verdict_has(command: str)
     assert (started.returncode, errors) == (130, "Interrupted.\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to send")
+def test_a_command_that_is_asked_to_end_in_the_middle_of_writing_leaves_nothing_behind(tmp_path: Path) -> None:
+    for number in range(400):
+        (tmp_path / f"m{number}.py").write_text("import torch\n\nx = torch.ger(a, b)\n")
+    command = [sys.executable, "-m", "torchlift", "migrate", "--isolated", "--allow-no-vcs", "--select", "TL401", "."]
+    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while "outer" not in (tmp_path / "m0.py").read_text() and time.monotonic() < until:
+        time.sleep(0.001)
+    started.send_signal(signal.SIGTERM)
+    _, errors = started.communicate(timeout=60)
+    assert (started.returncode, errors) == (143, "Terminated.\n")
+    texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert all(name.startswith("m") for name in texts)
+    assert {text.partition(".")[2].partition("(")[0] for text in texts.values()} == {"outer", "ger"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_where_a_report_cannot_be_written_the_changed_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n\nx = torch.ger(a, b)\ntorch.jit.load(x)\n")
+    for mode, told in (
+        ("--check", "No file was changed."),
+        ("--diff", "No file was changed."),
+        ("--allow-no-vcs", "These files were changed: a.py."),
+    ):
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "torchlift", "migrate", "--isolated", mode, "."]
+            done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith("The output could not be written: ") and told in done.stderr
+    assert "outer" in (tmp_path / "a.py").read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["rules", "rule TL401", "plan fixtures/legacy_project"])
+def test_what_cannot_be_written_is_no_defect(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        line = [sys.executable, "-m", "torchlift", *command.split()]
+        done = subprocess.run(line, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("The output could not be written: ") and "defect" not in done.stderr
+
+
 def test_all_of_a_long_report_reaches_a_slow_reader(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\n\n" + "x = torch.ger(a, b)\n" * 5000)
     command = [sys.executable, "-m", "torchlift", "migrate", "--check", "--isolated", "--output-format", "json", "."]

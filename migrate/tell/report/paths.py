@@ -12,7 +12,9 @@ from torchlift.terminal.columns import cells
 
 def shown_path(root: Path, path: str) -> str:
     """The file `path` of the project at `root`, relative to the working directory; absolute on another drive."""
-    return cells(from_here(root / path))[0]
+    shown = cells(from_here(root / path))[0]
+    # A line of a report begins with it, and GitHub Actions carries out lines that begin with two colons.
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
 def from_here(path: Path) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from torchlift.file_bytes import file_bytes
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
 
@@ -47,7 +48,7 @@ def _packaging_in(project: Project, inside: str) -> str | None:
 
 def _declares(file: Path) -> bool:
     try:
-        return _SECTION.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+        return _SECTION.search(file_bytes(file).decode("utf-8", "replace")) is not None
     except OSError:
         return False
 

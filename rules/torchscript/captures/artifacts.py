@@ -16,6 +16,7 @@ from torchlift.finding import Elsewhere, Group, ReplaceExpression, Rewrite, Temp
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR, Site, deferred_key, path_key, sites_of
+from torchlift.search.vocabulary import encoded
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
@@ -198,7 +199,7 @@ def _looked_for(project: Project, suffix: str) -> bool:
         return False
     words = (f"*{suffix}", f'"{suffix}"', f"'{suffix}'", f'"{suffix[1:]}"', f"'{suffix[1:]}'")
     for word, places in project.places(words).items():
-        exact = re.compile(re.escape(word.encode()) + rb"(?![\w*])")
+        exact = re.compile(re.escape(encoded(word)) + rb"(?![\w*])")
         for place in places:
             path, _, line = place.rpartition(":")
             # A file that git would now show as new is no reader.

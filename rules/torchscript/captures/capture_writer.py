@@ -29,6 +29,7 @@ from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 from torchlift.rules.torchscript.values.dropped_calls import FREEZE_NOTE, drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.value_life import Save, ValueLife
+from torchlift.search.vocabulary import encoded
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Spelling, Use
 
@@ -180,7 +181,7 @@ def _weigh_foreign_readers(capture: Capture) -> None:
     for save in capture.life.saves:
         name = read_artifact(capture.view, save.path, project).title.strip("`").rpartition("/")[2]
         for reader in readers if "." in name else ():
-            if name.encode() in project.data(reader.place.rpartition(":")[0]):
+            if encoded(name) in project.data(reader.place.rpartition(":")[0]):
                 raise CannotExport(
                     f"`{name}` is read by {reader.title} at {reader.place}, which cannot read an exported program: "
                     f"{reader.advice}, under another name"

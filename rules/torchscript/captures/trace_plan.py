@@ -17,6 +17,7 @@ from torchlift.rules.torchscript.values.example_inputs import (
     visible_sizes,
 )
 from torchlift.rules.torchscript.values.value_life import ValueLife
+from torchlift.search.vocabulary import encoded
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
@@ -158,7 +159,7 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
 def _autocast_callers(context: Context) -> list[str]:
     """Other files that use autocast and mention this module: they may run the capture under it."""
     view, project = context.view, context.project
-    module = view.module.rpartition(".")[2].encode()
+    module = encoded(view.module.rpartition(".")[2])
     found = [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
     return sorted(found, key=lambda path: (path.rpartition("/")[0] != view.path.rpartition("/")[0], path))
 

@@ -19,6 +19,7 @@ from torchlift.dependencies.pyproject_file import read_pyproject
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, setup_calls
 from torchlift.dependencies.strength import Strength, strength_of
+from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
 from torchlift.view.text import TextKind, TextView
@@ -114,7 +115,7 @@ class _Reader:
         self.seen.add(path)
         name = self._name(path)
         try:
-            data = path.read_bytes()
+            data = file_bytes(path)
         except OSError as error:
             self.found.notes.append(f"{name} cannot be read ({error.strerror or error}).")
             return

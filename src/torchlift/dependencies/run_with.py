@@ -18,6 +18,7 @@ from torchlift.dependencies.commands import read_commands
 from torchlift.dependencies.ini_file import read_ini
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
+from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText
 from torchlift.versions import LATEST, TorchVersion
@@ -85,7 +86,7 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
             if root not in real_path(path).parents or not os.path.isfile(path):  # noqa: PTH113
                 continue
             try:
-                data = path.read_bytes()
+                data = file_bytes(path)
             except OSError:
                 continue
             if b"torch" not in data.lower():

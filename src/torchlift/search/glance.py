@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.search.vocabulary import encoded
 from torchlift.torch_names import public_name
 from torchlift.view.names import longest_target
 from torchlift.wrappers import Wrappers
@@ -88,10 +89,10 @@ class Party:
         for name, one in wanted.items():
             for target in one.targets:
                 self.askers.setdefault(target, []).append((name, one))
-            self._words[name] = frozenset(target.rpartition(".")[2].encode() for target in one.targets)
+            self._words[name] = frozenset(encoded(target.rpartition(".")[2]) for target in one.targets)
             # What is no dotted name stands in strings.
             odd = (target for target in one.targets if not target.removeprefix("*.").replace(".", "_").isidentifier())
-            self._texts[name] = tuple(target.encode() for target in odd)
+            self._texts[name] = tuple(encoded(target) for target in odd)
 
     def words(self, names: Iterable[str] | None = None) -> frozenset[bytes]:
         """Last words of the targets of those in `names`: one of them stands in every file that uses a target."""
@@ -117,8 +118,8 @@ class Glance:
         self._targets: dict[str, tuple[tuple[str, str], ...]] = {}
         targets = {target for party in parties.values() for target in party.askers}
         self.words = frozenset().union(*(party.words() for party in parties.values()))
-        self.attributes = frozenset(target[2:].encode() for target in targets if target.startswith("*."))
-        self.heads = frozenset(target.partition(".")[0].encode() for target in targets)
+        self.attributes = frozenset(encoded(target[2:]) for target in targets if target.startswith("*."))
+        self.heads = frozenset(encoded(target.partition(".")[0]) for target in targets)
 
     def served(
         self,

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from torchlift.search.vocabulary import Needle, Vocabularies, vocabulary, words_in
+from torchlift.file_bytes import file_bytes
+from torchlift.search.vocabulary import Needle, Vocabularies, encoded, vocabulary, words_in
 from torchlift.source import SourceText
 
 _KEPT_BYTES = 12_000_000
@@ -83,9 +84,7 @@ class ProjectFiles:
         changed = self._overlay.get(path)
         if changed is not None:
             return changed.to_bytes()
-        # A Path for each of thousands of files costs more than reading them.
-        with open(f"{self._folder}{path}", "rb") as file:  # noqa: PTH123
-            data = file.read()
+        data = file_bytes(f"{self._folder}{path}")
         if path in self._python:
             self._keep(path, data)
         return data
@@ -110,11 +109,11 @@ class ProjectFiles:
 
     def holding(self, words: Iterable[str]) -> list[str]:
         """Python files in which any of `words` stands, wherever."""
-        return self._holding_any([Needle(word.encode()) for word in sorted(words)])
+        return self._holding_any([Needle(encoded(word)) for word in sorted(words)])
 
     def naming(self, name: str) -> list[str]:
         """Python files in which a name stands, as a word of its own."""
-        return self._holding_any([Needle(name.encode(), whole=True)])
+        return self._holding_any([Needle(encoded(name), whole=True)])
 
     def _holding_any(self, needles: list[Needle]) -> list[str]:
         key = tuple((needle.text, needle.whole) for needle in needles)
@@ -159,27 +158,25 @@ class ProjectFiles:
 
         Folders that never hold a project's own text (version control, environments, build output) are not entered.
         """
-        missing = [Needle(word.encode()) for word in words if word not in self._places]
+        missing = {word: Needle(encoded(word)) for word in words if word not in self._places}
         if missing:
-            holding = {needle: frozenset(self._vocabularies.holding(needle)) for needle in missing}
-            for needle in missing:
-                self._places[needle.text.decode()] = []
+            holding = {word: frozenset(self._vocabularies.holding(needle)) for word, needle in missing.items()}
+            self._places.update((word, []) for word in missing)
             for path in self._texts():
                 known = self._has_words(path)
-                asked = [needle for needle in missing if not known or path in holding[needle]]
-                if not asked:
-                    continue
-                with suppress(OSError):
-                    self._note_places(path, self.data(path), asked)
+                asked = {word: one.text for word, one in missing.items() if not known or path in holding[word]}
+                if asked:
+                    with suppress(OSError):
+                        self._note_places(path, self.data(path), asked)
         return {word: self._places[word] for word in words}
 
-    def _note_places(self, path: str, data: bytes, needles: Iterable[Needle]) -> None:
+    def _note_places(self, path: str, data: bytes, asked: Mapping[str, bytes]) -> None:
         if b"\0" in data[:1024]:
             return
-        for needle in needles:
-            if needle.text in data:
-                self._places[needle.text.decode()] += (
-                    f"{path}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if needle.text in line
+        for word, text in asked.items():
+            if text in data:
+                self._places[word] += (
+                    f"{path}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if text in line
                 )
 
     def _texts(self) -> list[str]:

@@ -13,6 +13,11 @@ _PART = 1 << 20
 _PARTS_OF_TEXT = re.compile(rb"\w+")
 
 
+def encoded(text: str) -> bytes:
+    """`text` as it would stand in a file; a lone surrogate, of a file name that is no UTF-8 or of an escape, stands in none."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def words_in(data: bytes, known: frozenset[bytes] | None = None) -> Set[bytes]:
     """The different words of a file, or those of them that are known: these cost less."""
     if len(data) <= _PART:

@@ -6,6 +6,7 @@ the terminal that shows it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 _TAB = 4
@@ -13,6 +14,11 @@ _TAB = 4
 # Source: Unicode Bidirectional Algorithm (UAX #9), explicit formatting characters.
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _SOFT_HYPHEN = "\u00ad"
+
+# Where it stands in a log, GitHub Actions, Azure Pipelines and TeamCity carry it out, in the middle of a line, too.
+# Sources: actions/runner, src/Runner.Common/ActionCommand.cs; Azure "Logging commands"; TeamCity "Service Messages".
+_COMMAND = re.compile(r"#(?=#(?:\[|vso\[|teamcity\[))")
+_JOINER = "\u2060"  # takes no column
 
 
 def cells(text: str) -> tuple[str, Sequence[int]]:
@@ -26,7 +32,7 @@ def cells(text: str) -> tuple[str, Sequence[int]]:
         in, followed by the column behind the last one.
     """
     if text.isascii() and text.isprintable():
-        return text, range(len(text) + 1)
+        return _inert(text), range(len(text) + 1)
     shown: list[str] = []
     columns = [0]
     for character in text:
@@ -38,12 +44,16 @@ def cells(text: str) -> tuple[str, Sequence[int]]:
             picture, width = _picture(character)
             shown.append(picture)
         columns.append(column + width)
-    return "".join(shown), columns
+    return _inert("".join(shown)), columns
+
+
+def _inert(text: str) -> str:
+    return _COMMAND.sub(f"#{_JOINER}", text) if "##" in text else text
 
 
 def one_line(text: str) -> str:
     """Text of any kind, made fit to stand in one line of a report."""
-    return cells(" ".join(text.splitlines()))[0] if not (text.isascii() and text.isprintable()) else text
+    return cells(text if text.isprintable() else " ".join(text.splitlines()))[0]
 
 
 def _picture(character: str) -> tuple[str, int]:

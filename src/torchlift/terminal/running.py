@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -14,15 +15,22 @@ import click
 def run_command(command: click.Command, name: str | None) -> None:
     """Run a command and exit.
 
-    A defect of torchlift becomes a sentence and exit status 2, and Ctrl-C 130: never 1, which says that something was found.
+    A defect of torchlift becomes a sentence and exit status 2, Ctrl-C 130 and a request to end 143: never 1, which says that
+    something was found. What was begun is cleaned up on the way out.
     """
     _mend_streams()
-    signal.signal(signal.SIGINT, _interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
+        # What was started with `nohup`, or is told to ignore a signal, goes on ignoring it.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupted)
     try:
         command(prog_name=name)
     except SystemExit as leaving:
         _leave(leaving)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _LOST:
+            click.echo(f"The output could not be written: {error.strerror}.", err=True)
+            sys.exit(2)
         import traceback
 
         last = traceback.extract_tb(error.__traceback__)[-1]
@@ -67,7 +75,11 @@ def _mend_streams() -> None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
 
 
+# Files of a project are written and read under their names; what fails without one was meant for a stream.
+_LOST = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
+
+
 def _interrupted(number: int, frame: object) -> None:
     # As shells do: 128 and the number of the signal. Click would make 1 of a KeyboardInterrupt.
-    os.write(2, b"Interrupted.\n")
+    os.write(2, b"Interrupted.\n" if number == signal.SIGINT else b"Terminated.\n")
     sys.exit(128 + number)
