@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import CACHE, touches_cache, triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
+from torchlift.rules.api.old_class_tests import class_tests, first_test, is_class_test, test_finding, waits
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 _DEVICES = {
     "torch.cuda.amp.autocast": ("cuda", "float16"),
@@ -18,6 +19,10 @@ _DEVICES = {
     "torch.cpu.amp.autocast": ("cpu", "bfloat16"),
     "torch.cpu.amp.autocast_mode.autocast": ("cpu", "bfloat16"),
 }
+
+_TRIGGERS = triggers(("autocast",))
+_TESTS = class_tests("old_autocast_tests", _DEVICES, _TRIGGERS)
+_BASE = "torch.amp.autocast"
 
 RULE = Rule(
     code="TL423",
@@ -30,11 +35,12 @@ RULE = Rule(
     ),
     fix=(
         "Safe: arguments become keywords, and the dtype that the old default meant is written out. `cache_enabled=True` is "
-        "written out too where the project touches that setting anywhere."
+        "written out too where the project touches that setting anywhere. Where the project asks for an instance of the old class, "
+        "that test is offered for review first, to ask for the base class; what only `with` gets to see is not held back by it."
     ),
     targets=tuple(_DEVICES),
-    triggers=triggers(("autocast",)),
-    collectors=(CACHE,),
+    triggers=_TRIGGERS,
+    collectors=(CACHE, _TESTS),
     deprecated=TorchVersion(2, 4),
     aliases=("TOR101", "TOR103"),
     sources=(
@@ -64,6 +70,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     device, dtype = _DEVICES[use.target]
 
     def answer(call: ast.Call) -> CallAdvice:
+        if (test := first_test(context, _TESTS)) is not None and not _is_entered_unseen(view, call):
+            return waits(test, _BASE)
         given = bind(call, ("enabled", "dtype", "cache_enabled"))
         name = spelled(view, use, "torch.amp.autocast")
         kind = spelled(view, use, f"torch.{dtype}")
@@ -86,8 +94,18 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         imports = (*name[1], *(item for item in kind[1] if item not in name[1]))
         return changed(f'Use `torch.amp.autocast("{device}", ...)`', (edit, *imports), _SINCE)
 
-    if use.kind != "isinstance":
+    if is_class_test(view, use):
+        yield test_finding("TL423", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, _SINCE)
+    else:
         yield from old_uses("TL423", use, context, old, answer)
+
+
+def _is_entered_unseen(view: ModuleView, call: ast.Call) -> bool:
+    """Whether nothing but `with` or the decorated function gets the object, so that nothing can ask for its class."""
+    above = view.parent(call)
+    if isinstance(above, ast.withitem):
+        return above.optional_vars is None
+    return isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and call in above.decorator_list
 
 
 _SEEN = """import torch
@@ -132,6 +150,15 @@ EXAMPLES = (
     Bad(
         "from functools import partial\n\nfrom torch.cuda.amp import autocast\n\nhalf = partial(autocast, enabled=True)\n",
         why="a reference that is no call",
+    ),
+    Bad(
+        "import torch\n\n\ndef make():\n    return torch.cuda.amp.autocast()\n\n\ndef is_one(value):\n"
+        "    return isinstance(value, (int, torch.cuda.amp.autocast))\n",
+        'import torch\n\n\ndef make():\n    return torch.amp.autocast("cuda", dtype=torch.float16)\n\n\ndef is_one(value):\n'
+        "    return isinstance(value, (int, torch.amp.autocast))\n",
+        safety="unsafe",
+        why="a test for the old class, which moves first",
+        run="result = [is_one(make()), is_one(1), is_one('a')]",
     ),
     Ok("import torch\n\n\ndef f():\n    return torch.autocast('cuda')\n", "the new one"),
     Ok(

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.project import Collector
 from torchlift.rules.api.old_amp import triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
+from torchlift.rules.api.old_class_tests import class_tests, first_test, is_class_test, test_finding, waits
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 
 _DEVICES = {
     "torch.cuda.amp.GradScaler": "cuda",
@@ -27,8 +27,8 @@ RULE = Rule(
     summary="`torch.cuda.amp.GradScaler`, deprecated in favour of `torch.amp.GradScaler`",
     why="It warns since 2.4 and is a subclass of `torch.amp.GradScaler` that fills in the device.",
     fix=(
-        "Safe for calls: the device comes first, the other arguments stay as they are. For review where the project asks for an "
-        "instance of the old class. References, base classes and such tests are only reported."
+        "Safe for calls: the device comes first, the other arguments stay as they are. Where the project asks for an instance "
+        "of the old class, that test is offered for review first, to ask for the base class. References and base classes are only reported."
     ),
     targets=tuple(_DEVICES),
     triggers=_TRIGGERS,
@@ -49,13 +49,8 @@ def _old(name: str) -> OldName:
 _NAMES = {name: _old(name) for name in _DEVICES}
 
 
-def _collect(view: ModuleView) -> int | None:
-    """The first line that asks whether something is of the old class."""
-    lines = [use.node.lineno for use in view.uses(frozenset(_DEVICES)) if use.kind == "isinstance"]
-    return min(lines, default=None)
-
-
-_TESTS = Collector("old_grad_scaler_tests", _TRIGGERS, _collect)
+_TESTS = class_tests("old_grad_scaler_tests", _DEVICES, _TRIGGERS)
+_BASE = "torch.amp.GradScaler"
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
@@ -66,14 +61,17 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         name = spelled(view, use, "torch.amp.GradScaler")
         if name is None or any(keyword.arg in {"device", None} for keyword in call.keywords):
             return CallAdvice(old.advice)
-        asked = sorted(context.project.records(_TESTS).items())
-        review = ""
-        if asked:
-            review = f"{asked[0][0]}:{asked[0][1]} asks for an instance of the old class, which the new scaler is not."
+        if (test := first_test(context, _TESTS)) is not None:
+            return waits(test, _BASE)
         edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), first=Template(f'"{device}"'))
-        return changed(f'Use `torch.amp.GradScaler("{device}", ...)`', (edit, *name[1]), TorchVersion(2, 3), review)
+        return changed(f'Use `torch.amp.GradScaler("{device}", ...)`', (edit, *name[1]), TorchVersion(2, 3))
 
-    yield from old_uses("TL428", use, context, old, answer)
+    if is_class_test(view, use):
+        yield test_finding(
+            "TL428", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, TorchVersion(2, 3)
+        )
+    else:
+        yield from old_uses("TL428", use, context, old, answer)
 
 
 COLLECTORS = (_TESTS,)
@@ -101,9 +99,10 @@ EXAMPLES = (
         "import torch\n\n\ndef make():\n    return torch.cuda.amp.GradScaler()\n\n\ndef is_scaler(value):\n"
         "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
         'import torch\n\n\ndef make():\n    return torch.amp.GradScaler("cuda")\n\n\ndef is_scaler(value):\n'
-        "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.cuda.amp.GradScaler)\n",
+        "    return isinstance(value, torch.amp.GradScaler) or isinstance(value, torch.amp.GradScaler)\n",
         safety="unsafe",
-        why="a test for the old class",
+        why="a test for the old class, which moves first",
+        run="result = is_scaler(make())",
     ),
     Bad("from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n", why="a base class"),
     Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),
