@@ -18,6 +18,7 @@ from torchlift.doctor.probes.child import Child, ChildResult
 from torchlift.doctor.probes.environment import environment
 from torchlift.doctor.probes.examined_python import PythonError, default_python, python_of
 from torchlift.doctor.probes.kernel_driver import kernel_driver
+from torchlift.doctor.probes.kernel_log import kernel_log
 from torchlift.doctor.probes.other_accelerators import other_accelerators
 from torchlift.doctor.probes.pci import pci_cards
 from torchlift.doctor.probes.system import system
@@ -86,6 +87,7 @@ def _look(world: World, facts: Facts, guard: _Guard) -> None:
     facts.system = guard.call("system", lambda: system(world), facts.system)
     facts.pci = guard.call("pci", lambda: pci_cards(world), facts.pci)
     facts.kernel_driver = guard.call("kernel-driver", lambda: kernel_driver(world), facts.kernel_driver)
+    facts.kernel_log = guard.call("kernel-log", lambda: kernel_log(world), facts.kernel_log)
     facts.toolkits = guard.call("toolkits", lambda: toolkits(world), facts.toolkits)
     facts.other = guard.call("other-accelerators", lambda: other_accelerators(world), facts.other)
     facts.environment = guard.call("environment", lambda: environment(world.environment), facts.environment)

@@ -126,6 +126,8 @@ class KernelDriver:
     fabric_manager_running: bool | None = None
     fabric_manager_version: str | None = None
     persistence_daemon_running: bool | None = None
+    imex_running: bool | None = None
+    """nvidia-imex, which machines of one NVLink domain share memory through."""
 
 
 @dataclass
@@ -145,6 +147,29 @@ class MigSlice:
     uuid: str | None
     name: str | None
     memory: int | None
+
+
+@dataclass
+class SramEcc:
+    """Errors in the memory on the chip itself, as `nvmlDeviceGetSramEccErrorStatus` counts them."""
+
+    uncorrected: int
+    """Parity and double-bit errors since the last driver load."""
+    uncorrected_ever: int
+    corrected_ever: int
+    threshold_exceeded: bool
+    """More than NVIDIA's field diagnostic lets pass."""
+
+
+@dataclass
+class SpareRows:
+    """How many banks of memory have how many spare rows left (`nvmlDeviceGetRowRemapperHistogram`)."""
+
+    all: int
+    most: int
+    some: int
+    few: int
+    none: int
 
 
 @dataclass
@@ -174,11 +199,18 @@ class Gpu:
     ecc_enabled: bool | None = None
     ecc_uncorrected: int | None = None
     """Uncorrected errors since the last driver load."""
+    ecc_uncorrected_ever: int | None = None
+    ecc_corrected_ever: int | None = None
+    sram_ecc: SramEcc | None = None
     retired_pages_pending: bool | None = None
     remapped_rows_correctable: int | None = None
     remapped_rows_uncorrectable: int | None = None
     remapping_pending: bool | None = None
     remapping_failed: bool | None = None
+    spare_rows: SpareRows | None = None
+    recovery_action: str | None = None
+    """What NVML says the GPU needs: "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset",
+    "recover-imex-domain", "bus-reset", "system-reboot"; an action that its reference did not name in 2026-11 is a number."""
     throttle_reasons: list[str] = field(default_factory=list)
     """Active clock event reasons: "sw-power-cap", "hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown",
     "hw-power-brake", "sync-boost", "applications-clocks", "display-clocks", "board-limit", "reliability", "idle"; a bit
@@ -196,6 +228,13 @@ class Gpu:
     """"not-supported", "not-started", "in-progress" or "completed"."""
     fabric_status: int | None = None
     """The NVML return code of the fabric registration, 0 when well."""
+    fabric_faults: list[str] | None = None
+    """What is wrong with its part of the fabric, by the names of NVML's health mask: "degraded-bandwidth",
+    "route-recovery", "route-unhealthy", "access-timeout-recovery", or a wrong configuration such as "no-partition"."""
+    fabric_cluster: str | None = None
+    """UUID of the NVLink domain, None when there is none."""
+    fabric_clique: int | None = None
+    """GPUs of one domain reach each other when they have the same."""
     processes: int | None = None
     temperature: int | None = None
     power_limit: float | None = None
@@ -239,6 +278,28 @@ class Nvml:
     """What the loader said about libnvidia-ml.so.1 (nvidia-ml-py hides it)."""
     gpu_count: int | None = None
     errors: list[CallError] = field(default_factory=list)
+
+
+@dataclass
+class XidError:
+    """An error that the NVIDIA driver wrote into the kernel log."""
+
+    code: int
+    pci_address: str | None
+    """As in /sys/bus/pci."""
+    text: str
+    """What follows the code."""
+    count: int = 1
+    """How often this code came from this GPU; `text` is the last."""
+
+
+@dataclass
+class KernelLog:
+    """What the kernel log says of NVIDIA's driver since the machine was started."""
+
+    source: str | None = None
+    """Where it was read: "/dev/kmsg", "/var/log/kern.log", "journalctl", ...; None when nobody may."""
+    xids: list[XidError] = field(default_factory=list)
 
 
 @dataclass
@@ -436,6 +497,7 @@ class Facts:
     nvml: Nvml = field(default_factory=Nvml)
     gpus: list[Gpu] = field(default_factory=list)
     peers: list[PeerLink] = field(default_factory=list)
+    kernel_log: KernelLog = field(default_factory=KernelLog)
     libcuda: Libcuda = field(default_factory=Libcuda)
     python: Python = field(default_factory=Python)
     torch: Torch | None = None

@@ -92,6 +92,10 @@ def _nvlinks(gpu: Gpu) -> str | None:
     return f"{gpu.nvlinks_active} up" + (f", {gpu.nvlinks_inactive} down" if gpu.nvlinks_inactive else "")
 
 
+def _domain(gpu: Gpu) -> str | None:
+    return None if gpu.fabric_cluster is None else f"clique {gpu.fabric_clique} of {gpu.fabric_cluster}"
+
+
 def _pcie(gpu: Gpu) -> str | None:
     # The width stays when a GPU sleeps, the current generation does not.
     if gpu.pcie_width is None:
@@ -176,6 +180,7 @@ ASPECTS: tuple[Aspect, ...] = (
         of_gpus=True,
     ),
     Aspect("nvlinks", "NVLinks a GPU", _of_gpus(_nvlinks), of_gpus=True),
+    Aspect("nvlink-domain", "NVLink domain", _of_gpus(_domain), "note", of_gpus=True),
     Aspect("pcie", "PCIe a GPU", _of_gpus(_pcie), of_gpus=True),
     Aspect("peers", "peer-to-peer access", _peers, of_gpus=True),
     Aspect("power-limit", "power limit a GPU", _of_gpus(_power), of_gpus=True),

@@ -28,6 +28,7 @@ _NODES = [
 # /proc/PID/comm holds 15 characters.
 _FABRIC_MANAGER = "nv-fabricmanager"[:15]
 _PERSISTENCE_DAEMON = "nvidia-persistenced"[:15]
+_IMEX_DAEMON = "nvidia-imex"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 # Driver versions have three digits before the point; libcuda.so.1.1 of Jetson and WSL names none.
 _FILE_VERSION = re.compile(r"\.so\.(\d{3,}(?:\.\d+)+)$")
@@ -46,6 +47,7 @@ def kernel_driver(world: World) -> KernelDriver:
     running = _running(world)
     driver.fabric_manager_running = _is_running(_FABRIC_MANAGER, running)
     driver.persistence_daemon_running = _is_running(_PERSISTENCE_DAEMON, running)
+    driver.imex_running = _is_running(_IMEX_DAEMON, running)
     # Containers are given the daemon's socket, not its process.
     if world.exists("/run/nvidia-persistenced/socket"):
         driver.persistence_daemon_running = True

@@ -41,7 +41,6 @@ BRANDS = {
 }
 COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
-FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
 TOPOLOGIES = {0: "internal", 10: "single", 20: "multiple", 30: "hostbridge", 40: "node", 50: "system"}
 PEER_STATES = {
     0: "ok",
@@ -79,36 +78,6 @@ CLOCK_SM, CLOCK_MEMORY = 1, 2
 READ, WRITE = 0, 1
 MOST_LINKS = 36
 MOST_SLICES = 16
-
-
-class FabricInfo(ctypes.Structure):
-    """`nvmlGpuFabricInfo_t`; nvidia-ml-py 12.560 has another length for the UUID than NVML."""
-
-    cluster: Any
-    status: int
-    clique: int
-    state: int
-    _fields_ = (
-        ("cluster", ctypes.c_ubyte * 16),
-        ("status", ctypes.c_uint),
-        ("clique", ctypes.c_uint),
-        ("state", ctypes.c_ubyte),
-    )
-
-
-class FabricInfoV2(ctypes.Structure):
-    """`nvmlGpuFabricInfo_v2_t`."""
-
-    version: int
-    cluster: Any
-    status: int
-    clique: int
-    state: int
-    health: int
-    _fields_ = (("version", ctypes.c_uint), *FabricInfo._fields_, ("health", ctypes.c_uint))
-
-    def __init__(self) -> None:
-        super().__init__(version=2 << 24 | ctypes.sizeof(FabricInfoV2))
 
 
 class Lost(Exception):
@@ -205,6 +174,8 @@ def identity(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
 
 def state(pynvml: Any, calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
     """How the GPU is."""
+    # Imported here: the script finds torchlift only after it was told where it is.
+    from torchlift.doctor.probes import nvml_health as health
 
     def ask(names: str, *arguments: Any) -> Any:
         return calls.ask(gpu["errors"], names, handle, *arguments, about=f" of GPU {gpu['index']}")
@@ -222,11 +193,13 @@ def state(pynvml: Any, calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> No
     if ecc is not None:
         gpu["ecc_enabled"] = bool(ecc[0])
         gpu["ecc_uncorrected"] = whole(ask("nvmlDeviceGetTotalEccErrors", UNCORRECTED, VOLATILE))
+        health.ecc(ask, gpu)
     gpu["retired_pages_pending"] = flag(ask("nvmlDeviceGetRetiredPagesPendingStatus"))
     rows = ask("nvmlDeviceGetRemappedRows")
     if rows is not None:
         gpu["remapped_rows_correctable"], gpu["remapped_rows_uncorrectable"] = rows[0], rows[1]
         gpu["remapping_pending"], gpu["remapping_failed"] = bool(rows[2]), bool(rows[3])
+        health.spare_rows(ask, gpu)
 
     gpu["throttle_reasons"] = clock_reasons(
         ask("nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons")
@@ -240,7 +213,8 @@ def state(pynvml: Any, calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> No
     version = ctypes.create_string_buffer(64)
     if ask("nvmlDeviceGetGspFirmwareVersion", version) is not None:
         gpu["gsp_firmware"] = text(version.value)
-    fabric(pynvml, ask, gpu)
+    health.fabric(pynvml, ask, gpu)
+    health.recovery_action(ask, gpu)
 
     processes = ask("nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetComputeRunningProcesses_v2")
     gpu["processes"] = None if processes is None else len(processes)
@@ -285,21 +259,6 @@ def links(calls: NvmlCalls, gpu: dict[str, Any], handle: Any) -> None:
         states.append(bool(active))
     if states:
         gpu["nvlinks_active"], gpu["nvlinks_inactive"] = states.count(True), states.count(False)
-
-
-def fabric(pynvml: Any, ask: Callable[..., Any], gpu: dict[str, Any]) -> None:
-    """How far the GPU's registration with an NVSwitch fabric is."""
-    before = len(gpu["errors"])
-    for name, info in (("nvmlDeviceGetGpuFabricInfoV", FabricInfoV2()), ("nvmlDeviceGetGpuFabricInfo", FabricInfo())):
-        if not hasattr(pynvml, name):
-            continue
-        del gpu["errors"][before:]
-        if ask(name, ctypes.byref(info)) is not None:
-            gpu["fabric_state"] = FABRIC_STATES.get(info.state)
-            gpu["fabric_status"] = info.status
-            return
-        if gpu["errors"][-1]["code"] != FUNCTION_NOT_FOUND:
-            return
 
 
 def clock_reasons(bits: Any) -> list[str]:

@@ -24,11 +24,12 @@ from fake_drivers import (
     V100,
     FakeDrivers,
     FakeGpu,
+    Value,
     is_installed,
     uuid_of,
 )
 
-from torchlift.doctor.facts import CallError, Facts, Gpu, MigSlice, PeerLink
+from torchlift.doctor.facts import CallError, Facts, Gpu, MigSlice, PeerLink, SpareRows, SramEcc
 from torchlift.doctor.facts.facts_json import from_json, to_json
 from torchlift.doctor.probes import nvml
 from torchlift.doctor.probes.child import ChildResult
@@ -72,6 +73,59 @@ def test_mixed_healthy_gpus_are_described_one_by_one(fake_drivers: FakeDrivers) 
     assert (new.persistence, new.compute_mode, new.virtualization) == (True, "default", "none")
     assert (new.nvlinks_active, new.nvlinks_inactive, old.nvlinks_active) == (18, 0, 6)
     assert (new.gsp_firmware, new.processes, new.temperature) == ("580.95.05", 0, 41)
+
+
+def test_counted_errors_spare_rows_and_what_the_gpu_needs_are_told(fake_drivers: FakeDrivers) -> None:
+    values: dict[str, Value] = {
+        "ecc_uncorrected_ever": 3,
+        "ecc_corrected_ever": 41,
+        "sram": (1, 2, 5, 1, 0, 4, 1),
+        "spare_rows": (638, 0, 0, 1, 1),
+        "recovery_action": 4,
+    }
+    gpu = look_at(fake_drivers, H100.having(**values))
+    assert (gpu.ecc_uncorrected, gpu.ecc_uncorrected_ever, gpu.ecc_corrected_ever) == (0, 3, 41)
+    assert gpu.sram_ecc == SramEcc(1, 3, 5, True)
+    assert gpu.spare_rows == SpareRows(638, 0, 0, 1, 1)
+    assert gpu.recovery_action == "drain-and-reset"
+    assert look_at(fake_drivers, H100.having(recovery_action=9)).recovery_action == "9"
+
+
+def test_a_card_that_does_not_count_them_says_so(fake_drivers: FakeDrivers) -> None:
+    gpu = look_at(fake_drivers, H100)
+    assert (gpu.sram_ecc, gpu.spare_rows, gpu.recovery_action, gpu.ecc_uncorrected_ever) == (None,) * 4
+    assert refusals(gpu)["nvmlDeviceGetSramEccErrorStatus"] == "NotSupported"
+
+
+@pytest.mark.parametrize(
+    ("mask", "faults"),
+    [
+        # Every pair of bits says 2: it is not so; the configuration says 1: none is wrong.
+        (0b10 << 14 | 0b10 << 12 | 0x1 << 8 | 0b10101010, []),
+        (0b01, ["degraded-bandwidth"]),
+        (0b0101 << 4, ["route-unhealthy", "access-timeout-recovery"]),
+        (0x4 << 8, ["no-partition"]),
+    ],
+)
+def test_the_fabrics_health_is_read_from_its_mask(fake_drivers: FakeDrivers, mask: int, faults: list[str]) -> None:
+    gpu = look_at(fake_drivers, B200.having(fabric_health=mask))
+    assert (gpu.fabric_faults, gpu.fabric_cluster) == (faults, None)
+
+
+def test_a_gpu_of_a_rack_knows_its_nvlink_domain(fake_drivers: FakeDrivers) -> None:
+    gpu = look_at(fake_drivers, B200.having(fabric_cluster=0x5A, fabric_clique=32766))
+    assert (gpu.fabric_cluster, gpu.fabric_clique) == ("5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a", 32766)
+
+
+@pytest.mark.parametrize("call", ["nvmlDeviceGetSramEccErrorStatus", "nvmlDeviceGetRowRemapperHistogram"])
+@pytest.mark.parametrize("how", ["crash", "hang"])
+def test_a_health_call_that_dies_or_hangs_takes_no_other_facts_along(
+    fake_drivers: FakeDrivers, call: str, how: str
+) -> None:
+    facts = look(fake_drivers.machine([H100.having(**{call: how}), T4]), timeout=3)
+    assert [gpu.name for gpu in facts.gpus] == [H100.name, T4.name]
+    (failure,) = facts.failures
+    assert failure.outcome == ("crashed" if how == "crash" else "timeout") and call in failure.detail
 
 
 def test_a_feature_the_card_lacks_is_unknown_and_a_refusal(fake_drivers: FakeDrivers) -> None:
@@ -377,7 +431,8 @@ EVERY_CALL = (
     "nvmlDeviceGetCurrPcieLinkGeneration nvmlDeviceGetMaxPcieLinkGeneration nvmlDeviceGetCurrPcieLinkWidth "
     "nvmlDeviceGetMaxPcieLinkWidth nvmlDeviceGetNvLinkState nvmlDeviceGetGspFirmwareVersion nvmlDeviceGetGpuFabricInfoV "
     "nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetTemperature nvmlDeviceGetEnforcedPowerLimit "
-    "nvmlDeviceGetPowerManagementDefaultLimit nvmlDeviceGetClockInfo nvmlDeviceGetMaxClockInfo"
+    "nvmlDeviceGetPowerManagementDefaultLimit nvmlDeviceGetClockInfo nvmlDeviceGetMaxClockInfo "
+    "nvmlDeviceGetSramEccErrorStatus nvmlDeviceGetRowRemapperHistogram nvmlDeviceGetFieldValues"
 ).split()
 
 

@@ -25,7 +25,6 @@ LONG_FUNCTIONS = {
 }
 LONG_FILES = {
     "doctor/facts/__init__.py": "one record of a machine, as published in facts.schema.json",
-    "doctor/probes/nvml_child.py": "one script, run by interpreters that have nothing of torchlift",
 }
 # What is small, used by one other file, and still a file of its own, and why.
 SMALL_FILES = {
