@@ -9,9 +9,9 @@ from .bench import version_pair
 
 
 def find_devices(torch: Any) -> dict[str, Any]:
-    """`{"devices": [...], "problem": why there is no GPU although torch was built for some, or None}`.
+    """`{"devices": [...], "problem": why there is no GPU although torch was built for some, or None, "built": [...]}`.
 
-    A device is `{"name", "kind", "title", "count", "capability", "architecture", "memory", "uuid", "pci"}`; what is not
+    `built` has the types of device, as torch spells them, that this torch was built for. A device is `{"name", "kind", "title", "count", "capability", "architecture", "memory", "uuid", "pci"}`; what is not
     known is None. The CPU is always the last. Works with torch 2.0 and newer.
     """
     devices: list[dict[str, Any]] = []
@@ -23,12 +23,22 @@ def find_devices(torch: Any) -> dict[str, Any]:
             problem = _why_no_gpu(torch)
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
-    return {"devices": [*devices, cpu()], "problem": problem, "torch": str(torch.__version__)}
+    return {"devices": [*devices, cpu()], "problem": problem, "torch": str(torch.__version__), "built": _built(torch)}
 
 
 def cpu() -> dict[str, Any]:
     """The CPU as a device."""
     return {"name": "cpu", "kind": "cpu", "title": "CPU", "count": os.cpu_count() or 1, "windows": os.name == "nt"}
+
+
+def _built(torch: Any) -> list[str]:
+    mps = getattr(torch.backends, "mps", None)
+    there = {
+        "cuda": torch.version.cuda or torch.version.hip,
+        "xpu": getattr(torch.version, "xpu", None) or getattr(getattr(torch, "_C", None), "_has_xpu", False),
+        "mps": mps is not None and mps.is_built(),
+    }
+    return [kind for kind, value in there.items() if value]
 
 
 def _kinds(torch: Any) -> list[tuple[str, int]]:

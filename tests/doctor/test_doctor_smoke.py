@@ -22,12 +22,13 @@ from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
-from torchlift.doctor.smoke.parent.floor import cards, find_card, judge
+from torchlift.doctor.smoke.parent.floor import cards, find_card, held_back, judge
+from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
-from torchlift.doctor.smoke.smoke import KINDS, TIERS, Skip
+from torchlift.doctor.smoke.smoke import KINDS, TIERS, Skip, tiers_of
 from torchlift.doctor.smoke.zygote import TAIL, last_lines
 
 pytestmark = pytest.mark.xdist_group("smokes")
@@ -52,14 +53,14 @@ def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
+def _in_full() -> list[str]:
+    return [id for id, smoke in own_smokes().items() if smoke.tier in tiers_of("full")]
+
+
 @pytest.fixture(scope="session")
 def full_on_cpu() -> dict[str, Any]:
     """One run of everything, once: but for what compiles with Inductor, unless the run is exhaustive."""
-    chosen = (
-        []
-        if is_exhaustive()
-        else [f"--smoke-only={id}" for id, smoke in own_smokes().items() if id not in COMPILED and smoke.tier != "burn"]
-    )
+    chosen = [] if is_exhaustive() else [f"--smoke-only={id}" for id in _in_full() if id not in COMPILED]
     done = _doctor("--smoke=full", *chosen, "--device", "cpu", "--json")
     assert done.stderr == ""
     report: dict[str, Any] = json.loads(done.stdout)
@@ -69,7 +70,7 @@ def full_on_cpu() -> dict[str, Any]:
 def test_every_smoke_with_a_meaning_on_the_cpu_passes_there(full_on_cpu: dict[str, Any]) -> None:
     outcomes = {result["id"]: (result["outcome"], result["reason"]) for result in full_on_cpu["smokes"]["results"]}
     left_out = set() if is_exhaustive() else COMPILED
-    assert list(outcomes) == [id for id in own_smokes() if id not in left_out]
+    assert list(outcomes) == [id for id in _in_full() if id not in left_out]
     skipped = {id for id, (outcome, _) in outcomes.items() if outcome == "skip"}
     allowed = set(ON_GPUS_ONLY)
     if shutil.which("g++") is None:
@@ -454,10 +455,11 @@ def test_a_rate_near_the_datasheet_passes_with_its_share() -> None:
 def test_a_slow_card_is_told_why_it_is_slow() -> None:
     result = _rate("bandwidth", 1.6e12)
     gpu = Gpu(0, pcie_width=8, pcie_width_max=16, power_limit=350.0, power_limit_default=700.0)
-    judge(result, H200, gpu, ["hw-thermal-slowdown"])
+    judge(result, H200, gpu, [Sample(0.0, 0, ("hw-thermal-slowdown",), memory_clock=2619, memory_clock_max=2619)])
     assert result.outcome == "pass" and result.details["warning"] is True
     assert result.reason == (
-        "NVIDIA H200 runs at 33% of its datasheet bandwidth (1600 GB/s of 4800 GB/s): hw-thermal-slowdown is active; "
+        "NVIDIA H200 runs at 33% of its datasheet bandwidth (1600 GB/s of 4800 GB/s) at 100% of its clock: "
+        "hw-thermal-slowdown is active; "
         "its PCIe link has 8 lanes of 16; its power cap is 350 W of 700 W"
     )
 
@@ -466,6 +468,37 @@ def test_a_card_far_below_its_datasheet_fails() -> None:
     result = _rate("bf16-rate", 100e12)
     judge(result, H200, None, [])
     assert (result.outcome, result.signature, result.likely) == ("fail", "below-floor", True)
+
+
+L4 = {"title": "NVIDIA L4", "memory": 24 << 30}
+
+
+def test_a_card_whose_power_budget_does_not_allow_its_datasheet_is_not_blamed() -> None:
+    result = _rate("bf16-rate", 50e12)
+    under_load = [Sample(float(n), 0, ("sw-power-cap",), sm_clock=900, pcie_generation=4) for n in range(5)]
+    gpu = Gpu(
+        0, sm_clock_max=2040, power_limit=72.0, power_limit_default=72.0, pcie_generation=1, pcie_generation_max=4
+    )
+    judge(result, L4, gpu, under_load)
+    assert result.outcome == "pass" and "warning" not in result.details
+    assert result.reason == (
+        "NVIDIA L4 runs at 41% of its datasheet bf16 rate (50.0 TFLOP/s of 121.0 TFLOP/s) at 44% of its clock: "
+        "sw-power-cap is active; its power cap is 72 W"
+    )
+
+
+def test_a_card_that_heat_slows_down_is_warned_of_and_does_not_fail() -> None:
+    result = _rate("bf16-rate", 100e12)
+    judge(result, H200, Gpu(0, sm_clock_max=1980), [Sample(0.0, 0, ("hw-thermal-slowdown",), sm_clock=345)])
+    assert result.outcome == "pass" and result.details["warning"] is True
+    assert "17% of its clock" in (result.reason or "")
+
+
+def test_the_link_of_a_gpu_at_rest_is_no_cause() -> None:
+    resting = Gpu(0, pcie_generation=1, pcie_generation_max=5)
+    assert held_back(resting, []) == []
+    slow = held_back(resting, [Sample(0.0, 0, pcie_generation=3)])
+    assert slow == ["its PCIe link runs at generation 3 of 5"]
 
 
 def test_a_card_without_a_datasheet_and_a_slice_of_one_get_no_verdict() -> None:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
+from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.lazy_dataclass import dataclass
 
@@ -63,18 +65,25 @@ def find_card(name: str | None, memory: int | None) -> Card | None:
     return None
 
 
-def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons: Sequence[str]) -> None:
+def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, samples: Sequence[Sample]) -> None:
     """Compare the rate in `result.details["rate"]` with the datasheet; changes the result's outcome and reason.
 
-    A rate below half of the datasheet's is said, with what holds the card back; below a fifth it is a failure. A card
-    without a datasheet, and a MIG slice, get the number alone.
+    A rate below half of the datasheet's is said, with what holds the card back; below a fifth it is a failure, unless the
+    clocks that were seen meanwhile explain it: a datasheet's rate is one at full clocks, which a card of 72 W or one with
+    a power cap does not reach. A card without a datasheet, and a MIG slice, get the number alone.
+
+    Args:
+        result: of the smoke.
+        device: what torch says of the device.
+        gpu: what NVML said of it before, when it is known which it is.
+        samples: what NVML said of it while the smoke loaded it.
     """
     rate = result.details.get("rate")
     if result.outcome != "pass" or not rate:
         return
     title = str(device.get("title") or result.device)
     shown = _shown(result.id, rate)
-    result.details["seen"] = held_back(gpu, reasons)
+    seen = result.details["seen"] = held_back(gpu, samples)
     card = None if result.device.startswith("MIG-") else find_card(device.get("title"), device.get("memory"))
     full = getattr(card, _RATES[result.id]) if card is not None and result.id in _RATES else None
     if card is None or full is None:
@@ -87,9 +96,16 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons:
     )
     if share >= WARN_BELOW:
         return
-    seen = result.details["seen"]
+    clock = _clock_share(result.id, gpu, samples)
+    if clock is not None:
+        result.details["clock_share"] = clock
+        result.reason += f" at {clock:.0%} of its clock"
     result.reason += f": {'; '.join(seen)}" if seen else ": nothing that NVML tells explains it"
-    if share < FAIL_BELOW:
+    slowed = clock is not None and share >= WARN_BELOW * clock
+    reasons = {reason for sample in samples for reason in sample.reasons} - {"idle"}
+    if slowed and reasons and reasons <= _BY_DESIGN:
+        return
+    if share < FAIL_BELOW and not slowed:
         result.outcome = "fail"
         result.signature = "below-floor"
         result.cause = (
@@ -101,17 +117,39 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, reasons:
         result.details["warning"] = True
 
 
-def held_back(gpu: Gpu | None, reasons: Sequence[str]) -> list[str]:
-    """What may slow this GPU down, as sentences without a full stop."""
+_BY_DESIGN = frozenset({"sw-power-cap", "applications-clocks", "display-clocks", "sync-boost"})
+"""Reasons for a lower clock that the card's power budget or somebody's setting explains: nothing is wrong with it."""
+
+
+def _clock_share(id: str, gpu: Gpu | None, samples: Sequence[Sample]) -> float | None:
+    """The clock that was seen under load, as a share of the highest that this card has; None when it is not known."""
+    if id == "bandwidth":
+        pairs = [(sample.memory_clock, sample.memory_clock_max) for sample in samples]
+    else:
+        pairs = [(sample.sm_clock, gpu.sm_clock_max if gpu is not None else None) for sample in samples]
+    shares = [now / most for now, most in pairs if now and most]
+    return median(shares) if shares else None
+
+
+def held_back(gpu: Gpu | None, samples: Sequence[Sample]) -> list[str]:
+    """What may slow this GPU down, as sentences without a full stop.
+
+    The link's generation counts only as it was seen under load: a GPU at rest lowers it.
+    """
+    reasons = dict.fromkeys(reason for sample in samples for reason in sample.reasons if reason != "idle")
     said = [f"{reason} is active" for reason in reasons]
     if gpu is None:
         return said
-    if gpu.pcie_width and gpu.pcie_width_max and gpu.pcie_width < gpu.pcie_width_max:
-        said.append(f"its PCIe link has {gpu.pcie_width} lanes of {gpu.pcie_width_max}")
-    if gpu.pcie_generation and gpu.pcie_generation_max and gpu.pcie_generation < gpu.pcie_generation_max:
-        said.append(f"its PCIe link runs at generation {gpu.pcie_generation} of {gpu.pcie_generation_max}")
+    width = max((sample.pcie_width or 0 for sample in samples), default=0) or gpu.pcie_width
+    if width and gpu.pcie_width_max and width < gpu.pcie_width_max:
+        said.append(f"its PCIe link has {width} lanes of {gpu.pcie_width_max}")
+    generation = max((sample.pcie_generation or 0 for sample in samples), default=0)
+    if generation and gpu.pcie_generation_max and generation < gpu.pcie_generation_max:
+        said.append(f"its PCIe link runs at generation {generation} of {gpu.pcie_generation_max}")
     if gpu.power_limit and gpu.power_limit_default and gpu.power_limit < gpu.power_limit_default:
         said.append(f"its power cap is {gpu.power_limit:g} W of {gpu.power_limit_default:g} W")
+    elif "sw-power-cap" in reasons and gpu.power_limit:
+        said.append(f"its power cap is {gpu.power_limit:g} W")
     if gpu.processes:
         said.append(f"{gpu.processes} other processes use it")
     if gpu.virtualization in ("vgpu",):

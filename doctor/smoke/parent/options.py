@@ -128,7 +128,7 @@ def run(
 
     tier = options.smoke or "default"
     try:
-        plan = replace(_plan(options, facts.python.executable or sys.executable, facts.gpus, read_gpus), share=share)
+        plan = replace(_plan(options, facts.python.executable or sys.executable, facts.gpus), share=share)
         smokes = Run(plan)
     except SmokeError as error:
         raise click.UsageError(str(error)) from None
@@ -149,19 +149,7 @@ def run(
     return report
 
 
-def read_gpus() -> Sequence[Gpu]:
-    """The GPUs as NVML sees them now."""
-    from torchlift.doctor.facts import Facts
-    from torchlift.doctor.probes import nvml
-
-    facts = Facts()
-    nvml.read(nvml.start().result(), facts)
-    return facts.gpus
-
-
-def _plan(
-    options: SmokeOptions, python: str, gpus: Sequence[Gpu] = (), read: Callable[[], Sequence[Gpu]] | None = None
-) -> Any:
+def _plan(options: SmokeOptions, python: str, gpus: Sequence[Gpu] = ()) -> Any:
     from torchlift.doctor.smoke.parent.runner import Plan
 
     return Plan(
@@ -173,7 +161,6 @@ def _plan(
         burn_seconds=options.burn_seconds,
         folders=tuple(map(Path, options.smoke_folder)),
         gpus=gpus,
-        read_gpus=read,
     )
 
 

@@ -18,7 +18,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.terminal.style import Style
 
 if TYPE_CHECKING:
-    from torchlift.doctor.smoke.parent.runner import Target
+    from torchlift.doctor.smoke.parent.targets import Target
 
 SMOKE_SCHEMA: Final = 1
 """Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""

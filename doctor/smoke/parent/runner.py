@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
-import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.floor import judge
-from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.lanes import side_by_side
+from torchlift.doctor.smoke.parent.nvml_watch import NvmlWatch
+from torchlift.doctor.smoke.parent.outcome import Outcome, SmokeResult
+from torchlift.doctor.smoke.parent.targets import Target, TargetError, alone, find_targets, ready_timeout
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import BURN_SECONDS, TIERS, Signature, Smoke, tiers_of
 from torchlift.lazy_dataclass import dataclass
 
-READY_TIMEOUT = 30.0
-"""Seconds for the answer to "is the device still there?", which starts a CUDA context."""
-
-_WATCH_EVERY = 0.3
+_CORES_A_DEVICE = 4
+"""A reference on the CPU takes up to four threads: so many cores each, or devices take turns."""
 
 
 class SmokeError(ValueError):
     """What was asked for does not exist; the message is for the user."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A device to run on. `environment` is what makes it visible, such as CUDA_VISIBLE_DEVICES for a MIG slice."""
-
-    name: str
-    device: dict[str, Any]
-    environment: dict[str, str] = field(default_factory=dict)
-    gpu: Gpu | None = None
-    """The same device as NVML describes it, when it is known which."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +45,9 @@ class Plan:
         burn_seconds: how long a burn loads each device.
         folders: further folders of smokes.
         fork: None decides by the system.
-        gpus: what NVML says, to find MIG slices and to judge rates.
-        read_gpus: reads that again: it is called while a smoke that measures a rate runs.
+        gpus: what NVML says, to find MIG slices and to judge rates. NVML is held open while they run.
         share: (which, of how many) processes of this machine that divide the devices among themselves.
+        at_once: devices that work side by side; None decides by the number of cores.
     """
 
     python: str
@@ -70,8 +59,8 @@ class Plan:
     folders: Sequence[Path] = ()
     fork: bool | None = None
     gpus: Sequence[Gpu] = ()
-    read_gpus: Callable[[], Sequence[Gpu]] | None = None
     share: tuple[int, int] = (0, 1)
+    at_once: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,10 +106,16 @@ class Run:
         self.note: str | None = None
         """Why the devices are what they are, when that is not what one expects."""
         self.on_start: Callable[[Smoke, Target], None] = lambda smoke, target: None
-        """Called before each smoke."""
+        """Called before each smoke on the device of which the next result will be."""
+        self._ready_timeout = ready_timeout(len(plan.gpus))
+        self._answered: set[str] = set()
+        """Devices that did something for torch in this run."""
+        self._ended: dict[str, tuple[Outcome, str]] = {}
+        """By device: what becomes of the rest of its smokes, and why."""
+        self._shown = ""
 
     def results(self) -> Iterator[SmokeResult]:
-        """Run and give each result as it comes. Ends all processes when it ends or is closed.
+        """Run and give each result as it comes, device by device. Ends all processes when it ends or is closed.
 
         Raises:
             TorchUnavailable: if torch cannot be imported.
@@ -135,35 +130,78 @@ class Run:
                 # No pool of compiling processes: they leave the session and outlive the smoke.
                 "TORCHINDUCTOR_COMPILE_THREADS": "1",
             }
-            with TorchProcess(self.plan.python, fork=self.plan.fork, environment=environment) as process:
+            with NvmlWatch(open=bool(self.plan.gpus)) as self._watch, self._process(environment) as process:
                 process.start()
                 self.torch, self.import_seconds = process.torch, process.import_seconds
-                self.targets = self._find_targets(process)
-                yield from self._all(process)
-
-    def _all(self, process: TorchProcess) -> Iterator[SmokeResult]:
-        done_once: set[str] = set()
-        for target in self.targets:
-            gone: SmokeResult | None = None
-            for chosen in self.chosen:
-                if chosen.smoke.once:
-                    if chosen.smoke.id in done_once or self.plan.share[0]:
-                        continue
-                    done_once.add(chosen.smoke.id)
-                if gone is not None:
-                    why = "is stuck in the driver" if gone.outcome == "stuck" else "no longer answers"
-                    yield _result(
-                        chosen.smoke, target, "lost", reason=f"not run: {target.name} {why} (since {gone.id})"
+                try:
+                    self.targets, self.note = find_targets(
+                        self.plan.devices, self.plan.gpus, self.plan.share, self._asking(process)
                     )
-                    continue
-                self.on_start(chosen.smoke, target)
-                result, lost = self._one(process, chosen, target)
-                yield result
-                if lost:
-                    gone = result
+                except TargetError as error:
+                    raise SmokeError(str(error)) from error
+                yield from self._all(process, environment)
 
-    def _one(self, process: TorchProcess, chosen: ChosenSmoke, target: Target) -> tuple[SmokeResult, bool]:
-        """The result, and whether the device is lost."""
+    def _process(self, environment: dict[str, str]) -> TorchProcess:
+        return TorchProcess(self.plan.python, fork=self.plan.fork, environment=environment)
+
+    def _asking(self, process: TorchProcess) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        return lambda request: process.ask(request, self._ready_timeout)
+
+    def _alone(self, process: TorchProcess, target: Target, environment: dict[str, str]) -> Target:
+        try:
+            return alone(target, environment, self._asking(process))
+        except TorchUnavailable:  # the first smoke will tell
+            return target
+
+    def _all(self, process: TorchProcess, environment: dict[str, str]) -> Iterator[SmokeResult]:
+        mine = [each for each in self.chosen if not (each.smoke.once and self.plan.share[0])]
+        if len(self.targets) != 1:
+            yield from self._several(process, environment, mine)
+            return
+        (target,) = self.targets
+        by_itself = self._alone(process, target, environment)
+        self._shown = target.name
+        for each in mine:
+            yield from self._on(process, target if each.smoke.once else by_itself, [each])
+
+    def _several(
+        self, process: TorchProcess, environment: dict[str, str], chosen: Sequence[ChosenSmoke]
+    ) -> Iterator[SmokeResult]:
+        """First what devices do side by side, then what each does while the others rest, then what all do together."""
+        together = [each for each in chosen if each.smoke.once]
+        apart = [each for each in chosen if each.smoke.alone and not each.smoke.once]
+        beside = [each for each in chosen if not (each.smoke.alone or each.smoke.once)]
+        by_itself: dict[str, Target] = {}
+
+        def on_its_own(process: TorchProcess, target: Target) -> Iterator[SmokeResult]:
+            by_itself[target.name] = self._alone(process, target, environment)
+            yield from self._on(process, by_itself[target.name], beside)
+
+        number = self.plan.at_once or (os.cpu_count() or 1) // _CORES_A_DEVICE
+        processes = [process, *(self._process(environment) for _ in self.targets[1 : max(number, 1)])]
+        for name, results in side_by_side(processes, self.targets, on_its_own):
+            self._shown = name
+            yield from results
+        for target in self.targets if apart else ():
+            self._shown = target.name
+            yield from self._on(process, by_itself[target.name], apart)
+        for target in self.targets[:1]:
+            self._shown = target.name
+            if self._ended:  # it takes all of them
+                self._ended[target.name] = next(iter(self._ended.values()))
+            yield from self._on(process, target, together)
+
+    def _on(self, process: TorchProcess, target: Target, chosen: Iterable[ChosenSmoke]) -> Iterator[SmokeResult]:
+        for each in chosen:
+            if target.name in self._ended:
+                outcome, why = self._ended[target.name]
+                yield _result(each.smoke, target, outcome, reason=why)
+                continue
+            if target.name == self._shown:
+                self.on_start(each.smoke, target)
+            yield self._one(process, each, target)
+
+    def _one(self, process: TorchProcess, chosen: ChosenSmoke, target: Target) -> SmokeResult:
         smoke = chosen.smoke
         request: dict[str, Any] = {
             "do": "smoke",
@@ -175,109 +213,51 @@ class Run:
         if chosen.file is not None:
             request["file"] = str(chosen.file)
         timeout = self.plan.timeout or smoke.timeout + smoke.lasts * self.plan.burn_seconds
-        with self._watching(smoke, target) as gpu:
+        begun = time.monotonic()
+        with self._watch.watching() if smoke.loads else nullcontext():
             try:
                 answer = process.ask(request, timeout)
             except TorchUnavailable as error:  # it worked before: whatever ran last has broken the machine or the files
                 answer = {"outcome": "fail", "reason": str(error)}
         result, signature = _read_answer(smoke, target, answer, timeout)
         if smoke.loads:
-            judge(result, target.device, gpu[-1] if gpu else target.gpu, reasons_of(gpu or [target.gpu]))
-        if not result.failed:
-            return result, False
-        if result.outcome == "stuck" or (signature is not None and signature.lost):
-            return result, True
-        lost = not (_harmless(answer) or self._ready(process, target))
-        if result.outcome == "lost" and not lost:
-            result.outcome = "fail"  # it did not answer before the smoke, and does again
-        return result, lost
+            busy = result.details.pop("busy", None) or (begun, time.monotonic())
+            seen = self._watch.samples(target.gpu, *busy) if target.gpu is not None else []
+            judge(result, target.device, target.gpu, seen)
+        if result.outcome == "pass":
+            self._answered.add(target.name)
+        elif not result.failed:
+            return result
+        elif result.outcome == "stuck" or (signature is not None and signature.lost):
+            how = "is stuck in the driver" if result.outcome == "stuck" else "no longer answers"
+            self._ended[target.name] = ("lost", f"not run: {target.name} {how} (since {result.id})")
+        elif _harmless(answer):
+            self._answered.add(target.name)
+        else:
+            self._look_after(process, target, result)
+        return result
 
-    def _ready(self, process: TorchProcess, target: Target) -> bool:
-        """Whether the device still answers."""
+    def _look_after(self, process: TorchProcess, target: Target, result: SmokeResult) -> None:
+        """Whether the device still answers after a failure, and if not, whether it ever did."""
         request = {"do": "ready", "device": target.device, "environment": target.environment}
         try:
-            return bool(process.ask(request, READY_TIMEOUT).get("outcome") == "pass")
+            ready = process.ask(request, self._ready_timeout)
         except TorchUnavailable:
-            return False
-
-    @contextlib.contextmanager
-    def _watching(self, smoke: Smoke, target: Target) -> Iterator[list[Gpu]]:
-        """Reads the GPU again and again while a smoke that loads it runs: clocks fall under load, not before."""
-        seen: list[Gpu] = []
-        read = self.plan.read_gpus
-        if not smoke.loads or read is None or target.gpu is None:
-            yield seen
+            ready = {"outcome": "crash"}
+        if ready["outcome"] == "pass":
+            self._answered.add(target.name)
+            if result.outcome == "lost":
+                result.outcome = "fail"  # it did not answer before the smoke, and does again
             return
-        done, uuid, index = threading.Event(), target.gpu.uuid, target.gpu.index
-
-        def watch() -> None:
-            while not done.wait(_WATCH_EVERY):
-                with contextlib.suppress(Exception):
-                    seen.extend(gpu for gpu in read() if (gpu.uuid == uuid if uuid else gpu.index == index))
-
-        thread = threading.Thread(target=watch, daemon=True)
-        thread.start()
-        try:
-            yield seen
-        finally:
-            done.set()
-            thread.join(READY_TIMEOUT)
-
-    def _find_targets(self, process: TorchProcess) -> list[Target]:
-        asked = list(self.plan.devices)
-        found = process.ask({"do": "devices"}, READY_TIMEOUT)
-        problem = found.get("problem") or found.get("reason")
-        if found.get("outcome") in ("timeout", "stuck"):
-            problem = f"the driver did not answer within {READY_TIMEOUT:g} s"
-        devices = {device["name"]: device for device in found.get("devices", [])}
-        devices.setdefault("cpu", {"name": "cpu", "kind": "cpu", "title": "CPU", "count": os.cpu_count() or 1})
-        gpus = [device for device in devices.values() if device["kind"] != "cpu"]
-        slices = {slice.uuid: gpu for gpu in self.plan.gpus for slice in gpu.mig_slices if slice.uuid}
-        if not asked:
-            if slices and "CUDA_VISIBLE_DEVICES" not in os.environ:
-                # One process sees one MIG slice: each is made visible by itself. GPUs that are not sliced come along.
-                whole = [gpu.uuid for gpu in self.plan.gpus if gpu.uuid and not gpu.mig_enabled]
-                asked = [*whole, *(uuid for uuid in slices)]
-            elif gpus:
-                asked = [device["name"] for device in gpus]
-            elif problem and self.plan.gpus:
-                self.note = f"torch finds no GPU although NVML does: {problem}"
-                asked = ["cuda:0"]
-            else:
-                self.note = f"no GPU: {problem}" if problem else "torch finds no GPU; running on the CPU"
-                asked = ["cpu"]
-        asked = _own_part(asked, *self.plan.share)
-        return [self._target(process, name, devices, slices) for name in dict.fromkeys(asked)]
-
-    def _target(self, process: TorchProcess, name: str, devices: dict[str, Any], slices: dict[str, Gpu]) -> Target:
-        if name.startswith(("GPU-", "MIG-")):
-            visible = {"CUDA_VISIBLE_DEVICES": name}
-            found = process.ask({"do": "devices", "environment": visible}, READY_TIMEOUT)
-            shown = [device for device in found.get("devices", []) if device["kind"] != "cpu"]
-            device = shown[0] if shown else _unknown("cuda:0")
-            gpu = slices.get(name) or next((gpu for gpu in self.plan.gpus if gpu.uuid == name), None)
-            return Target(name, device, visible, gpu)
-        name = f"{name}:0" if name in ("cuda", "xpu", "mps") else name
-        if name in devices:
-            return Target(name, devices[name], gpu=_as_nvml(devices[name], self.plan.gpus))
-        kind = name.partition(":")[0]
-        if kind in ("cuda", "xpu", "mps") and not any(each.startswith(kind) for each in devices):
-            return Target(name, _unknown(name))  # the first smoke will tell why it is not there
-        raise SmokeError(f"There is no device {name!r}. Devices: {', '.join(devices)}.")
-
-
-def _own_part(names: list[str], which: int, number: int) -> list[str]:
-    """The devices of one of several processes of a machine, each of which sees all of them or only its own."""
-    if names == ["cpu"]:
-        return names if which == 0 else []
-    # Fewer than processes: a scheduler that gives each its own GPUs and hides the others.
-    return names[which::number] if len(names) >= number else names
-
-
-def reasons_of(gpus: Iterable[Gpu | None]) -> list[str]:
-    """Every clock event reason that was seen, without the ones of a GPU at rest."""
-    reasons = dict.fromkeys(reason for gpu in gpus if gpu is not None for reason in gpu.throttle_reasons)
-    return [reason for reason in reasons if reason != "idle"]
+        said = find_signature(ready.get("reason") or "")
+        if ready.get("raised") and target.name not in self._answered and not (said is not None and said.lost):
+            # It is not gone: torch refuses it, as one without code for its architecture does.
+            result.outcome = "fail" if result.outcome == "lost" else result.outcome
+            why = f"torch {self.torch} cannot use {target.name} at all, see {result.id}; with one that can it runs"
+            self._ended[target.name] = ("skip", why)
+            return
+        how = "no longer answers" if target.name in self._answered else "does not answer"
+        self._ended[target.name] = ("lost", f"not run: {target.name} {how} (since {result.id})")
 
 
 def _read_answer(
@@ -327,23 +307,6 @@ def _harmless(answer: dict[str, Any]) -> bool:
 
 def _result(smoke: Smoke, target: Target, outcome: Any, **values: Any) -> SmokeResult:
     return SmokeResult(smoke.id, target.name, smoke.tier, smoke.title, outcome, **values)
-
-
-def _unknown(name: str) -> dict[str, Any]:
-    return {"name": name, "kind": name.partition(":")[0], "title": None, "count": 1}
-
-
-def _as_nvml(device: dict[str, Any], gpus: Sequence[Gpu]) -> Gpu | None:
-    """The same GPU as NVML knows it: CUDA may count in another order, so the UUID or the PCI address decides."""
-    if device["kind"] != "cuda":
-        return None
-    uuid, pci = device.get("uuid"), device.get("pci")
-    for gpu in gpus:
-        if uuid and gpu.uuid and gpu.uuid.removeprefix("GPU-") == str(uuid).removeprefix("GPU-"):
-            return gpu
-        if pci and gpu.pci_address and gpu.pci_address.lower() == pci:
-            return gpu
-    return gpus[0] if len(gpus) == 1 and device.get("count") == 1 and not (uuid or pci) else None
 
 
 def _suggestion(id: str, known: Iterable[str]) -> str:

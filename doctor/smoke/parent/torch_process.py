@@ -64,6 +64,7 @@ class TorchProcess:
         self.import_seconds = 0.0
         self._environment = environment
         self._visible: dict[str, str] = {}
+        self._ended = False
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
@@ -71,10 +72,12 @@ class TorchProcess:
         """Start the process, unless it runs.
 
         Raises:
-            TorchUnavailable: if torch cannot be imported; the message says why.
+            TorchUnavailable: if torch cannot be imported, or after `end`; the message says why.
         """
         if self._process is not None:
             return
+        if self._ended:
+            raise TorchUnavailable("the run was ended", "the run was ended", missing=False)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `close`)
         boot = _BOOT.format(name=ALIAS)
         command = [self.python, "-c", boot, str(Path(__file__).parents[1]), "fork" if self.fork else "here"]
@@ -120,17 +123,18 @@ class TorchProcess:
             self.close()  # which devices a process sees is settled when it first looks
         self._visible = visible
         self.start()
-        assert self._process is not None and self._process.stdin is not None
+        process = self._process
         begun = time.monotonic()
-        with contextlib.suppress(OSError):  # it has died: `_next` tells how
-            self._process.stdin.write(json.dumps({**request, "timeout": timeout}).encode() + b"\n")
-            self._process.stdin.flush()
+        with contextlib.suppress(OSError, ValueError):  # it has died: `_next` tells how
+            assert process is not None and process.stdin is not None
+            process.stdin.write(json.dumps({**request, "timeout": timeout}).encode() + b"\n")
+            process.stdin.flush()
         answer = self._next(timeout + (_MARGIN if self.fork else 0.0))
         if not isinstance(answer, str):
             if not self.fork and answer.get("raised"):
                 self.close()  # a failed kernel poisons the whole process: the next smoke gets a fresh one
             return answer
-        output, stuck = last_lines(self._said().encode()), not self.close()
+        output, stuck = "" if self._ended else last_lines(self._said().encode()), not self.close()
         wall = time.monotonic() - begun
         if answer == "late":
             return {"outcome": "stuck" if stuck else "timeout", "output": output, "wall": wall}
@@ -161,6 +165,11 @@ class TorchProcess:
         self._errors.close()
         return gone
 
+    def end(self) -> None:
+        """Close it for good, also while another thread waits for an answer: that one gets a crash."""
+        self._ended = True
+        self.close()
+
     def __enter__(self) -> TorchProcess:
         return self
 
@@ -169,7 +178,9 @@ class TorchProcess:
 
     def _next(self, timeout: float) -> dict[str, Any] | str:
         """The next answer, or "late", or how the process ended."""
-        assert self._process is not None
+        process = self._process
+        if process is None:  # ended by another thread
+            return "exit status 0"
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -178,7 +189,7 @@ class TorchProcess:
                 return "late"
             if line is None:
                 try:
-                    code = self._process.wait(_GRACE)
+                    code = process.wait(_GRACE)
                 except subprocess.TimeoutExpired:
                     return "late"
                 return signal_name(-code) if code < 0 else f"exit status {code}"

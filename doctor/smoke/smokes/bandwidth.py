@@ -31,6 +31,7 @@ def run(bench: Bench) -> Measurement:
             raise Skip(f"only {free >> 20} MiB of the device's memory are free; it runs with {4 * _SMALLEST >> 20} MiB")
     source = torch.ones(size // 4, device=bench.name)
     target = torch.empty_like(source)
-    seconds = median_seconds(bench, lambda: target.copy_(source), repeat=3 if bench.kind == "cpu" else 20)
+    timed = median_seconds(bench, lambda: target.copy_(source), repeat=3 if bench.kind == "cpu" else 20)
     # Every byte is read once and written once.
-    return Measurement(None, None, {"rate": 2 * source.numel() * 4 / seconds, "bytes": size, "seconds": seconds})
+    rate = 2 * source.numel() * 4 / timed.seconds
+    return Measurement(None, None, {"rate": rate, "bytes": size, **timed._asdict()})

@@ -26,5 +26,5 @@ def run(bench: Bench) -> Measurement:
     a = bench.random(size, size, dtype=torch.bfloat16) if bench.kind == "cpu" else None
     a = torch.randn(size, size, device=bench.name, dtype=torch.bfloat16) if a is None else a
     out = torch.empty_like(a)
-    seconds = median_seconds(bench, lambda: torch.mm(a, a, out=out), repeat=3 if bench.kind == "cpu" else 10)
-    return Measurement(None, None, {"rate": 2 * size**3 / seconds, "size": size, "seconds": seconds})
+    timed = median_seconds(bench, lambda: torch.mm(a, a, out=out), repeat=3 if bench.kind == "cpu" else 10)
+    return Measurement(None, None, {"rate": 2 * size**3 / timed.seconds, "size": size, **timed._asdict()})
