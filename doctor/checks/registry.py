@@ -67,8 +67,8 @@ def selected(checks: Sequence[Check], only: Sequence[str], skip: Sequence[str]) 
     )
 
 
-def check_named(checks: Sequence[Check], name: str) -> Check:
-    """The check with this id.
+def check_named(checks: Sequence[Check], name: str, others: Sequence[str] = ()) -> Check:
+    """The check with this id; `others` are further names that a user may have meant.
 
     Raises:
         UnknownName: there is none.
@@ -77,7 +77,7 @@ def check_named(checks: Sequence[Check], name: str) -> Check:
     for check in checks:
         if check.id == wanted:
             return check
-    raise UnknownName(_sentence(wanted, [check.id for check in checks], "check"))
+    raise UnknownName(_sentence(wanted, [*(check.id for check in checks), *others], "check"))
 
 
 def _known(checks: Sequence[Check], name: str) -> None:

@@ -89,7 +89,7 @@ def question_options(function: _Function) -> _Function:
         click.option("--only", multiple=True, metavar="IDS", help="Checks or groups to run, comma-separated."),
         click.option("--skip", multiple=True, metavar="IDS", help="Checks or groups to leave out."),
         click.option("--list-checks", is_flag=True, help="List all checks."),
-        click.option("--explain", metavar="ID", help="Say what a check looks for, why, and from which sources."),
+        click.option("--explain", metavar="ID", help="Say what a check or a smoke looks for, and why."),
     )
 
 

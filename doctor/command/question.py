@@ -73,13 +73,20 @@ def examination_of(
 
 
 def about_checks(question: QuestionOptions, output: OutputOptions) -> str:
-    """The answer to `--list-checks` or `--explain`."""
+    """The answer to `--list-checks`, or to `--explain` with the id of a check or a smoke."""
     from torchlift.doctor.checks.registry import UnknownName, all_checks, check_named
     from torchlift.doctor.report.catalogue import explained, listed
 
     if question.explain is None:
         return listed(checks_of(question), as_json=output.json)
+    from torchlift.doctor.smoke.loading import own_smokes
+    from torchlift.doctor.smoke.parent.catalogue import explained as explained_smoke
+
+    smokes = own_smokes()
+    smoke = smokes.get(question.explain.strip().lower())
+    if smoke is not None:
+        return explained_smoke(smoke, as_json=output.json)
     try:
-        return explained(check_named(all_checks(), question.explain), as_json=output.json)
+        return explained(check_named(all_checks(), question.explain, tuple(smokes)), as_json=output.json)
     except UnknownName as error:
         raise click.UsageError(str(error)) from None

@@ -48,6 +48,15 @@ def loaded_flavour(facts: Facts) -> str:
     return "open" if facts.kernel_driver.open_module else "proprietary"
 
 
+def flavour_that_all_cards_need(facts: Facts) -> tuple[KnownCard, str] | None:
+    """A card and the one kernel module that drives it, where that holds for every NVIDIA card and the driver comes with
+    both modules (since branch 515)."""
+    cards = known_cards(facts)
+    needed = {kernel_module_flavour(card.capability) for card in cards}
+    only = needed.pop() if len(needed) == 1 else None
+    return (cards[0], only) if only is not None and branch(driver_version(facts)) >= 515 else None
+
+
 def cards_of_the_other_flavour(facts: Facts) -> list[tuple[KnownCard, str]]:
     """Cards that the loaded kernel module passes over because they need the other kind, with that kind."""
     if facts.kernel_driver.open_module is None:

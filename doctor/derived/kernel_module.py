@@ -14,12 +14,14 @@ NVIDIA_NODE = re.compile(r"/dev/nvidia(\d+|ctl|-uvm)")
 def module_not_loaded(facts: Facts) -> bool:
     """NVML says so, or the driver's libraries are there, no module is, and nothing answers."""
     # A login node may share its image, and so the driver's libraries, with nodes that have GPUs.
+    if facts.system.wsl:
+        return False
     if facts.pci is not None and not has_nvidia_gpu(facts) and not facts.system.jetson_release:
         return False
     if facts.nvml.code == 9:
         return True
     refused = facts.nvml.outcome == "error" and facts.nvml.code in (None, 999) and facts.libcuda.outcome == "error"
-    here = facts.system.os == "linux" and not facts.system.wsl and nvidia_cards(facts) and libraries(facts)
+    here = facts.system.os == "linux" and nvidia_cards(facts) and libraries(facts)
     return bool(here and refused and not facts.kernel_driver.version and "nvidia" not in facts.kernel_driver.modules)
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from torchlift.doctor.derived.intel_cards import cards_for_computing, intel_cards
 from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_version
-from torchlift.doctor.derived.visible_gpus import visible_gpus
+from torchlift.doctor.derived.visible_gpus import hidden_by_environment, visible_gpus
 from torchlift.doctor.facts import Facts
+from torchlift.wheels.amd_gpus import is_integrated
 from torchlift.wheels.machine import Device, Machine
 
 
 def machine_of(facts: Facts) -> Machine:
     """The machine as the resolver sees it: the GPUs in view, the driver, the platform and the examined Python.
 
-    GPUs of one vendor only: NVIDIA's if there are any, else AMD's, else Apple's, else Intel's.
+    GPUs of one vendor only: NVIDIA's if there are any, else Apple's, else AMD's or Intel's, cards before what is part of
+    a processor.
     """
     system, python = facts.system, facts.python
     return Machine(
@@ -33,20 +37,29 @@ def machine_of(facts: Facts) -> Machine:
 
 
 def _devices(facts: Facts) -> tuple[Device, ...]:
-    nvidia = tuple(Device(gpu.name, gpu.capability) for gpu in visible_gpus(facts).gpus)
+    nvidia = tuple(Device(gpu.name, gpu.capability) for gpu in visible_gpus(_unhidden(facts)).gpus)
     if nvidia:
         return nvidia
     other = facts.other
-    amd = tuple(
-        Device(device.name or device.architecture, None, "amd", device.architecture) for device in other.rocm_devices
-    )
-    if amd:
-        return amd
+    amd = [Device(one.name or one.architecture, None, "amd", one.architecture) for one in other.rocm_devices]
     if other.mps:
         return (Device("Apple GPU", None, "apple"),)
-    if other.level_zero and any(card.vendor == "8086" for card in facts.pci or ()):
-        return (Device("Intel GPU", None, "intel"),)
-    return ()
+    own = [device for device in amd if not is_integrated(device.architecture or "")]
+    intel = cards_for_computing(facts)
+    if not intel and other.level_zero:
+        intel = intel_cards(facts)
+    # A card of its own comes before the graphics of a processor, whoever made them.
+    if own or (amd and not any(card.kind != "integrated" for card in intel)):
+        return tuple(own or amd)
+    return tuple(Device(card.name, None, "intel") for card in intel)
+
+
+def _unhidden(facts: Facts) -> Facts:
+    """GPUs that a variable hides are there all the same: no other torch is right because of it."""
+    if not hidden_by_environment(facts):
+        return facts
+    kept = {name: value for name, value in facts.environment.items() if name != "CUDA_VISIBLE_DEVICES"}
+    return replace(facts, environment=kept)
 
 
 def _two_numbers(text: str | None) -> tuple[int, int] | None:

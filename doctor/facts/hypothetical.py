@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 from torchlift.doctor.facts import Facts, Gpu, OtherAccelerators, PciCard, Python, RocmDevice, System
+from torchlift.wheels.amd_gpus import architecture_of
 from torchlift.wheels.compatibility import INTEGRATED
 from torchlift.wheels.gpus import KnownGpu, by_name
+from torchlift.wheels.intel_gpus import intel_gpu_named
 
 _COUNT = re.compile(r"\s*(\d{1,3})\s*[x\u00d7*]\s*(.+)", re.IGNORECASE)
 _MOST = 64
@@ -58,11 +60,15 @@ def described(
         for index, gpu in enumerate(gpu for gpu in known if gpu.vendor == "nvidia")
     ]
     facts.other.rocm_devices = [
-        RocmDevice(node, "", gpu.name) for node, gpu in enumerate(gpu for gpu in known if gpu.vendor == "amd")
+        RocmDevice(node, architecture_of(gpu.name) or "", gpu.name)
+        for node, gpu in enumerate(gpu for gpu in known if gpu.vendor == "amd")
     ]
-    if any(gpu.vendor == "intel" for gpu in known):
+    intel = [gpu.name for gpu in known if gpu.vendor == "intel"]
+    if intel:
         facts.other.level_zero = "libze_loader.so.1"
-        facts.pci = [PciCard("0000:00:02.0", "8086", "0000", "0300")]
+        facts.pci = [
+            PciCard(f"0000:{slot:02x}:00.0", "8086", _intel_id(name), "0300") for slot, name in enumerate(intel, 3)
+        ]
     if driver is not None:
         if re.fullmatch(r"[rR]?\d{3,4}(\.\d+){0,3}", driver.strip()) is None:
             raise DescriptionError(f"{driver!r} is not a driver version; write it like 580 or 580.95.05")
@@ -74,6 +80,14 @@ def described(
             )
         facts.python = Python(version=python.strip().rstrip("t"), free_threaded=python.strip().endswith("t"))
     return facts
+
+
+def _intel_id(name: str) -> str:
+    found = intel_gpu_named(name)
+    if found is not None:
+        return found.pci_device
+    # UHD 630 stands for all graphics before Xe, which XPU builds are not for.
+    return "3e92" if re.search(r"\b(u?hd|iris)\b", name, re.IGNORECASE) else "0000"
 
 
 def _named(text: str) -> list[KnownGpu]:

@@ -7,6 +7,7 @@ from torchlift.doctor.derived.card_support import kernel_module_flavour, needs_p
 from torchlift.doctor.derived.nvidia_cards import known_cards
 from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts, Gpu
+from torchlift.doctor.remedies.host import at_the_host
 from torchlift.wheels.drivers import branch
 
 LONG_TERM_BRANCH = 580
@@ -58,9 +59,23 @@ def _command(facts: Facts, at_least: str | None) -> str | None:
     return None
 
 
+def other_kernel_module(facts: Facts, needed: str) -> Remedy:
+    """The remedy that installs the `needed` one of the driver's two kernel modules, "open" or "proprietary"."""
+    number = branch(driver_version(facts)) or LONG_TERM_BRANCH
+    text = f"Install the driver with its {needed} kernel module, then restart"
+    if facts.system.distribution in ("ubuntu", "pop"):
+        suffix = "-open" if needed == "open" else ""
+        return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
+    if facts.system.distribution in _RED_HAT:
+        return Remedy(
+            text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}"
+        )
+    return Remedy(text)
+
+
 def reset_gpu(facts: Facts, gpu: Gpu) -> Remedy:
     """The remedy that resets one GPU after the programs on it have ended."""
-    if facts.system.container:
-        return Remedy(f"On the host: end the programs on GPU {gpu.index} and reset it (nvidia-smi --gpu-reset)")
     where = gpu.uuid or str(gpu.index)
-    return Remedy("End the programs that use it, then reset it", f"sudo nvidia-smi --gpu-reset -i {where}")
+    return at_the_host(
+        facts, f"End the programs that use GPU {gpu.index}, then reset it", f"sudo nvidia-smi --gpu-reset -i {where}"
+    )

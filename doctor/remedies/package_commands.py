@@ -51,12 +51,16 @@ def installing(facts: Facts, tool: Tool) -> str:
     return _program(facts, tool, "install")
 
 
-def installing_anew(facts: Facts, tool: Tool) -> str:
+def installing_anew(facts: Facts, tool: Tool, folder: str = ".venv") -> str:
     """The same for an environment that the line itself makes, in the folder where it is run."""
+    then = "; " if facts.system.os == "windows" else " && "
     if tool == "uv":
-        return "uv venv && uv pip install"
-    inside = r".venv\Scripts\pip" if facts.system.os == "windows" else ".venv/bin/pip"
-    return f"{_executable(facts) or 'python3'} -m venv .venv && {inside} install"
+        if folder == ".venv":
+            return f"uv venv{then}uv pip install"
+        return f"uv venv {folder}{then}uv pip install --python {folder}"
+    inside = rf"{folder}\Scripts\pip" if facts.system.os == "windows" else f"{folder}/bin/pip"
+    python = _executable(facts) or ("py" if facts.system.os == "windows" else "python3")
+    return f"{python} -m venv {folder}{then}{inside} install"
 
 
 def tool_of(facts: Facts) -> Tool:

@@ -66,14 +66,16 @@ def remedy_of(facts: Facts, answer: Answer) -> Remedy:
     if answer.kind == "upgrade-driver":
         return Remedy(answer.summary, _command(facts, answer.then) if answer.then else None)
     if answer.kind == "split":
-        # Into environments that are yet to be made.
-        lines = "; ".join(f"{', '.join(gpus)}: {choice.pip}" for gpus, choice in answer.parts)
-        return Remedy(f"{answer.summary}. {lines}" if lines else answer.summary)
+        parts = _parts(facts, answer)
+        lines = [choice.uv if tool_of(facts) == "uv" else choice.pip for _, choice in parts]
+        shown = "; ".join(f"{', '.join(gpus)}: {'; '.join(choice.reasons[-1:])}" for gpus, choice in parts)
+        return Remedy(f"{answer.summary}. {shown}", "\n".join(lines))
     return Remedy(answer.summary)
 
 
 def fitted(facts: Facts, answer: Answer) -> Answer:
-    """The answer with lines that do what they say in the examined environment; those of a split are for new ones."""
+    """The answer with lines that do what they say in the examined environment; those of a split make new ones."""
+    answer = replace(answer, parts=_parts(facts, answer))
     if facts.hypothetical:
         return answer
     return replace(
@@ -81,6 +83,25 @@ def fitted(facts: Facts, answer: Answer) -> Answer:
         choice=_fitted(facts, answer.choice) if answer.choice else None,
         alternatives=tuple(_fitted(facts, choice) for choice in answer.alternatives),
         then=_fitted(facts, answer.then) if answer.then else None,
+    )
+
+
+def _parts(facts: Facts, answer: Answer) -> tuple[tuple[tuple[str, ...], Choice], ...]:
+    """The wheels of a split, each with lines that make its environment and the GPUs that it is started with."""
+    return tuple((gpus, _apart(facts, gpus, choice)) for gpus, choice in answer.parts)
+
+
+def _apart(facts: Facts, gpus: tuple[str, ...], choice: Choice) -> Choice:
+    folder = f".venv-{choice.build}"
+    wanted = choice.pip.partition(" install ")[2]
+    own = [gpu.uuid for gpu in facts.gpus if gpu.name in gpus]
+    known = own and None not in own
+    value = f"={','.join(uuid for uuid in own if uuid)}" if known else " set to the numbers of these GPUs"
+    return replace(
+        choice,
+        pip=f"{installing_anew(facts, 'pip', folder)} {wanted}",
+        uv=f"{installing_anew(facts, 'uv', folder)} {wanted}",
+        reasons=(*choice.reasons, f"start its programs with CUDA_VISIBLE_DEVICES{value}"),
     )
 
 

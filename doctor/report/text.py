@@ -12,6 +12,7 @@ from torchlift.doctor.derived.nvidia_driver import cuda_of_driver, driver_versio
 from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
+from torchlift.doctor.report.alike import alike
 from torchlift.doctor.report.verdict import verdict
 from torchlift.doctor.report.words import data_age
 from torchlift.terminal.columns import one_line
@@ -110,7 +111,9 @@ def _section(title: str, findings: Sequence[Diagnosed], style: Style, verbose: b
     elif status == "ok" and not verbose and well:
         tail = style.faint(f" ({words.count(well, 'check')})")
     yield f"{style.mark(status)} {style.heading(title)}{tail}"
-    shown = sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.result.status)) if not verbose else findings
+    shown = alike(findings)
+    if not verbose:
+        shown.sort(key=lambda finding: _WORST_FIRST.index(finding.result.status))
     notes = 0
     for finding in shown:
         if finding.result.status == "note" and not verbose:
@@ -210,9 +213,12 @@ def _install(examination: Examination, answer: Answer, style: Style, verbose: bo
         yield from _wrapped(f"For {words.listed(gpus)}, in an environment of its own:", style.width, "  ")
         yield from _choice(choice, style, verbose, "    ")
     if answer.upgrade_driver is not None:
-        better = f" {_named(answer.then)} becomes possible:" if answer.then is not None else ""
-        lead = "Upgrade the NVIDIA driver to" if answer.choice is None else "With the NVIDIA driver"
-        yield from _wrapped(f"{lead} {answer.upgrade_driver} or newer.{better}", style.width, "  ")
+        after = f" {_named(answer.then)} becomes possible" if answer.then is not None else ""
+        if answer.choice is None:
+            lead = f"Upgrade the NVIDIA driver to {answer.upgrade_driver} or newer.{after}{':' if after else ''}"
+        else:
+            lead = f"With the NVIDIA driver {answer.upgrade_driver} or newer{after or ' more becomes possible'}:"
+        yield from _wrapped(lead, style.width, "  ")
         if answer.then is not None:
             yield from _choice(answer.then, style, verbose, "    ")
     alternatives = answer.alternatives if verbose else answer.alternatives[:1]

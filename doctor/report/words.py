@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from torchlift.doctor.derived.intel_cards import intel_cards
 from torchlift.doctor.facts import Facts
 
 _OS = {"linux": "Linux", "windows": "Windows", "darwin": "macOS"}
@@ -35,9 +36,11 @@ def gpu_names(facts: Facts) -> list[tuple[str, str | None, int | None]]:
         ]
     if facts.other.rocm_devices:
         return [(device.name or "AMD GPU", device.architecture, None) for device in facts.other.rocm_devices]
-    if facts.torch is not None and facts.torch.xpu and facts.other.level_zero:
-        return [("Intel GPU", None, None) for card in facts.pci or () if card.vendor == "8086"]
-    return []
+    # Graphics of a processor are worth a word where torch could use them.
+    integrated = facts.hypothetical or (
+        facts.torch is not None and bool(facts.torch.xpu) and bool(facts.other.level_zero)
+    )
+    return [(card.name, None, None) for card in intel_cards(facts) if integrated or card.kind != "integrated"]
 
 
 def gpus(facts: Facts) -> str:

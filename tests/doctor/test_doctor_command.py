@@ -414,7 +414,7 @@ def test_an_intel_gpu_is_named_where_torch_is_built_for_it(tmp_path: Path) -> No
     )
     facts.other.level_zero = "/usr/lib/x86_64-linux-gnu/libze_loader.so.1"
     (tmp_path / "f.json").write_text(json.dumps(to_json(facts)))
-    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith("Healthy: Intel GPU + torch 2.11.0+xpu")
+    assert run("--facts", str(tmp_path / "f.json")).stdout.startswith("Healthy: Intel Arc B580 + torch 2.11.0+xpu")
 
 
 def test_names_of_devices_do_not_act_on_the_terminal(tmp_path: Path) -> None:

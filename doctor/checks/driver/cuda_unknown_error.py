@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
+from torchlift.doctor.derived.container_devices import lost_its_devices
 from torchlift.doctor.derived.kernel_module import module_not_loaded, versions_differ
 from torchlift.doctor.derived.nvidia_driver import cuda_code, driver_answers
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.restart import restart
 
 CHECK = Check(
     id="cuda-unknown-error",
@@ -52,6 +54,8 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _cause(facts: Facts) -> str | None:
+    if lost_its_devices(facts):
+        return "container-devices"
     if module_not_loaded(facts):
         return "driver-not-loaded"
     return "driver-version-mismatch" if versions_differ(facts) else None
@@ -62,6 +66,13 @@ def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
     if missing and facts.system.container:
         text = "On the host: `sudo nvidia-modprobe -u -c=0`; then start the container anew with --gpus all"
         return f"{_UVM} is missing in this container", Remedy(text), "likely"
+    if lost_its_devices(facts):
+        return "the container may no longer open its devices", Remedy("Start the container anew"), "likely"
+    if facts.system.container:
+        text = "On the host: see whether CUDA starts there; load nvidia_uvm anew or restart it, then this container"
+        return "its device nodes are there, so it is the host's driver", Remedy(text), "likely"
+    if facts.system.wsl:
+        return "so under WSL after Windows was suspended or its driver changed", restart(facts), "likely"
     if "nvidia_uvm" not in facts.kernel_driver.modules and missing:
         return "the module nvidia_uvm is not loaded", Remedy("Load it", "sudo modprobe nvidia_uvm"), "likely"
     if missing:

@@ -8,6 +8,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.nvidia_driver import driver_answers
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.restart import restart
 
 CHECK = Check(
     id="driver-hangs",
@@ -45,8 +46,10 @@ def look(facts: Facts) -> Iterator[Result]:
 def _remedy(facts: Facts, how: str) -> Remedy:
     if facts.system.container:
         return Remedy("On the host: restart it; what the kernel log says of NVRM and Xid names the reason")
-    if how == "crashed":
+    if how == "crashed" and facts.system.os == "linux" and not facts.system.wsl:
         return Remedy(
             "See which library crashed; if it is the driver's, install the driver anew", "sudo dmesg | tail -n 50"
         )
-    return Remedy("Restart; what `sudo dmesg | grep -E 'NVRM|Xid'` says before that names the reason", "sudo reboot")
+    if facts.system.wsl or facts.system.os == "windows":
+        return restart(facts)
+    return restart(facts, "; what `sudo dmesg | grep -E 'NVRM|Xid'` says before that names the reason")

@@ -11,6 +11,7 @@ from torchlift.doctor.derived.kernel_module import versions_differ
 from torchlift.doctor.derived.nvidia_driver import cuda_code, driver_answers
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.loader_path import hide_library
+from torchlift.doctor.remedies.restart import restart
 
 CHECK = Check(
     id="driver-library-mix",
@@ -41,7 +42,7 @@ def look(facts: Facts) -> Iterator[Result]:
     elif facts.system.container:
         remedy = Remedy("Take the image's own libcuda.so out of it: the container runtime mounts the host's")
     else:
-        remedy = Remedy("Restart, so that the module of the installed driver is loaded", "sudo reboot")
+        remedy = restart(facts, ", so that the module of the installed driver is loaded")
     yield Result(
         breaks_torch(facts),
         f"libcuda {version} does not go with the kernel module {kernel} (error 803)",

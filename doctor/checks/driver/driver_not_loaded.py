@@ -6,10 +6,16 @@ from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Confidence, Evidence, Remedy, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
-from torchlift.doctor.derived.card_support import cards_newer_than_driver, cards_older_than_driver
+from torchlift.doctor.derived.card_support import (
+    cards_newer_than_driver,
+    cards_of_the_other_flavour,
+    cards_older_than_driver,
+    flavour_that_all_cards_need,
+)
 from torchlift.doctor.derived.kernel_module import module_not_loaded
 from torchlift.doctor.derived.nvidia_cards import nvidia_cards
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.driver_install import other_kernel_module
 
 CHECK = Check(
     id="driver-not-loaded",
@@ -17,7 +23,8 @@ CHECK = Check(
     title="The NVIDIA kernel module is loaded",
     why=(
         "The driver's libraries can do nothing without its kernel module. It is missing when nouveau holds the card, "
-        "when Secure Boot refuses its signature, or when it was not rebuilt after a kernel upgrade. NVML then says "
+        "when Secure Boot refuses its signature, when it was not rebuilt after a kernel upgrade, or when the card needs the "
+        "other one of the two modules there are (Volta and older the proprietary, Blackwell the open). NVML then says "
         "`Driver Not Loaded`, nvidia-smi `couldn't communicate with the NVIDIA driver`, torch `No CUDA GPUs are "
         "available`."
     ),
@@ -64,7 +71,9 @@ def _cause(facts: Facts) -> str | None:
     # The module goes away again when it knows none of the cards.
     if cards_newer_than_driver(facts):
         return "driver-too-old-for-gpu"
-    return "driver-too-new-for-gpu" if cards_older_than_driver(facts) else None
+    if cards_older_than_driver(facts):
+        return "driver-too-new-for-gpu"
+    return "kernel-module-flavour" if cards_of_the_other_flavour(facts) else None
 
 
 def _nvml(facts: Facts) -> str:
@@ -97,6 +106,12 @@ def _reason(facts: Facts) -> tuple[str, Remedy, Confidence]:
         else:
             remedy = Remedy("Enrol the key that signed the module with mokutil, or switch Secure Boot off")
         return reason, remedy, "likely"
+    only = flavour_that_all_cards_need(facts)
+    if only is not None:
+        card, needed = only
+        other = "open" if needed == "proprietary" else "proprietary"
+        reason = f"most likely the {other} one is installed, which refuses the {card.name} (`modprobe: No such device`)"
+        return reason, other_kernel_module(facts, needed), "likely"
     return "nothing has loaded it", Remedy("Load it", "sudo modprobe nvidia"), "likely"
 
 

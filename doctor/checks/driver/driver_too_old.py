@@ -31,6 +31,7 @@ CHECK = Check(
         _RULES,
         "https://github.com/pytorch/pytorch/issues/25581",
         "torch 2.15.0, error text measured, 2026-11-21",
+        "torch/csrc/jit/codegen and aten/src/ATen/native/cuda/jit_utils.cpp: NVRTC compiles straight to SASS",
     ),
 )
 
@@ -70,8 +71,8 @@ def look(facts: Facts) -> Iterator[Result]:
                 Evidence("driver", driver or "unknown", needed=full, source="the driver"),
             ),
             remedy=Remedy(
-                "Nothing to do. PTX compiled by CUDA "
-                f"{wheel[0]}.{wheel[1]} (NVRTC, jiterator, some extensions) fails with error 222 on this driver; "
+                "Nothing to do: torch compiles no PTX of its own. PTX of CUDA "
+                f"{wheel[0]}.{wheel[1]} from elsewhere (some extensions, Numba) fails with error 222 on this driver; "
                 f"driver {full or 'of that CUDA'} or newer lifts that"
             ),
             confidence="table",

@@ -8,6 +8,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.kernel_module import installed_versions, versions_differ
 from torchlift.doctor.facts import Facts
+from torchlift.doctor.remedies.restart import restart
 
 CHECK = Check(
     id="driver-version-mismatch",
@@ -40,7 +41,7 @@ def look(facts: Facts) -> Iterator[Result]:
             "mounts the host's libraries. If the host was upgraded just now, restart the host"
         )
     else:
-        remedy = Remedy("Restart, so that the module of the installed driver is loaded", "sudo reboot")
+        remedy = restart(facts, ", so that the module of the installed driver is loaded")
     yield Result(
         breaks_torch(facts),
         f"The loaded kernel module is of driver {kernel or 'another version'}, the libraries are of {installed}",

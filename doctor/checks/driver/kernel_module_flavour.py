@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, ok
+from torchlift.doctor.check import Check, Evidence, Result, ok
 from torchlift.doctor.checks.severity import breaks_torch
 from torchlift.doctor.derived.card_support import (
     KERNEL_MODULES,
     cards_of_the_other_flavour,
     loaded_flavour,
 )
-from torchlift.doctor.derived.nvidia_driver import driver_version
 from torchlift.doctor.facts import Facts
-from torchlift.wheels.drivers import branch
+from torchlift.doctor.remedies.driver_install import other_kernel_module
 
 CHECK = Check(
     id="kernel-module-flavour",
@@ -47,22 +46,9 @@ def look(facts: Facts) -> Iterator[Result]:
                     f"card {card.address}", f"{card.name}, not listed by the driver", needed="listed", source="PCI bus"
                 ),
             ),
-            remedy=_remedy(facts, needed),
+            remedy=other_kernel_module(facts, needed),
             confidence="table",
             link=KERNEL_MODULES,
         )
     if not wrong and facts.gpus:
         yield ok(f"The {loaded} kernel module drives these cards")
-
-
-def _remedy(facts: Facts, needed: str) -> Remedy:
-    number = branch(driver_version(facts)) or 580
-    text = f"Install the driver with its {needed} kernel module, then restart"
-    if facts.system.distribution in ("ubuntu", "pop"):
-        suffix = "-open" if needed == "open" else ""
-        return Remedy(text, f"sudo apt install nvidia-driver-{number}{suffix}")
-    if facts.system.distribution in ("rhel", "rocky", "almalinux", "centos", "ol", "amzn"):
-        return Remedy(
-            text, "sudo dnf install nvidia-open" if needed == "open" else f"sudo dnf install cuda-drivers-{number}"
-        )
-    return Remedy(text)

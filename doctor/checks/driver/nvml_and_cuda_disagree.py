@@ -13,6 +13,7 @@ from torchlift.doctor.derived.naming import code_text
 from torchlift.doctor.derived.nvidia_driver import cuda_code
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.driver_install import install_driver
+from torchlift.doctor.remedies.restart import restart
 
 CHECK = Check(
     id="nvml-and-cuda-disagree",
@@ -92,4 +93,4 @@ def _remedy(facts: Facts, code: int) -> Remedy:
         return Remedy(
             "Start the container anew with access to all of the GPUs' device nodes, such as `docker run --gpus all`"
         )
-    return Remedy("Restart; if it stays so, install the driver anew", "sudo reboot")
+    return restart(facts, "; if it stays so, install the driver anew")

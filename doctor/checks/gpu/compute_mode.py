@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, problem, warning
 from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts, Gpu
+from torchlift.doctor.remedies.host import at_the_host
 
 CHECK = Check(
     id="compute-mode",
@@ -51,6 +52,4 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _remedy(facts: Facts, gpu: Gpu) -> Remedy:
-    if facts.system.container:
-        return Remedy(f"On the host: sudo nvidia-smi -i {gpu.index} -c DEFAULT")
-    return Remedy("Set it to admit programs", f"sudo nvidia-smi -i {gpu.index} -c DEFAULT")
+    return at_the_host(facts, "Set it to admit programs", f"sudo nvidia-smi -i {gpu.index} -c DEFAULT")

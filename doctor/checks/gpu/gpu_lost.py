@@ -41,4 +41,4 @@ def _remedy(facts: Facts) -> Remedy:
     text = "Switch the machine off and on again; if it comes back, check power, seating and cooling of the card"
     if facts.system.container:
         return Remedy(f"On the host: {text[0].lower()}{text[1:]}")
-    return Remedy(text, "sudo poweroff")
+    return Remedy(text, "sudo poweroff" if facts.system.os == "linux" and not facts.system.wsl else None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, warning
 from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts, Gpu
+from torchlift.doctor.remedies.host import at_the_host
 
 CHECK = Check(
     id="throttling",
@@ -73,4 +74,4 @@ def _limited(gpu: Gpu) -> bool:
 def _restore(facts: Facts, gpu: Gpu) -> Remedy | None:
     if facts.system.container:
         return None
-    return Remedy("To lift it", f"sudo nvidia-smi -i {gpu.index} -pl {gpu.power_limit_default:g}")
+    return at_the_host(facts, "Lift it", f"sudo nvidia-smi -i {gpu.index} -pl {gpu.power_limit_default:g}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Remedy, Result, note, ok, warning
+from torchlift.doctor.check import Check, Evidence, Result, note, ok, warning
 from torchlift.doctor.facts import Facts, PeerLink
+from torchlift.doctor.remedies.host import at_the_host
 
 CHECK = Check(
     id="peer-access",
@@ -32,7 +33,7 @@ def look(facts: Facts) -> Iterator[Result]:
         yield warning(
             f"Peer-to-peer access is switched off in the driver's options for {_pairs(switched_off)}",
             evidence=tuple(_evidence(link) for link in switched_off[:8]),
-            remedy=Remedy("Take the option out again, then restart", "grep -rn NVreg /etc/modprobe.d"),
+            remedy=at_the_host(facts, "Take the option out again, then restart", "grep -rn NVreg /etc/modprobe.d"),
         )
     elif without:
         share = "no pair" if len(without) == len(judged) else f"not {_pairs(without)}"

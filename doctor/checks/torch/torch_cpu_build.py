@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.doctor.check import Check, Evidence, Result, note
+from torchlift.doctor.check import Check, Evidence, Result, Status, note
+from torchlift.doctor.derived.intel_cards import cards_for_computing
 from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment, names, visible_gpus
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import wheel_answer, wheel_remedy
+from torchlift.wheels.amd_gpus import ROCM_WHEELS, is_instinct, is_integrated
 
 CHECK = Check(
     id="torch-cpu-build",
@@ -21,6 +23,7 @@ CHECK = Check(
     sources=(
         "https://pytorch.org/get-started/locally/",
         "Wheel lists of torch on PyPI, read 2026-11-21 (Windows: no CUDA; aarch64: CUDA from 2.11)",
+        "https://docs.pytorch.org/docs/2.12/notes/get_start_xpu.html (Intel's cards)",
     ),
 )
 
@@ -48,17 +51,36 @@ def look(facts: Facts) -> Iterator[Result]:
             evidence=(evidence, Evidence("GPUs in view", names(gpus), source=gpus[0].source)),
             remedy=wheel_remedy(facts),
         )
-    elif facts.other.rocm_devices and facts.system.os == "linux":
-        devices = ", ".join(
-            f"{device.name or 'AMD GPU'} ({device.architecture})" for device in facts.other.rocm_devices
-        )
-        yield note(
-            f"torch {facts.torch.version} is a CPU build and cannot use {devices}",
-            evidence=(
-                Evidence("torch was built for", "the CPU only", needed="ROCm", source=f"{facts.torch.path}/version.py"),
-            ),
-            remedy=wheel_remedy(facts),
-        )
+    else:
+        yield from _others(facts)
+
+
+def _others(facts: Facts) -> Iterator[Result]:
+    """The same for AMD's and Intel's cards; what is part of a processor is there for the screen."""
+    assert facts.torch is not None
+    status: Status
+    amd = [device for device in facts.other.rocm_devices if not is_integrated(device.architecture)]
+    intel = cards_for_computing(facts)
+    if amd and facts.system.os == "linux":
+        cards = [f"{device.name or 'AMD GPU'} ({device.architecture})" for device in amd]
+        computes = any(is_instinct(device.architecture) for device in amd)
+        supported = computes or any(device.architecture in ROCM_WHEELS for device in amd)
+        status = "problem" if computes else "warning" if supported else "note"
+        needed = "ROCm"
+    elif intel:
+        cards = [card.name for card in intel]
+        status = "problem" if any(card.kind == "data-centre" for card in intel) else "warning"
+        needed = "XPU"
+    else:
+        return
+    yield Result(
+        status,
+        f"torch {facts.torch.version} is a CPU build and cannot use {', '.join(dict.fromkeys(cards))}",
+        evidence=(
+            Evidence("torch was built for", "the CPU only", needed=needed, source=f"{facts.torch.path}/version.py"),
+        ),
+        remedy=wheel_remedy(facts),
+    )
 
 
 def _reason(facts: Facts, build: TorchBuild) -> str:

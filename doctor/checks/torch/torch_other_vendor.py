@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result, Status, ok
+from torchlift.doctor.derived.intel_cards import cards_for_computing
 from torchlift.doctor.derived.nvidia_cards import has_nvidia_gpu
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.remedies.wheel_remedy import wheel_remedy
+from torchlift.wheels.amd_gpus import ROCM_WHEELS, is_instinct, is_integrated
 
 CHECK = Check(
     id="torch-other-vendor",
@@ -22,10 +23,6 @@ CHECK = Check(
     ),
     sources=("https://pytorch.org/get-started/locally/",),
 )
-
-# Sources: AMD's tables of GPU architectures in ROCm's documentation and LLVM's AMDGPU processors, read 2026-11-21.
-_INSTINCT = re.compile(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)
-_INTEGRATED = re.compile(r"gfx(902|909|90c|1013|103[3-7]|11(03|5\d))", re.ASCII)
 
 _NAMES = {"nvidia": "NVIDIA's CUDA", "amd": "AMD's ROCm", "intel": "Intel's XPU"}
 
@@ -56,13 +53,14 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _status(facts: Facts, present: list[str]) -> Status:
-    """AMD's display chips, in most of its processors, are there for the screen: only an Instinct is surely meant."""
+    """AMD's display chips, in most of its processors, are there for the screen, and so may be a card that no ROCm wheel
+    has code for."""
     if present != ["amd"]:
         return "problem"
-    if any(_INSTINCT.match(device.architecture) for device in facts.other.rocm_devices):
+    cards = [device.architecture for device in facts.other.rocm_devices if not is_integrated(device.architecture)]
+    if any(is_instinct(card) or card in ROCM_WHEELS for card in cards):
         return "problem"
-    discrete = any(not _INTEGRATED.match(device.architecture) for device in facts.other.rocm_devices)
-    return "warning" if discrete else "note"
+    return "warning" if cards else "note"
 
 
 def _present(facts: Facts) -> list[str]:
@@ -72,11 +70,15 @@ def _present(facts: Facts) -> list[str]:
     # An AMD card without ROCm's kernel driver still is one, so the bus counts as well.
     if facts.other.rocm_devices or any(_is_card(card.vendor, card.pci_class, "1002") for card in facts.pci or ()):
         found.append("amd")
-    # Nearly every Intel CPU has a display device: only a build for it makes that one count.
-    if facts.other.level_zero or any(_is_card(card.vendor, card.pci_class, "8086") for card in facts.pci or ()):
-        intel_wanted = facts.torch is not None and facts.torch.xpu is not None
-        found.extend(["intel"] if intel_wanted else [])
+    # Nearly every Intel processor has a display device: only a build for it makes that one count.
+    wanted = facts.torch is not None and facts.torch.xpu is not None
+    if cards_for_computing(facts) or (wanted and (facts.other.level_zero or _has_intel(facts))):
+        found.append("intel")
     return found
+
+
+def _has_intel(facts: Facts) -> bool:
+    return any(_is_card(card.vendor, card.pci_class, "8086") for card in facts.pci or ())
 
 
 def _is_card(vendor: str, pci_class: str, wanted: str) -> bool:

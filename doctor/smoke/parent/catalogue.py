@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -31,6 +32,21 @@ def catalogue() -> str:
     """The whole page."""
     smokes = own_smokes().values()
     return "\n".join([*_page(smokes)]) + "\n"
+
+
+def explained(smoke: Smoke, *, as_json: bool = False) -> str:
+    """All that there is to say about one smoke."""
+    if as_json:
+        limits = dict(smoke.limits)
+        fields = ("id", "tier", "title", "kinds", "needs", "reference", "timeout", "calibrated")
+        known = {name: getattr(smoke, name) for name in fields}
+        failures = [{"id": row.id, "cause": row.cause, "remedy": row.remedy} for row in smoke.signatures]
+        return json.dumps({**known, "limits": limits, "failures": failures}, indent=2) + "\n"
+    lines = [f"{smoke.id} (smoke, {smoke.tier}): {smoke.title}", ""]
+    lines += [line for line in _entry(smoke) if line.startswith("- ")]
+    for row in smoke.signatures:
+        lines += ["", f"{row.id}: {'likely, ' if row.likely else ''}{row.cause}. {row.remedy}."]
+    return "\n".join(lines) + "\n"
 
 
 def _page(smokes: Iterable[Smoke]) -> Iterator[str]:

@@ -45,6 +45,9 @@ def choice_of(
 def _pin(offer: Offer, host: Host, wish: Wish, version: str) -> str:
     if wish.pinned:
         return f"torch=={version}"
+    if offer.build == "xpu" and not wish.specifier:
+        # Which releases this index has is known from installation logs, and the newest is for all of Intel's GPUs.
+        return "torch"
     newest = line_of(known_versions()[-1])
     # An accelerator's index may hold releases that the tables do not know, with code for other GPUs.
     open_ended = offer.index is None or offer.build == "cpu"

@@ -30,20 +30,27 @@ class DriverView:
             return f"a driver for CUDA {self.cuda // 1000}.{self.cuda % 1000 // 10}"
         return "an unknown driver"
 
+    @property
+    def _release(self) -> bool:
+        """ "595" alone, as people say it, is the branch and no release of it in particular."""
+        return len(drivers.parts(self.version)) > 1
+
     def meets_floor(self, cuda_major: int) -> bool:
         """Whether programs of this CUDA major version start (minor-version compatibility)."""
         if self.version is not None:
             needed = drivers.floor(cuda_major, self.os)
+            if self.os == "windows" and self._release and drivers.branch(self.version) == drivers.branch(needed):
+                # The floor names a branch; its first driver for Windows is the one that came with that CUDA.
+                needed = drivers.lowest(cuda_major, self.os)
             return needed is not None and drivers.meets(self.version, needed)
         return self.cuda is None or self.cuda // 1000 >= cuda_major
 
     def meets_pair(self, cuda: tuple[int, int]) -> bool:
         """Whether it knows all of this CUDA, so that PTX of this toolkit compiles too."""
         if self.version is not None:
-            # "595" alone, as people say it, is the branch and no release of it in particular.
-            whole_branch = len(drivers.parts(self.version)) == 1
-            exact = drivers.paired(cuda, self.os) if self.os == "linux" and not whole_branch else None
-            if exact is not None:
+            exact = drivers.paired(cuda, self.os) if self._release else None
+            # Most rows of the Windows column were not checked against NVIDIA's page.
+            if exact is not None and (self.os == "linux" or cuda >= (13, 0)):
                 return drivers.meets(self.version, exact)
             # The Windows column is incomplete, but branch numbers are common to both systems.
             first = drivers.paired_branch(cuda)

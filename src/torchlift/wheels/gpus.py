@@ -17,8 +17,13 @@ _BRANDS = frozenset({"nvidia", "geforce", "tesla", "graphics", "gpu", "card"})
 _VARIANT = re.compile(r"\d+gb|sxm\d*|pcie|pci|nvl\d*|hbm\d*e?|dgxs|fhhl")
 _ALIASES = {"dgx spark": "gb10", "spark": "gb10", "jetson thor": "thor", "drive thor": "thor"}
 _OTHER_VENDORS = (
-    (re.compile(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx \d{4}|gfx\d+[a-f]?)\b"), "amd"),
-    (re.compile(r"\b(intel|arc|battlemage|iris|uhd)\b"), "intel"),
+    (re.compile(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx ?\d{4}[a-z]*|vega|gfx\d+[a-f]?)\b"), "amd"),
+    (
+        re.compile(
+            r"\b(intel|arc|battlemage|ponte vecchio|data center gpu (max|flex)|max 1[1357]\d0|flex 1[47]0|iris|uhd)\b"
+        ),
+        "intel",
+    ),
     (re.compile(r"\b(apple|m[1-9]( (pro|max|ultra))?)\b"), "apple"),
 )
 
@@ -113,8 +118,15 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _close(words: tuple[str, ...]) -> tuple[str, ...]:
-    names = {" ".join(known): gpu.name for gpu, known in _named()}
-    return tuple(dict.fromkeys(names[found] for found in get_close_matches(" ".join(words), names, n=5, cutoff=0.7)))
+    """Known names like an unknown one, those with the same characters in another order first ("4900" and "4090")."""
+    wanted = " ".join(words)
+    names: dict[str, str] = {}
+    for gpu, known in _named():
+        model = " ".join(word for word in known if not _VARIANT.fullmatch(word))
+        names.setdefault(model, " ".join(word for word in gpu.name.split() if not _VARIANT.search(word.lower())))
+    close = get_close_matches(wanted, names, n=12, cutoff=0.7)
+    close.sort(key=lambda name: sorted(name) != sorted(wanted))
+    return tuple(dict.fromkeys(names[found] for found in close))[:5]
 
 
 @cache

@@ -2,7 +2,7 @@
 
 The order of preference: the newest release that has code for every GPU and whose driver floor is met; of its builds the
 one that PyPI has by default where the driver knows all of that CUDA, else the newest CUDA that the driver knows all of,
-else the newest that starts at all.
+else the oldest, which is the nearest to the driver.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class NvidiaCase:
         """Better offers are greater."""
         cuda = offer.cuda or (0, 0)
         paired, same_branch = self.driver.meets_pair(cuda), self.driver.meets_branch(cuda)
-        return (offer.line, paired, same_branch, same_branch and offer.main, cuda)
+        near = cuda if paired or same_branch else (-cuda[0], -cuda[1])
+        return (offer.line, paired, same_branch, same_branch and offer.main, near)
 
 
 def cuda_offers(host: Host) -> list[Offer]:

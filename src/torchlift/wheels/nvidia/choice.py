@@ -26,8 +26,8 @@ def nvidia_choice(case: NvidiaCase, offer: Offer) -> Choice:
     else:
         warnings.append(
             f"{case.driver.text} is older than the {pair or f'branch {drivers.paired_branch(cuda)}'} that belongs to "
-            f"{toolkit}: kernels run (minor-version compatibility from {floor} on), but newer PTX, as from NVRTC or "
-            "extensions, is refused with error 222"
+            f"{toolkit}: kernels run (minor-version compatibility from {floor} on), but PTX of that toolkit, as in some "
+            "extensions or from Numba, is refused with error 222"
         )
     warnings += [
         f"driver branch {drivers.last_branch(gpu.capability)} is the last for {gpu.label}, so {case.driver.text} does not "
