@@ -64,6 +64,10 @@ class Document(ABC):
         """Rewrites that take away what nothing uses after `rewrites`."""
 
     @abstractmethod
+    def tidied(self, new: SourceText) -> SourceText:
+        """`new`, which it has become, without what fixes have left behind."""
+
+    @abstractmethod
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new`, its text after `edits`, must not be written; None if it may be."""
 
@@ -110,6 +114,12 @@ class PythonDocument(Document):
         ]
         return tuple(dict.fromkeys(left))
 
+    def tidied(self, new: SourceText) -> SourceText:
+        """`new` without empty branches, names that nothing reads, and the like, as far as they were not there before."""
+        from torchlift.migrate.fix.rewrite.tidying import tidied
+
+        return tidied(self.project, self.view, new)
+
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new` must not be written: it does not parse, or a statement changed that no edit concerns."""
         from torchlift.migrate.fix.verify import problem_with
@@ -152,6 +162,10 @@ class TextDocument(Document):
     def left_over(self, rewrites: Sequence[Rewrite]) -> Sequence[Rewrite]:
         """Nothing: what a script or a list of requirements holds besides is not known to be of no use."""
         return ()
+
+    def tidied(self, new: SourceText) -> SourceText:
+        """`new`: nothing is known of what is left in it."""
+        return new
 
     def problem_with(self, edits: Sequence[TextEdit], new: SourceText) -> str | None:
         """Why `new` must not be written: to its own parser, or by its lines, it means something else."""

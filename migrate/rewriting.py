@@ -12,6 +12,7 @@ from torchlift.migrate.document import Document, open_document
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.project import Project
 from torchlift.source import SourceText
+from torchlift.torchscript_intent import TorchScriptIntent
 
 Chosen = Mapping[str, Sequence[Finding]]
 
@@ -45,13 +46,18 @@ def wishes_of(chosen: Chosen) -> dict[str, list[WantedRewrites]]:
     return wishes
 
 
-def rewritten(project: Project, chosen: Chosen, obstacles: Obstacles) -> tuple[dict[str, SourceText], Obstacles]:
+def rewritten(
+    project: Project, chosen: Chosen, obstacles: Obstacles, intent: TorchScriptIntent
+) -> tuple[dict[str, SourceText], Obstacles]:
     """New texts of files, by path, and the obstacles with those that were met: then the texts are of no use."""
     texts: dict[str, SourceText] = {}
     wishes = wishes_of(chosen)
     for path in sorted(wishes):
         try:
-            new, obstacles = _rewritten(open_document(project, path), wishes[path], obstacles)
+            document = open_document(project, path)
+            new, obstacles = _rewritten(document, wishes[path], obstacles)
+            if new is not None and path not in obstacles.blocked and intent.drops(path):
+                new = document.tidied(new)
         except Exception:
             problem = "its fixes could not be built, which is a defect of torchlift"
             obstacles = obstacles.blocking(path, "rewrite", problem, traceback.format_exc())

@@ -75,7 +75,7 @@ def _attempt(
         if obstacles.blocked != known.blocked:
             return None, obstacles
         known = obstacles
-        texts, obstacles = rewritten(now.state.project, chosen, obstacles)
+        texts, obstacles = rewritten(now.state.project, chosen, obstacles, options.settings.torchscript)
         if obstacles is not known:
             return None, obstacles
         project = start.project.with_texts({**now.texts, **texts})

@@ -142,7 +142,7 @@ EXAMPLES = (
     ),
     Bad(
         f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
-        f"import torch\n\n\n{_LOOP}",
+        _LOOP,
         why="a loop over the shape, in a project that drops TorchScript",
         run="result = observe(total, torch.ones(4, 2))",
         files=(("setup.py", "import setuptools\n"),),
@@ -157,7 +157,7 @@ EXAMPLES = (
     ),
     Bad(
         f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
-        f"import torch\n\n\n{_LOOP}",
+        _LOOP,
         safety="unsafe",
         why="a trace is left",
         run="result = observe(total, torch.ones(4, 2))",
@@ -168,7 +168,7 @@ EXAMPLES = (
     ),
     Bad(
         f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}",
-        f"import torch\n\n\n{_LOOP}",
+        _LOOP,
         safety="unsafe",
         why="a library traces",
         run="result = observe(total, torch.ones(4, 2))",

@@ -178,7 +178,9 @@ EXAMPLES = (
     ),
     Bad(
         _function("torch.jit.isinstance(x, List[int])"),
-        _function("isinstance(x, list) and all(isinstance(item, int) for item in x)"),
+        _function("isinstance(x, list) and all(isinstance(item, int) for item in x)").removeprefix(
+            "import torch\n\n\n"
+        ),
         why="a list, where the user drops TorchScript",
         run="result = f([1, 2]), f([1, 'a']), f((1,)), f([])",
         torchscript=DROP,

@@ -161,7 +161,7 @@ EXAMPLES = (
     ),
     Bad(
         _function("    if not torch.jit.is_scripting() and not torch.jit.is_tracing():\n        x = x.clone()\n"),
-        _function("    x = x.clone()\n"),
+        _function("    x = x.clone()\n").removeprefix("import torch\n\n\n"),
         why="both compilers in one condition",
         run=_RUN,
         torchscript=DROP,
@@ -170,7 +170,7 @@ EXAMPLES = (
         _function(
             "    if len(x) > 1 and not torch.jit.is_scripting() and not torch.jit.is_tracing():\n        x = x.clone()\n"
         ),
-        _function("    if len(x) > 1:\n        x = x.clone()\n"),
+        _function("    if len(x) > 1:\n        x = x.clone()\n").removeprefix("import torch\n\n\n"),
         why="both compilers in a longer condition",
         run=_RUN,
         torchscript=DROP,
@@ -179,7 +179,7 @@ EXAMPLES = (
         _function(
             "    if not (\n        torch.jit.is_scripting() or torch.jit.is_tracing() or len(x) > 1\n    ):\n        x = x.clone()\n"
         ),
-        _function("    if not (\n        len(x) > 1\n    ):\n        x = x.clone()\n"),
+        _function("    if not (len(x) > 1):\n        x = x.clone()\n").removeprefix("import torch\n\n\n"),
         why="both compilers before another question",
         run=_RUN,
         torchscript=DROP,

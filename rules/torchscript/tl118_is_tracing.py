@@ -242,7 +242,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
-        "import torch\n\n\ndef rows(x):\n    return x.shape[0]\n",
+        "def rows(x):\n    return x.shape[0]\n",
         why="the traced branch turns a size into a number, and nobody traces any more",
         run="result = rows(torch.ones(2))",
         torchscript=DROP,

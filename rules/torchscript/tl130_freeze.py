@@ -189,14 +189,14 @@ EXAMPLES = (
     Bad("import torch\n\n\ndef prepare(net):\n    return torch._C._freeze_module(net._c)\n", why="the C++ function"),
     Bad(
         _PREPARE.replace("net.eval()", "torch.jit.freeze(net.eval())"),
-        _PREPARE,
+        _PREPARE.removeprefix("import torch\n\n\n"),
         why="a parameter, and nothing makes TorchScript any more",
         run="result = prepare(torch.jit.script(torch.nn.ReLU()))(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad(
         "import torch\n\n\ndef prepare(net):\n    torch.jit.run_frozen_optimizations(net)\n    return net\n",
-        "import torch\n\n\ndef prepare(net):\n    return net\n",
+        "def prepare(net):\n    return net\n",
         why="a statement, and nothing makes TorchScript any more",
         run="net = torch.jit.freeze(torch.jit.script(torch.nn.ReLU().eval()))\nresult = prepare(net)(torch.ones(2))",
         torchscript=DROP,

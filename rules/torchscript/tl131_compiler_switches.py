@@ -361,7 +361,7 @@ EXAMPLES = (
     Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
     Bad(
         f"import torch\n\n{_ROW}\n\n{_BODY}",
-        f"import torch\n\n\n\n{_BODY}",
+        _BODY,
         why="settings in a row, in a project that others install and that drops TorchScript",
         run=_RUN,
         files=(("setup.py", "import setuptools\n"), ("README.md", "Use `torch.jit.script(total)` for speed.\n")),
@@ -377,7 +377,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef run(x):\n    old = torch._C._jit_set_profiling_executor(False)\n    return x + 1\n",
-        "import torch\n\n\ndef run(x):\n    return x + 1\n",
+        "def run(x):\n    return x + 1\n",
         why="what it was before, which nobody reads",
         run="result = run(torch.ones(2))",
         torchscript=DROP,

@@ -232,7 +232,7 @@ EXAMPLES = (
     # Where TorchScript is dropped
     Bad(
         _DESCRIBE,
-        "import torch\n\n\ndef describe(net):\n    return 'eager'\n",
+        "def describe(net):\n    return 'eager'\n",
         why="a type test, which is false now",
         run="result = describe(torch.nn.ReLU())",
         torchscript=DROP,
@@ -254,7 +254,7 @@ EXAMPLES = (
     Bad(
         "import typing\n\nimport torch\n\nModel = typing.Union[torch.nn.Module, torch.jit.ScriptModule]\n\n\n"
         "def run(net: 'Model', x):\n    return net(x)\n",
-        "import typing\n\nimport torch\n\nModel = torch.nn.Module\n\n\ndef run(net: 'Model', x):\n    return net(x)\n",
+        "import torch\n\nModel = torch.nn.Module\n\n\ndef run(net: 'Model', x):\n    return net(x)\n",
         why="a member of a union that another one covers",
         run="result = run(torch.nn.ReLU(), torch.ones(2))",
         torchscript=DROP,

@@ -235,7 +235,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except (RuntimeError, torch.jit.Error):\n        return None\n",
-        "import torch\n\n\ndef run(net, x):\n    try:\n        return net(x)\n    except RuntimeError:\n        return None\n",
+        "def run(net, x):\n    try:\n        return net(x)\n    except RuntimeError:\n        return None\n",
         why="an except clause beside another class, and TorchScript goes",
         run="result = run(torch.relu, torch.ones(2)), run(torch.linalg.inv, torch.zeros(2, 2))",
         torchscript=DROP,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import keyword
 import re
 import tokenize
 from collections.abc import Sequence
@@ -99,7 +100,7 @@ class _If:
             raise CannotEdit("The indentation of the branch to keep mixes tabs and spaces.")
         text = self.source.text
         first, last = self.source.location(area.start)[0], self.source.location(max(area.start, area.end - 1))[0]
-        protected = _inside_strings(text)
+        protected = inside_strings(text)
         edits: list[TextEdit] = []
         pieces, position = ["if True:\n" if outer else ""], area.start
         for number in range(first, last + 1):
@@ -155,8 +156,6 @@ def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] 
         return Unwrapped((TextEdit(Span(parts.start, parts.body), ""), *parts.dedented(node.body, moved), *gone), moved)
     if branch is not None or node.orelse:
         raise CannotEdit("The branch to keep is not there.")
-    if not parts.elif_ and len(view.block(node)) == 1 and not isinstance(view.parent(node), ast.Module):
-        return Unwrapped((TextEdit(span, "pass"),))
     return Unwrapped((TextEdit(Span(parts.start, parts.end), ""),))
 
 
@@ -187,7 +186,7 @@ def _covers(outer: Span, inner: Span) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _inside_strings(text: str) -> set[int]:
+def inside_strings(text: str) -> set[int]:
     """Lines that begin inside a string."""
     lines: set[int] = set()
     try:
@@ -216,10 +215,44 @@ def drop_operands(view: ModuleView, spans: Sequence[Span]) -> list[TextEdit]:
             leading += 1
         if leading == len(operation.values):
             raise CannotEdit("Nothing of the condition would be left.")
+        if (alone := _without_brackets(view, operation, indices)) is not None:
+            edits += alone
+            continue
         for index in sorted(indices):
             if index >= leading or index == 0:
                 edits.append(_drop_operand(view, operation, index, max(leading, 1)))
     return edits
+
+
+def _without_brackets(view: ModuleView, operation: ast.BoolOp, indices: set[int]) -> list[TextEdit] | None:
+    """Edits that leave one operand in the place of the whole operation and of the brackets that only held that together."""
+    left = [value for index, value in enumerate(operation.values) if index not in indices]
+    text, whole = view.source.text, view.span(operation)
+    head, tail = text[: whole.start].rstrip(_BLANK + "\r\n"), text[whole.end :]
+    begin, end = len(head) - 1, whole.end + len(tail) - len(tail.lstrip(_BLANK + "\r\n")) + 1
+    before = head[:-1].rstrip(_BLANK)
+    word = re.search(r"\w+$", before)
+    grouping = keyword.iskeyword(word[0]) if word is not None else before[-1:] not in {")", "]"}
+    if len(left) != 1 or head[-1:] != "(" or text[end - 1 : end] != ")" or not grouping:
+        return None
+    span = view.span(left[0])
+    atom = isinstance(left[0], (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    if "\n" in view.text(left[0]):
+        return None
+    around = text[begin : span.start] + text[span.end : end]
+    for index in indices:
+        around = around.replace(view.text(operation.values[index]), "")
+    try:
+        bracketed = ast.parse(text[begin:end], mode="eval").body
+    except SyntaxError:
+        return None
+    if "#" in around or ast.dump(bracketed) != ast.dump(operation):
+        return None
+    if atom or isinstance(view.parent(operation), (ast.If, ast.While, ast.Assert)):
+        before, behind = (" " if text[place : place + 1].isalnum() else "" for place in (begin - 1, end))
+    else:
+        before, behind = "(", ")"
+    return [TextEdit(Span(begin, span.start), before), TextEdit(Span(span.end, end), behind)]
 
 
 def _drop_operand(view: ModuleView, operation: ast.BoolOp, index: int, leading: int) -> TextEdit:
@@ -232,14 +265,14 @@ def _drop_operand(view: ModuleView, operation: ast.BoolOp, index: int, leading: 
     if index:
         before = text[spans[index - 1].end : span.start]
         word = _keyword(before, isinstance(operation.op, ast.And))
-        keyword = spans[index - 1].end + word
+        operator = spans[index - 1].end + word
         end = _behind_brackets(text, span.end, before[word:].count("("))
-        line_start = source.line_starts[source.location(keyword)[0] - 1]
+        line_start = source.line_starts[source.location(operator)[0] - 1]
         rest = text[end : line_end(source, end)].strip(_BLANK + "\r\n")
-        if not text[line_start:keyword].strip(_BLANK) and (not rest or rest.startswith("#")):
+        if not text[line_start:operator].strip(_BLANK) and (not rest or rest.startswith("#")):
             gone = Span(line_start, line_end(source, end))
         elif "#" in before[:word]:
-            gone = Span(keyword, end)
+            gone = Span(operator, end)
         else:
             gone = Span(spans[index - 1].end + len(before[:word].rstrip(_BLANK + "\r\n\\")), end)
     else:

@@ -23,7 +23,14 @@ from torchlift.finding import (
     Template,
     TextEdit,
 )
-from torchlift.migrate.fix.rewrite.branches import Unwrapped, combined, drop_operands, keep_branch, outside
+from torchlift.migrate.fix.rewrite.branches import (
+    Unwrapped,
+    combined,
+    drop_operands,
+    inside_strings,
+    keep_branch,
+    outside,
+)
 from torchlift.migrate.fix.rewrite.calls import edit_call
 from torchlift.migrate.fix.rewrite.deletion import delete_statements
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
@@ -81,6 +88,8 @@ class _Builder:
         edits += drop_operands(self.view, operands)
         for rewrite in self.rewrites:
             match rewrite:
+                case KeepBranch(branch=None) if not self.source.text.startswith("elif", rewrite.span.start):
+                    deletions.append(DeleteStatement(rewrite.span))
                 case KeepBranch():
                     unwrapped.append(keep_branch(self.view, rewrite.span, rewrite.branch))
                 case DropDecorator():
@@ -179,12 +188,25 @@ class _Builder:
                 start = max(start, part.end)
             if replacements[0].bare and (lone := self._lone_part(template)) is not None:
                 return self._denormalised(lone)
-            return self._denormalised(render(self._fill(template)))
+            return self._denormalised(self._moved(render(self._fill(template)), replacements[0]))
         text = self._text(span, skip=span)
         for rewrite in group:
             assert isinstance(rewrite, EditCall)
             text = edit_call(text, rewrite, self._fill)
         return self._denormalised(text)
+
+    def _moved(self, text: str, rewrite: ReplaceExpression) -> str:
+        """`text` with its further lines as far in as they were, where all of it is one part that began further in."""
+        name, part = next(iter(rewrite.template.parts), ("", rewrite.span))
+        if "\n" not in text or rewrite.template.text != f"${name}":
+            return text
+        outer, inner = (self.source.indentation(span.start) for span in (rewrite.span, part))
+        lines = text.split("\n")
+        strings = inside_strings(f"({text}\n)")
+        if not all(line.startswith(inner) or not line or number in strings for number, line in enumerate(lines[1:], 2)):
+            return text
+        moved = [line if number in strings else line.replace(inner, outer, 1) for number, line in enumerate(lines, 1)]
+        return "\n".join([lines[0], *moved[1:]])
 
     def _lone_part(self, template: Template) -> str | None:
         """Text of the part that is the whole template, if it is one that stands on one line."""

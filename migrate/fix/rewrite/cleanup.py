@@ -97,7 +97,7 @@ def removed(view: ModuleView, rewrites: Iterable[Rewrite]) -> Iterator[Span]:
     """Areas of the old text that do not survive."""
     for rewrite in rewrites:
         match rewrite:
-            case DropDecorator() | DeleteStatement() | DropOperand():
+            case DropDecorator() | DeleteStatement() | DropOperand() | KeepBranch(branch=None):
                 yield rewrite.span
             case KeepBranch():
                 yield from (edit.span for edit in keep_branch(view, rewrite.span, rewrite.branch).edits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from torchlift.finding import DeleteStatement, TextEdit
@@ -72,6 +73,8 @@ def _whole_lines(view: ModuleView, run: Sequence[ast.stmt], comments: int, gone:
     first = source.location(_start(view, run[0]))[0] - comments
     begin, end = source.line_starts[first - 1], line_end(source, view.span(run[-1]).end)
     if run[0] is block[0] and gone.issuperset(block) and not isinstance(view.parent(run[0]), ast.Module):
+        if (clause := _else_clause(view, block)) is not None:
+            return clause
         return TextEdit(Span(begin + len(source.indentation(begin)), view.span(run[-1]).end), "pass")
     if not all(alone(source, view.span(item)) for item in (run[0], run[-1])):
         return TextEdit(Span(view.span(run[0]).start, view.span(run[-1]).end), "pass")
@@ -80,6 +83,16 @@ def _whole_lines(view: ModuleView, run: Sequence[ast.stmt], comments: int, gone:
         return TextEdit(Span(source.line_starts[first - 1 - above], end), "")
     last = source.location(end)[0] + (below if run[0] is block[0] and not above else min(above, below))
     return TextEdit(Span(begin, source.line_starts[last - 1] if last <= len(source.line_starts) else end), "")
+
+
+def _else_clause(view: ModuleView, block: list[ast.stmt]) -> TextEdit | None:
+    """The edit that takes away the whole `else` whose statements are `block`; None if it is none that stands by itself."""
+    owner, source = view.parent(block[0]), view.source
+    if not isinstance(owner, (ast.If, ast.For, ast.While)) or owner.orelse is not block:
+        return None
+    begin, end = (line_end(source, view.span(items[-1]).end) for items in (owner.body, block))
+    head = source.text[begin : view.span(block[0]).start]
+    return TextEdit(Span(begin, end), "") if re.fullmatch(r"\s*else\s*:[ \t]*\r?\n?\s*", head) else None
 
 
 def _blank_lines(view: ModuleView, line: int, step: int) -> int:
@@ -97,7 +110,7 @@ def _simple(view: ModuleView, run: Sequence[ast.stmt], gone: set[ast.stmt]) -> I
         keep = [item for item in block if item not in gone]
         span = view.span(statement)
         if not keep and not isinstance(view.parent(statement), ast.Module) and block[0] is statement:
-            yield TextEdit(span, "pass")
+            yield _else_clause(view, block) or TextEdit(span, "pass")
             continue
         if alone(source, span):
             start = source.line_starts[source.location(span.start)[0] - 1]

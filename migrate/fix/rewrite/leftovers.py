@@ -81,7 +81,9 @@ class _Unused:
         if self._is_gone(statement) or not self._lost(reads, statement) or self._is_told(name):
             return
         if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias):
-            if (span, binding.node.name) not in self.imports and not self._acts(statement):
+            if (span, binding.node.name) not in self.imports and does_nothing_when_loaded(
+                self.project, self.view, statement
+            ):
                 self.removals[binding.node] = EditImport(span, binding.node.name, name)
         elif not name.startswith("_") or self.project.files_with_attribute(name, (self.view.path,)):
             return
@@ -117,16 +119,17 @@ class _Unused:
         bindings = self.view.scopes.module.bindings.get(name, ())
         return any(self.project.may_be_imported(self.view, binding) for binding in bindings)
 
-    def _acts(self, statement: ast.ImportFrom) -> bool:
-        """Whether loading the module may do something that is wanted though no name of it is."""
-        module = self.view.absolute("." * statement.level + (statement.module or "")) or ""
-        if module == "__future__":
-            return True
-        if module.partition(".")[0] in _QUIET:
-            return False
-        path = self.project.find_module(module, self.view.path)
-        view = self.project.view(path) if path is not None else None
-        return view is None or not all(map(_is_quiet, view.tree.body))
+
+def does_nothing_when_loaded(project: Project, view: ModuleView, statement: ast.ImportFrom) -> bool:
+    """Whether loading the module of an import does nothing that is wanted though no name of it is."""
+    module = view.absolute("." * statement.level + (statement.module or "")) or ""
+    if module == "__future__":
+        return False
+    if module.partition(".")[0] in _QUIET:
+        return True
+    path = project.find_module(module, view.path)
+    loaded = project.view(path) if path is not None else None
+    return loaded is not None and all(map(_is_quiet, loaded.tree.body))
 
 
 def _is_quiet(statement: ast.stmt) -> bool:

@@ -25,7 +25,7 @@ def _dropped(code: str, why: str, run: str, *, calls: str = "", **rest: object) 
     """A decorated function, and what else stands in the file, that loses its decorator."""
     return Bad(
         f"{_HEAD}{_DECORATOR}{code}{calls}",
-        f"{_HEAD}{code}{calls}",
+        f"{_HEAD if 'torch' in code + calls else ''}{code}{calls}",
         why=why,
         run=run,
         torchscript=DROP,
@@ -194,7 +194,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         f"{_HEAD}fuser = torch.jit.script\n\n\ndef plain():\n    global fuser\n    fuser = print\n",
-        f"{_HEAD}fuser = lambda function: function\n\n\ndef plain():\n    global fuser\n    fuser = print\n",
+        "fuser = lambda function: function\n\n\ndef plain():\n    global fuser\n    fuser = print\n",
         safety="unsafe",
         why="a name that a function binds again",
         run="result = 1",

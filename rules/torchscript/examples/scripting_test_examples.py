@@ -117,8 +117,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "import io\n\n\ndef test_net():\n    net, x = Net(), torch.zeros(2)\n    expected = net(x)\n"
         "    assert expected.sum() == 2\n    buffer = io.BytesIO()\n    torch.jit.save(torch.jit.script(net), buffer)\n"
         "    buffer.seek(0)\n    loaded = torch.jit.load(buffer)\n    assert torch.equal(loaded(x), expected)\n",
-        "import io\n\n\ndef test_net():\n    net, x = Net(), torch.zeros(2)\n    expected = net(x)\n"
-        "    assert expected.sum() == 2\n",
+        "def test_net():\n    net, x = Net(), torch.zeros(2)\n    expected = net(x)\n    assert expected.sum() == 2\n",
         "a file that nothing but the test reads",
     ),
     Bad(

@@ -8,6 +8,7 @@ from torchlift.finding import DeleteStatement, Rewrite
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode
+from torchlift.rules.torchscript.scripting_tests.scripting_helpers import may_mean
 from torchlift.view import ModuleView
 
 
@@ -38,7 +39,8 @@ def deleted(view: ModuleView, function: FunctionNode, project: Project) -> tuple
 
 def _reads(view: ModuleView, function: FunctionNode) -> list[ast.expr]:
     if isinstance(view.parent(function), ast.ClassDef):
-        return [node for node in view.attributes_named(function.name) if isinstance(node.ctx, ast.Load)]
+        named = [node for node in view.attributes_named(function.name) if isinstance(node.ctx, ast.Load)]
+        return [node for node in named if may_mean(view, node, function)]
     bound = view.scope_at(function).bindings.get(function.name, ())
     binding = next((item for item in bound if item.node is function), None)
     return [read for read, _ in view.reads_of(binding)] if binding is not None else []

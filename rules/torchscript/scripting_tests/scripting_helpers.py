@@ -104,7 +104,7 @@ def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[
         if may_be_subclassed(view, function, project) and project.files_with_attribute(function.name, (view.path,)):
             return None
         named = view.attributes_named(function.name)
-        places: list[tuple[ModuleView, ast.expr]] = [(view, n) for n in named if _may_mean(view, n, function)]
+        places: list[tuple[ModuleView, ast.expr]] = [(view, n) for n in named if may_mean(view, n, function)]
     else:
         bound = view.scopes.module.bindings.get(function.name, [])
         if len(bound) != 1 or bound[0].node is not function:
@@ -122,12 +122,27 @@ def callers(view: ModuleView, function: FunctionNode, project: Project) -> list[
     return [(home, caller) for caller, home in found.items()]
 
 
-def _may_mean(view: ModuleView, node: ast.Attribute, method: FunctionNode) -> bool:
-    """Whether an attribute may be `method`: not that of `self` in a class with a method of its own of this name."""
+def may_mean(view: ModuleView, node: ast.Attribute, method: FunctionNode) -> bool:
+    """Whether an attribute may be `method`: not that of `self` in a class that finds another method of this name first."""
     owner = view.class_of(node)
     if owner is None or owner is view.parent(method) or not isinstance(node.value, ast.Name) or node.value.id != "self":
         return True
-    return not any(isinstance(item, ast.FunctionDef) and item.name == method.name for item in owner.body)
+    pending, seen = [owner], {owner}
+    while pending:
+        first = pending.pop(0)
+        found = next((item for item in first.body if _is_named(item, method.name)), None)
+        if found is not None:
+            return found is method
+        bases = [binding.node for base in first.bases if (binding := view.definition(base)) is not None]
+        for base in bases:
+            if isinstance(base, ast.ClassDef) and base not in seen:
+                seen.add(base)
+                pending.append(base)
+    return True
+
+
+def _is_named(item: ast.stmt, name: str) -> bool:
+    return isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name == name
 
 
 def imports_of(view: ModuleView, function: FunctionNode, project: Project) -> list[tuple[str, EditImport]] | None:

@@ -159,7 +159,7 @@ def _differing(example: Bad, result: RunResult, folder: Path, compare: Callable[
     found = compare(
         Program(example.before, files),
         Program(rewritten.pop(example.path), rewritten),
-        example.run or "",
+        f"import torch\n{example.run}",  # which the code itself may no longer need
         ranks=example.ranks,
         folder=folder / "proof",
         timeout=_SECONDS_OF_RANKS if example.ranks else _SECONDS,
