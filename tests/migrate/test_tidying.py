@@ -43,7 +43,7 @@ def rewritten(
             "def f(x, c):\n    if c:\n        x = x + 1\n    return torch.relu(x)\n",
         ),
         (
-            "def f(x):\n    torch._C._jit_set_profiling_mode(False)\n    try:\n        torch._C._jit_set_nvfuser_enabled(False)\n    except Exception:\n        pass\n    return torch.relu(x)\n",
+            "def f(x):\n    torch._C._jit_set_profiling_mode(False)\n    try:\n        torch._C._jit_override_can_fuse_on_cpu(False)\n    except Exception:\n        pass\n    return torch.relu(x)\n",
             "def f(x):\n    return torch.relu(x)\n",
         ),
         (
