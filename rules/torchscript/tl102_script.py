@@ -15,7 +15,12 @@ from torchlift.rules.torchscript.captures.script_of_module import finding_of, sc
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripted_classes import CLASSES
 from torchlift.rules.torchscript.compilers.scripted_classes import scripted_class as class_of
-from torchlift.rules.torchscript.examples import dropped_function_examples, script_examples, scripting_test_examples
+from torchlift.rules.torchscript.examples import (
+    around_function_examples,
+    dropped_function_examples,
+    script_examples,
+    scripting_test_examples,
+)
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.compiler_as_value import dropped_value
@@ -65,7 +70,12 @@ RULE = Rule(
         "operations run compiled and plain on torch 2.13.0, 2026-11-21: tests/rules/torchscript/test_scripted_operations.py",
         "66 programs run as TorchScript and as export on torch 2.13.0 and 2.15.0, 2026-11-21",
     ),
-    examples=(*script_examples.EXAMPLES, *dropped_function_examples.EXAMPLES, *scripting_test_examples.EXAMPLES),
+    examples=(
+        *script_examples.EXAMPLES,
+        *dropped_function_examples.EXAMPLES,
+        *around_function_examples.EXAMPLES,
+        *scripting_test_examples.EXAMPLES,
+    ),
 )
 
 _FUNCTION = f"`torch.jit.script` on a function: {SINCE}."

@@ -120,8 +120,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
             f"Not rewritten: a plain module does not serve every use: {sentence(facts.refusals)} {_ADVICE}",
         )
     doubts = [*facts.doubts, *_traced(facts, node, context)]
-    around = surroundings(context.project) if dropped else context_doubts(context.project, view.path)
-    doubts = doubts or list(around)
+    doubts = doubts or (surroundings if dropped else context_doubts)(context.project, view, node)
     rewrites: list[Rewrite] = [ReplaceExpression(view.span(use.node), Template(spelling.text)), *spelling.imports]
     rewrites += [DropDecorator(view.span(decorator)) for decorator in facts.methods]
     rewrites += [ReplaceExpression(view.span(base), Template(spelling.text)) for base in facts.inits]

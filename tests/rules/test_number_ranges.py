@@ -71,15 +71,21 @@ def test_numbers_that_scripting_computes_otherwise_are_named(tmp_path: Path, bod
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("net.apply(init)\n", "code.py:1"),
-        ("\nfor part in net.modules():\n    pass\n", "code.py:2"),
-        ("for name, part in net.named_children():\n    pass\n", "code.py:1"),
-        ("walk = getattr(net, 'modules')\n", "code.py:1"),
-        ("parts = net._modules\n", "code.py:1"),
+        ("net.apply(init)\n", None),
+        ("net.apply(lambda part: print(type(part).__name__))\n", "code.py:1"),
+        ("net.apply(init)\n\n\ndef init(part):\n    if isinstance(part, nn.Conv2d):\n        pass\n", "code.py:5"),
+        ("net.apply(init)\n\n\ndef init(part):\n    if isinstance(part, (nn.Linear, nn.LSTM)):\n        pass\n", None),
+        ("net.apply(init)\n\n\ndef init(part):\n    if isinstance(part, kinds):\n        pass\n", "code.py:5"),
+        ("net.apply(init)\nKinds = (nn.Conv2d,)\n\n\ndef init(x):\n    return isinstance(x, Kinds)\n", "code.py:6"),
+        ("def init(part):\n    return isinstance(part, nn.Conv2d)\n", None),
+        ("\nfor part in net.modules():\n    type(part) is nn.Conv2d\n", "code.py:3"),
+        ("for name, part in net.named_children():\n    isinstance(part, _ConvNd)\n", "code.py:2"),
+        ("walk = getattr(net, 'modules')\nisinstance(x, nn.Conv2d)\n", "code.py:2"),
+        ("parts = net._modules\nisinstance(x, nn.Module)\n", None),
         ("import sys\nsys.modules.pop('a')\n", None),
         ("# net.apply(init)\n", None),
         ("import modules\n", None),
     ],
 )
-def test_walks_over_the_parts_of_modules_are_found(tmp_path: Path, text: str, found: str | None) -> None:
-    assert first_walk(_project(tmp_path, text)) == found
+def test_walks_that_ask_for_a_class_of_the_parts_are_found(tmp_path: Path, text: str, found: str | None) -> None:
+    assert first_walk(_project(tmp_path, text), frozenset({"Conv2d", "BatchNorm2d"})) == found

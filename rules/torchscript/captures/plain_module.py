@@ -28,6 +28,7 @@ from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, read_scripted_module
 from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
+from torchlift.rules.torchscript.modules.submodule_walks import parts_of
 from torchlift.rules.torchscript.modules.tracing_differences import frozen_parts, tracing_differences
 from torchlift.rules.torchscript.values.gradient_mode import without_gradient
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
@@ -81,10 +82,11 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
     if isinstance(node, ast.Starred) or enclosing_test(view, call) is not None:
         return None
     life = follow_plain(view, _cast(view, call), context.project)
-    uses = list(plain_uses(life, context.project))
+    module = read_scripted_module(view, node, context.project)
+    parts = parts_of(*module.owner, context.project) if module.owner is not None else None
+    uses = list(plain_uses(life, context.project, parts))
     if life.saves or any(found.kind == "script_only" for found in uses):
         return None
-    module = read_scripted_module(view, node, context.project)
     swap = _Swap(use, context, call, node, traced, life, module)
     if life.form == "discarded":
         return _thrown_away(swap)
@@ -114,7 +116,10 @@ def _is_cast(view: ModuleView, call: ast.Call) -> bool:
 def _differences(swap: _Swap) -> Iterator[str]:
     """Clauses about what the captured module did otherwise than the plain one."""
     view, project = swap.view, swap.context.project
-    if (autocast := project.once(autocast_doubt)) is not None:
+    life = swap.life
+    known = life.form in {"bound", "called"} and not life.obstacles
+    around = [(life.home(call), call) for call in life.calls] if known else None
+    if (autocast := autocast_doubt(project, view, around)) is not None:
         yield autocast
     if (runtime := cpp_runtime(project)) is not None:
         yield f"{runtime} runs TorchScript modules in C++, and may be given this one, which is none any more"

@@ -147,7 +147,8 @@ def _verdict(
 ) -> UseAdvice:
     project = context.project
     if definition is None:
-        return _fix(title, (*rewrites, *uses.rewrites), uses, uses.doubts or list(surroundings(project)), needs)
+        doubts = uses.doubts or surroundings(project, context.view, None)
+        return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
     home, node = definition
     facts = read_function(home, node, project, known_only=True)
     doubts = [
@@ -158,7 +159,7 @@ def _verdict(
         *trace_doubts(facts.branches, facts.shapes, node.name, context),
         *uses.doubts,
     ]
-    doubts = doubts or list(surroundings(project))
+    doubts = doubts or surroundings(project, home, node)
     return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
 
 

@@ -15,7 +15,7 @@ from torchlift.rules.torchscript.facts.trusted_operations import STATEFUL_LAYERS
 from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
 from torchlift.rules.torchscript.functions.scripted_function import read_function
-from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.modules.submodule_walks import first_walk, parts_of
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
@@ -78,9 +78,12 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
             facts.doubts.append(
                 f"line {child.lineno} makes a `torch.jit.Attribute`, which plain code reads as a pair of value and type"
             )
-    if not {"module", "unread"}.isdisjoint(own.values()) and (place := first_walk(project)) is not None:
+    if (
+        not {"module", "unread"}.isdisjoint(own.values())
+        and (place := first_walk(project, parts_of(view, node, project))) is not None
+    ):
         facts.doubts.append(
-            f"{place} may go through the parts of modules, and `isinstance` finds those of `{node.name}` from now on: the "
+            f"{place} asks parts of modules for their class, and `isinstance` finds those of `{node.name}` from now on: the "
             "parts of a ScriptModule are no `torch.nn` classes"
         )
     _read_uses(view, node, project, facts, drops)

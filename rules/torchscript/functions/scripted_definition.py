@@ -63,7 +63,7 @@ def decorated_function(
     ]
     if others:
         assumptions.append(f"what `@{one_line(view, others[0])}` makes of the plain function was not checked")
-    return _verdict("Remove the decorator", rewrites, assumptions, uses, context)
+    return _verdict("Remove the decorator", rewrites, assumptions, uses, (view, node), context)
 
 
 def scripted_value(
@@ -125,7 +125,7 @@ def scripted_value(
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
     assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
-    return _verdict(title, rewrites, assumptions, uses, context)
+    return _verdict(title, rewrites, assumptions, uses, definition, context)
 
 
 def scripted_class(
@@ -162,7 +162,12 @@ def scripted_class(
 
 
 def _verdict(
-    title: str, rewrites: tuple[Rewrite, ...], assumptions: list[str], uses: FunctionUses, context: Context
+    title: str,
+    rewrites: tuple[Rewrite, ...],
+    assumptions: list[str],
+    uses: FunctionUses,
+    definition: tuple[ModuleView, ast.FunctionDef | ast.AsyncFunctionDef],
+    context: Context,
 ) -> UseAdvice:
     if uses.refusals:
         return UseAdvice(
@@ -170,7 +175,7 @@ def _verdict(
         )
     if not assumptions:
         # Only the functions that pass everything else are worth a look through the whole project.
-        assumptions = list(context_doubts(context.project, context.view.path))
+        assumptions = context_doubts(context.project, *definition)
     if assumptions:
         return UseAdvice(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
     return UseAdvice(None, Fix(title, Safety.SAFE, rewrites))

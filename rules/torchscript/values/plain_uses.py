@@ -58,10 +58,16 @@ class PlainUse:
     node: ast.AST
 
 
-def plain_uses(life: ValueLife, project: Project) -> Iterator[PlainUse]:
-    """Uses of a value, followed by `follow_plain`, that speak against the plain module in its place."""
+def plain_uses(life: ValueLife, project: Project, parts: frozenset[str] | None = None) -> Iterator[PlainUse]:
+    """Uses of a value, followed by `follow_plain`, that speak against the plain module in its place.
+
+    Args:
+        life: what becomes of the value.
+        project: the project.
+        parts: names of the classes that the module is made of; None if they are not known.
+    """
     for obstacle in life.obstacles:
-        found = _judged(life, obstacle, project)
+        found = _judged(life, obstacle, project, parts)
         if found is not None:
             kind, clause = found
             yield PlainUse(kind, f"{clause} ({life.place(obstacle.node)})", obstacle.node)
@@ -70,7 +76,7 @@ def plain_uses(life: ValueLife, project: Project) -> Iterator[PlainUse]:
 _Judged = tuple[Literal["script_only", "doubt"], str]
 
 
-def _judged(life: ValueLife, obstacle: Obstacle, project: Project) -> _Judged | None:
+def _judged(life: ValueLife, obstacle: Obstacle, project: Project, parts: frozenset[str] | None) -> _Judged | None:
     node, view = obstacle.node, life.home(obstacle.node)
     parent = view.parent(node)
     if isinstance(node, ast.expr) and save_of(view, node) is not None:
@@ -85,7 +91,7 @@ def _judged(life: ValueLife, obstacle: Obstacle, project: Project) -> _Judged | 
     owner = view.class_of(node) if isinstance(node, ast.Attribute) else None
     if owner is not None and _is_script_module(view, owner, project):
         return "script_only", f"becomes a part of `{owner.name}`, a `torch.jit.ScriptModule` that has to go first"
-    return _not_followed(view, obstacle, project)
+    return _not_followed(view, obstacle, project, parts)
 
 
 def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, steps: int = 4) -> bool:
@@ -137,10 +143,12 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     return "doubt", f"is passed on to `{_short(view, call.func)}`, which was not read"
 
 
-def _not_followed(view: ModuleView, obstacle: Obstacle, project: Project) -> _Judged | None:
+def _not_followed(
+    view: ModuleView, obstacle: Obstacle, project: Project, parts: frozenset[str] | None
+) -> _Judged | None:
     """A value that is stored, returned or offered where its uses were not looked at."""
     if isinstance(obstacle.node, ast.Attribute) and "becomes a part of" in obstacle.reason:
-        place = first_walk(project)
+        place = first_walk(project, parts)
         if place is None:
             compiled = _compiled_whole(view, obstacle.node, project)
             if compiled is None:
@@ -150,8 +158,8 @@ def _not_followed(view: ModuleView, obstacle: Obstacle, project: Project) -> _Ju
                 f"becomes a part of an `nn.Module`, which {compiled} may script as a whole, with this part then",
             )
         return "doubt", (
-            f"becomes a part of an `nn.Module`, and {place} may go through the parts of modules, where `isinstance` finds "
-            "`torch.nn` classes among those of a plain module only"
+            f"becomes a part of an `nn.Module`, and {place} asks parts of modules for their class, which `isinstance` "
+            "finds among those of a plain module only"
         )
     reason = obstacle.reason.partition(",")[0].partition(":")[0]
     return _kept(view, reason, project)

@@ -149,7 +149,7 @@ ACROSS = {
         "a.py": function("if x.dim() == 2:\n    return x * y\nreturn y"),
         "b.py": "from torch.utils.tensorboard import SummaryWriter\n\nSummaryWriter().add_graph(net, x)\n"},
     "autocast in another file": {
-        "a.py": function(PLAIN), "b.py": "import torch\n\nctx = torch.cuda.amp.autocast()\n"},
+        "a.py": function(PLAIN), "b.py": "import a, torch\n\nctx = torch.cuda.amp.autocast()\n"},
     "a helper that is patched": {
         "a.py": HEAD + "def g(x):\n    return x * 2\n\n\n@torch.jit.script\ndef f(x):\n    return g(x)\n",
         "b.py": "import a\n\na.g = abs\n"},
