@@ -22,7 +22,8 @@ from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
-_STATE = frozenset({"torch._C._get_tracing_state", "torch._C._is_tracing"})
+_TRACING_STATE = "torch._C._get_tracing_state"
+_STATE = frozenset({_TRACING_STATE, "torch._C._is_tracing"})
 
 RULE = Rule(
     code="TL118",
@@ -166,7 +167,7 @@ def _without(
 ) -> tuple[tuple[Rewrite, ...], str | None]:
     """What takes the question out where nothing traces any more, or a clause that says why that cannot be written."""
     test, owner = condition_of(view, call)
-    if use.target in _STATE and not is_truth(owner, test):
+    if use.target == _TRACING_STATE and not is_truth(owner, test):
         return (), "the tracer's state is more than a yes or no here"
     try:
         return without_question(view, test, owner, absent(view, frozenset({IS_TRACING, *_STATE, *dead}))), None
@@ -225,7 +226,53 @@ class Net(torch.nn.Module):
 _TRACED = "\n\ncapture = torch.jit.trace\n"
 _RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
 
+_WEIGH = "def weigh(x):\n    if torch.jit.is_tracing():\n        return x\n    return x * 3\n\n\n"
+_WEIGHED = "def weigh(x):\n    return x * 3\n\n\n"
+
+
+def _stays(forward: str, *, given: str = "Net()", rest: str = "") -> str:
+    """A module with a trace that somebody has to decide about."""
+    return (
+        f"class Net(torch.nn.Module):\n    def forward(self, x):\n        return {forward}\n{rest}\n\n"
+        f"def show(net):\n    print(torch.jit.trace({given}, torch.ones(2)).graph)\n"
+    )
+
+
 EXAMPLES = (
+    Bad(
+        "import torch\n\n\n" + _WEIGH + _stays("x * 2"),
+        "import torch\n\n\n" + _WEIGHED + _stays("x * 2"),
+        why="a trace that stays, and does not run the function that asks",
+        run="result = weigh(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\n" + _WEIGH + _stays("x * 2", given="net"),
+        "import torch\n\n\n" + _WEIGHED + _stays("x * 2", given="net"),
+        why="a trace of anything, and a function that no module calls",
+        run="result = weigh(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad("import torch\n\n\n" + _WEIGH + _stays("weigh(x)"), why="a trace that runs the function", torchscript=DROP),
+    Bad(
+        "import torch\n\n\n" + _WEIGH + _stays("weigh(x)", given="net"),
+        why="a trace of anything, and a module that calls the function",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\n"
+        + _WEIGH
+        + _stays("self.own(x)", rest="\n    @torch.jit.ignore\n    def own(self, x):\n        return weigh(x)\n"),
+        why="a trace that runs what a compiler leaves out",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef is_tracing():\n    return torch._C._is_tracing()\n",
+        "import torch\n\n\ndef is_tracing():\n    return False\n",
+        why="a question under another name",
+        run="result = is_tracing()",
+        torchscript=DROP,
+    ),
     Bad(
         _NET.format("torch.jit.is_tracing()"),
         _NET.format("torch.compiler.is_exporting()"),

@@ -74,10 +74,16 @@ class _Task:
 
 
 class Reacher:
-    """Follows what roots compile."""
+    """Follows what roots compile.
 
-    def __init__(self, project: Project) -> None:
+    Args:
+        project: the project.
+        runs: whether they run it, as a trace does, and so look into what a compiler leaves out.
+    """
+
+    def __init__(self, project: Project, *, runs: bool = False) -> None:
         self.project = project
+        self.runs = runs
         self.reached = Reached()
         self._tasks: list[_Task] = []
         self._seen: set[tuple[Key, Key | None, bool]] = set()
@@ -108,11 +114,11 @@ class Reacher:
             task = self._tasks.pop()
             if task.compiles:
                 self.reached.by.setdefault((task.unit.path, task.unit.line), task.root)
-            if not (task.compiles and task.unit.left_out):
+            if self.runs or not (task.compiles and task.unit.left_out):
                 self._read(task.unit, task.concrete, task.root, compiles=task.compiles)
 
     def _read(self, unit: Unit, concrete: Unit | None, root: str, *, compiles: bool) -> None:
-        if unit.unclear and not compiles:
+        if unit.unclear and (self.runs or not compiles):
             self._not_known(root, f"{unit.path}:{unit.unclear}")
         for mention in unit.mentions:
             self._mention(mention, unit, root, compiles=compiles)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 
 from torchlift.project import Project
+from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
 from torchlift.rules.torchscript.compilers.known_uses import known_uses
+from torchlift.rules.torchscript.compilers.modules_reach import may_be_compiled
 from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
 from torchlift.rules.torchscript.compilers.scripting_uses import (
     COLLECTOR,
     CONDITIONAL,
     EXPORTING,
+    TRACING,
     ScriptingSite,
+    acts,
     scripting_sites,
 )
 from torchlift.rules.torchscript.compilers.value_sources import ValueSources
@@ -35,6 +39,40 @@ def compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
 def unknown_root(project: Project) -> tuple[str, str] | None:
     """The first root of which it is not known what it is given, and the place that makes it so; None if there is none."""
     return project.once(_unknown_root)
+
+
+def traced_by(project: Project, path: str, keys: tuple[Key, ...]) -> tuple[str, str] | None:
+    """The trace, as `path:line`, that runs one of some functions and classes of a file, or may; None if none does.
+
+    Besides, the place that makes it unknown what that is given; empty where it is known to run them.
+    """
+    reached = project.once(_run_by_traces)
+    for key in keys:
+        if key in reached.by:
+            return reached.by[key], ""
+    handed = [(place, place) for place in sorted(reached.anything)]
+    lost = sorted(reached.unknown.items()) if not keys or any(may_be_compiled(project, key) for key in keys) else []
+    return next((one for one in (*handed, *lost) if in_one_program(project, path, one[0].rpartition(":")[0])), None)
+
+
+def _run_by_traces(project: Project) -> Reached:
+    """What anything that traces runs; a library that scripts or traces may do either."""
+    reacher = Reacher(project, runs=True)
+    for path, record in sorted(project.records(COLLECTOR).items()):
+        view = project.view(path) if record.traces or record.scripts else None
+        if view is None:
+            continue
+        for use in view.uses(TRACING):
+            if acts(use, view):
+                root = _Root(project, reacher, f"{path}:{use.node.lineno}")
+                if isinstance(use.node, ast.alias):
+                    root.imported(view, use.node)
+                elif isinstance(use.node, ast.expr):
+                    root.used(view, use.node, ())
+        for site in scripting_sites(view):
+            if site.use is None:
+                _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+    return reacher.reached
 
 
 def handed_on(project: Project) -> str | None:

@@ -84,7 +84,7 @@ def _collect(view: ModuleView) -> ScriptingRecord | None:
     for use in view.uses(SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING | {_MODULE}):
         line = use.node.lineno
         if use.target in TRACING:
-            if _acts(use, view):
+            if acts(use, view):
                 traces.append(line)
         elif use.target in SCRIPTING | {_MODULE}:
             continue
@@ -121,7 +121,7 @@ def scripting_sites(view: ModuleView) -> Iterator[ScriptingSite]:
             # Whoever is handed the module itself may call any of its members.
             if use.name == _MODULE and use.kind == "reference" and _handed_on(view, use):
                 yield ScriptingSite(use.node, use)
-        elif use.target in SCRIPTING and _acts(use, view):
+        elif use.target in SCRIPTING and acts(use, view):
             yield ScriptingSite(use.node, use)
 
 
@@ -145,7 +145,7 @@ def _handed_on(view: ModuleView, use: Use) -> bool:
     }
 
 
-def _acts(use: Use, view: ModuleView) -> bool:
+def acts(use: Use, view: ModuleView) -> bool:
     """Whether a use of a compiler may lead to a compilation, here or in a file that imports the name from here."""
     if isinstance(use.node, ast.alias):
         binding = use.resolution.binding if use.resolution is not None else None

@@ -12,8 +12,8 @@ from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, diges
 from torchlift.rules.torchscript.compilers.modules_reach import may_be_compiled
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.compilers.reached_code import Key
-from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by, handed_on, unknown_root
-from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_use, first_watch
+from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by, handed_on, traced_by, unknown_root
+from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_watch
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView
 
@@ -62,6 +62,8 @@ def removal(context: Context, node: ast.AST, *, tracing: bool = False) -> Remova
     """
     keys = _keys(context, node)
     held = context.once(_held, keys)
+    if held is None and tracing:
+        held = context.once(_traced, _run(context, node, keys))
     return held if held is not None else context.once(_unheld, tracing)
 
 
@@ -107,10 +109,6 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
 def _unheld(context: Context, tracing: bool) -> Removal:
     """The answer for all hints of a file that nothing in the project compiles."""
     project, near = context.project, context.view.path
-    trace = first_use(project, near, tracing=True) if tracing else None
-    if trace is not None:
-        reason = f"It has to stay as long as this project traces, nearest at {trace}; migrate that first."
-        return Removal(Safety.MANUAL, reason, trace)
     watch = first_watch(project, near)
     if watch is not None:
         return Removal(
@@ -120,6 +118,28 @@ def _unheld(context: Context, tracing: bool) -> Removal:
     if outside is not None:
         return Removal(Safety.UNSAFE, f"Needs review: {outside}.")
     return Removal(Safety.SAFE)
+
+
+def _traced(context: Context, keys: tuple[Key, ...]) -> Removal | None:
+    """The answer where a trace of the project runs one of some functions and classes, or may; None if none does."""
+    found = traced_by(context.project, context.view.path, keys)
+    if found is None:
+        return None
+    place, because = found
+    if not because:
+        return Removal(Safety.MANUAL, f"It has to stay as long as {place} traces it; migrate that first.", place)
+    behind = f" (lost at {because})" if because != place else ""
+    reason = (
+        f"It has to stay as long as {place} may trace it: what that is given is not known{behind}. Migrate that first."
+    )
+    return Removal(Safety.MANUAL, reason, place)
+
+
+def _run(context: Context, node: ast.AST, keys: tuple[Key, ...] | None) -> tuple[Key, ...]:
+    """The same with the function around the hint, which a trace runs where a compiler leaves it out."""
+    function = context.view.function_of(node)
+    around = ((context.view.path, function.lineno),) if function is not None else ()
+    return tuple(dict.fromkeys((*(keys or ()), *around)))
 
 
 def _keys(context: Context, node: ast.AST) -> tuple[Key, ...] | None:
