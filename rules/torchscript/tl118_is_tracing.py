@@ -227,6 +227,7 @@ _TRACED = "\n\ncapture = torch.jit.trace\n"
 _RUN = "net = Net()\nresult = net(torch.ones(2)), torch.jit.trace(net, torch.ones(2))(torch.ones(2))"
 
 _WEIGH = "def weigh(x):\n    if torch.jit.is_tracing():\n        return x\n    return x * 3\n\n\n"
+_ASKED_TOO = _WEIGH.replace("is_tracing():", "is_tracing() or torch.compiler.is_exporting():")
 _WEIGHED = "def weigh(x):\n    return x * 3\n\n\n"
 
 
@@ -253,17 +254,20 @@ EXAMPLES = (
         run="result = weigh(torch.ones(2))",
         torchscript=DROP,
     ),
-    Bad("import torch\n\n\n" + _WEIGH + _stays("weigh(x)"), why="a trace that runs the function", torchscript=DROP),
     Bad(
-        "import torch\n\n\n" + _WEIGH + _stays("weigh(x)", given="net"),
-        why="a trace of anything, and a module that calls the function",
+        "import torch\n\n\n" + _WEIGH + _stays("weigh(x)"),
+        "import torch\n\n\n" + _ASKED_TOO + _stays("weigh(x)"),
+        safety="unsafe",
+        why="a trace that stays and runs the function",
+        run="result = Net()(torch.ones(2)), torch.jit.trace(Net(), torch.ones(2))(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad(
-        "import torch\n\n\n"
-        + _WEIGH
-        + _stays("self.own(x)", rest="\n    @torch.jit.ignore\n    def own(self, x):\n        return weigh(x)\n"),
-        why="a trace that runs what a compiler leaves out",
+        "import torch\n\n\n" + _WEIGH + _stays("weigh(x)", given="net"),
+        "import torch\n\n\n" + _ASKED_TOO + _stays("weigh(x)", given="net"),
+        safety="unsafe",
+        why="a trace of anything, and a module that calls the function",
+        run="result = Net()(torch.ones(2)), torch.jit.trace(Net(), torch.ones(2))(torch.ones(2))",
         torchscript=DROP,
     ),
     Bad(

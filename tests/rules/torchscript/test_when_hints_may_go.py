@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from example_project import analyse_files, new_bytes
 from hint_findings import found
 
 from torchlift.finding import Safety
+from torchlift.torchscript_intent import DROP
 
 HINT = "import torch\n\n\ndef names():\n    found = torch.jit.annotate(list[str], [])\n    return found\n"
 
@@ -105,3 +107,26 @@ def test_tracing_compiles_what_is_marked_for_export(marked: str, tmp_path: Path)
     safety, reason = safety_of(tmp_path, {"pkg/a.py": module, "run.py": tracing})
     assert safety is Safety.MANUAL
     assert "run.py:3" in reason
+
+
+@pytest.mark.parametrize(
+    ("trace", "stays"),
+    [
+        ("from net import Net\n\nprint(torch.jit.trace(Net(), x).graph)\n", True),
+        ("print(torch.jit.trace(load(), x).graph)\n", False),  # of another program
+        ("import net\n\nprint(torch.jit.trace(load(), x).graph)\n", True),
+        ("import net\n\ncapture = torch.jit.trace\n", True),
+        ("import net\n\nprint(torch.jit.trace(torch.nn.ReLU(), x).graph)\n", False),
+    ],
+)
+def test_a_trace_holds_what_it_runs_also_where_a_compiler_does_not_look(
+    trace: str, stays: bool, tmp_path: Path
+) -> None:
+    module = (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.own(x)\n\n"
+        "    @torch.jit.ignore\n    def own(self, x):\n        if torch.jit.is_tracing():\n            return x\n"
+        "        return x * 3\n"
+    )
+    files = {"net.py": module, "run.py": f"import torch\n{trace}"}
+    result = analyse_files(tmp_path, files, codes=frozenset({"TL118"}), torchscript=DROP)
+    assert ((new_bytes(result, "net.py") or b"is_tracing").count(b"is_tracing") > 0) == stays
