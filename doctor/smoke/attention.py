@@ -55,6 +55,6 @@ def run_attention(bench: Bench, backend: str, types: tuple[str, ...]) -> Measure
             wanted = results([tensor.double() for tensor in inputs[:3]], inputs[3].double())
         with choose.sdpa_kernel(getattr(choose.SDPBackend, backend)):
             got = results([bench.put(tensor) for tensor in inputs[:3]], bench.put(inputs[3]))
-        for part, mine, want in zip(_PARTS, got, wanted):  # noqa: B905  (Python 3.9)
+        for part, mine, want in zip(_PARTS, got, wanted):
             bench.compare(f"{name}, {part}", mine, want, limits[f"{name}, {part}"])
     return bench.measurement()

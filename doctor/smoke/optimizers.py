@@ -31,7 +31,7 @@ def run_fused(bench: Bench, name: str, **options: Any) -> Measurement:
     starts = [bench.random(*shape, seed=number) for number, shape in enumerate(_SHAPES)]
     got = trained([bench.put(start).clone().requires_grad_() for start in starts], fused=True)
     want = trained([start.double().requires_grad_() for start in starts], foreach=False)
-    for shape, mine, reference in zip(_SHAPES, got, want):  # noqa: B905  (Python 3.9)
+    for shape, mine, reference in zip(_SHAPES, got, want):
         bench.compare(f"parameter {' x '.join(map(str, shape))}", mine, reference, LIMIT)
     return bench.measurement()
 

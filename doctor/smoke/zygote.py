@@ -171,7 +171,7 @@ def _here(torch: Any, request: dict[str, Any]) -> dict[str, Any]:
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
-            for number, copy in zip((1, 2), kept):  # noqa: B905  (Python 3.9)
+            for number, copy in zip((1, 2), kept):
                 os.dup2(copy, number)
                 os.close(copy)
         found["output"] = _tail(output)

@@ -545,6 +545,7 @@ def test_what_runs_under_the_examined_interpreter_needs_only_python_39_and_torch
         for name in absolute:
             top = name.partition(".")[0]
             assert top in sys.stdlib_module_names or top in ("torch", "triton"), (path.name, name)
+    assert not any(isinstance(node, ast.keyword) and node.arg == "strict" for node in ast.walk(tree)), "3.10 brought it"
     if path.stem != "triton_kernel" and any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree)):
         assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in imported)
 

@@ -47,7 +47,7 @@ def run(bench: Bench) -> Measurement:
     x = torch.arange(1.0, 65.0)
     for _ in range(3):  # the first calls warm up and record
         compiled(bench.put(x)).cpu()
-    for name, values in zip(_CASES, (x, -x, x + 5)):  # noqa: B905  (Python 3.9)
+    for name, values in zip(_CASES, (x, -x, x + 5)):
         want = values * 2 + 1 if values.sum() > 0 else values - 3
         bench.exact(name, compiled(bench.put(values)).clone(), want)
     if bench.kind != "cuda":

@@ -37,7 +37,7 @@ def run(bench: Bench) -> Measurement:
 
         want = results(x.double(), w.double(), seed.double())
         got = results(bench.put(x).clone(), bench.put(w).clone(), bench.put(seed))
-        for part, mine, reference in zip(_PARTS, got, want):  # noqa: B905  (Python 3.9)
+        for part, mine, reference in zip(_PARTS, got, want):
             bench.compare(f"{name}, {part}", mine, reference, limit)
     version = torch.backends.cudnn.version() if bench.kind == "cuda" else None
     return bench.measurement(cudnn=version)
