@@ -1,15 +1,18 @@
 """Random access to a file that may be huge, truncated or garbage."""
 
-# ruff: noqa: PTH123
-
 from __future__ import annotations
 
 import os
+import stat
 from types import TracebackType
 
 
 class Unreadable(Exception):
     """A file is not what its reader reads; the message is a clause that says why ("ends inside its section table")."""
+
+
+_MOST_READS = 1_000_000
+"""Libraries of torch take some thousands; a damaged or made one may lead a reader through it byte by byte."""
 
 
 class Source:
@@ -21,14 +24,19 @@ class Source:
     def __init__(self, path: str) -> None:
         """Open `path`; raises `Unreadable`."""
         try:
-            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+            self._file = open(path, "rb", buffering=0, opener=_without_waiting)  # noqa: SIM115
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+        self._reads = 0
         try:
-            self.size = os.fstat(self._file.fileno()).st_size
+            found = os.fstat(self._file.fileno())
         except OSError as error:
             self._file.close()
             raise Unreadable(f"cannot be read: {error.strerror}") from error
+        self.size = found.st_size
+        if not stat.S_ISREG(found.st_mode):
+            self._file.close()
+            raise Unreadable("is not a regular file")
 
     def __enter__(self) -> Source:
         return self
@@ -47,6 +55,9 @@ class Source:
     def some(self, offset: int, size: int, what: str, at_least: int = 0) -> bytes:
         """Up to `size` bytes; raises `Unreadable` below `at_least`."""
         data = b""
+        self._reads += 1
+        if self._reads > _MOST_READS:
+            raise Unreadable(f"leads from place to place without an end, at {what}")
         try:
             self._file.seek(offset)
             while len(data) < size:
@@ -59,3 +70,8 @@ class Source:
         if len(data) < at_least:
             raise Unreadable(f"ends inside {what}")
         return data
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # A named pipe would be waited for.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

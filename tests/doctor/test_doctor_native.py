@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -96,6 +97,22 @@ def test_images_before_a_break_are_kept(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_errors_and_not_exceptions(tmp_path: Path) -> None:
     assert read_device_code(str(tmp_path / "no.so")).error == "cannot be opened: No such file or directory"
     assert read_device_code(str(tmp_path)).error is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "libx.so")
+    assert read_device_code(str(tmp_path / "libx.so")).error == "is not a regular file"
+
+
+def test_a_library_that_leads_from_place_to_place_is_left_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = elf([(".nv_fatbin", fatbin(*[image(CUBIN, 80)] * 200))])
+    assert found(tmp_path, data) == ({"sass 80": 200}, None)
+    monkeypatch.setattr("torchlift.doctor.native.source._MOST_READS", 100)
+    images, error = found(tmp_path, data)
+    assert 0 < images["sass 80"] < 100 and error == "leads from place to place without an end, at its device code"
 
 
 WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)]), dll([(".nv_fatbin", TWO_FATBINS)]))
