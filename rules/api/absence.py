@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from torchlift.rules.analysis.places.order import leaves
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
 from torchlift.view.walk import walk
 
-# Parts of a release that a file has taken apart, where the engine's own reading of version tests does not see them.
-_PART_OF_RELEASE = re.compile(r"torch_?(?:major|minor)|(?:major|minor)_?torch", re.IGNORECASE)
-
 
 def copes_without(view: ModuleView, node: ast.AST) -> bool:
     """Whether what surrounds `node` already says what happens on a torch that lacks the name.
 
-    An import inside a `try` whose handler takes any error, code behind an `if` or an `assert` about the release that leaves
-    the function, the loop or the file, and branches on the parts of a release.
+    An import inside a `try` whose handler takes any error, and code behind an `if` or an `assert` about the release that
+    leaves the function, the loop or the file.
     """
     child = node
     for ancestor in view.ancestors(node):
@@ -26,8 +22,6 @@ def copes_without(view: ModuleView, node: ast.AST) -> bool:
             tried = any(child is statement for statement in ancestor.body)
             if tried and any(map(catches_anything, ancestor.handlers)):
                 return True
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test and _names_parts(ancestor.test):
-            return True
         if isinstance(child, ast.stmt) and _left_before(view, child):
             return True
         child = ancestor
@@ -43,10 +37,6 @@ def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
             return True
         child = ancestor
     return False
-
-
-def _names_parts(test: ast.expr) -> bool:
-    return any(isinstance(part, ast.Name) and _PART_OF_RELEASE.search(part.id) for part in walk(test))
 
 
 def _left_before(view: ModuleView, statement: ast.stmt) -> bool:

@@ -14,6 +14,14 @@ from torchlift.view.release_tests import decided
 
 _LOWEST = TorchVersion(2, 9)
 _IMPORTS = "import torch\nfrom packaging import version\nfrom packaging.version import Version\nV = Version(torch.__version__)\n"
+_IMPORTS += """MAJOR = int(torch.__version__.split(".")[0])
+MINOR = int(torch.__version__.split(".")[1])
+UNPACKED, _ = map(int, torch.__version__.split(".")[:2])
+LISTED, LISTED_MINOR = [int(x) for x in torch.__version__.split(".")[:2]]
+NUMBERS = [int(x) for x in torch.__version__.split(".")[:2]]
+TORCH_VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
+OTHER, _ = map(int, numpy.__version__.split(".")[:2])
+"""
 
 
 def _view(code: str) -> ModuleView:
@@ -45,6 +53,15 @@ def _decision(test: str) -> bool | None:
         ('V < Version("1.5") and flag', False),
         ('V > Version("1.5") or flag', True),
         ('V == Version("1.5")', False),
+        ("MAJOR < 2", False),
+        ("MAJOR == 1 and MINOR < 8", False),
+        ("MAJOR > 1 or (MAJOR == 1 and MINOR >= 8)", True),
+        ("(MAJOR, MINOR) >= (1, 8)", True),
+        ("UNPACKED < 2", False),
+        ("LISTED < 2", False),
+        ("(LISTED, LISTED_MINOR) < (2, 1)", False),
+        ("NUMBERS[0] < 2", False),
+        ("TORCH_VERSION < (2, 0)", False),
     ],
 )
 def test_a_version_test_that_every_supported_torch_answers_alike_is_decided(test: str, answer: bool) -> None:
@@ -65,6 +82,12 @@ def test_a_version_test_that_every_supported_torch_answers_alike_is_decided(test
         'tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8, 1)',
         'V.minor >= 5',
         'V >= OLDEST',
+        'MINOR >= 5',
+        'LISTED_MINOR >= 5',
+        'MAJOR == 2 and MINOR < 12',
+        'NUMBERS[1] >= 5',
+        'OTHER < 2',
+        '(MINOR, MAJOR) >= (1, 8)',
     ],
 )  # fmt: skip
 def test_a_version_test_that_is_open_or_not_understood_decides_nothing(test: str) -> None:
@@ -83,6 +106,14 @@ def test_a_version_test_that_is_open_or_not_understood_decides_nothing(test: str
         ('if V >= Version("1.10") and hasattr(torch, "compile"):\n    mark()\n', True),
         ('if V >= Version("2.12"):\n    if V >= Version("1.10"):\n        mark()\n', True),
         ('x = mark() if V >= Version("1.10") else None\n', False),
+        ("if MAJOR < 2:\n    mark()\n", True),
+        ('x = getattr(torch, "outer", None) or mark()\n', True),
+        ('x = getattr(torch, "outer", mark())\n', True),
+        ('x = mark() or getattr(torch, "outer", None)\n', False),
+        ('x = getattr(config, "outer", mark())\n', False),
+        ('x = getattr(config, "outer", None) or mark()\n', False),
+        ("if MAJOR < 2:\n    pass\nelse:\n    mark()\n", False),
+        ("if TORCH_MINOR > 12:\n    mark()\n", True),
     ],
 )
 def test_a_decided_version_test_guards_only_the_branch_that_never_runs(code: str, guarded: bool) -> None:

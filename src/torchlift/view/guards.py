@@ -11,7 +11,9 @@ from torchlift.view.release_tests import decided
 from torchlift.view.walk import walk
 
 _VERSION_WORD = re.compile(
-    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d", re.IGNORECASE
+    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d"
+    r"|torch_?(?:major|minor)|(?:major|minor)_?torch",
+    re.IGNORECASE,
 )
 _TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
@@ -26,28 +28,54 @@ def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = No
     child = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            if tests_release(view, ancestor.test) and not _surely_runs(view, ancestor, child, lowest):
+            answer = decided(view, ancestor.test, lowest) if lowest is not None else None
+            if answer is None:
+                if tests_release(view, ancestor.test) and not _is_open_about_more(view, ancestor.test, lowest):
+                    return True
+            elif answer is not _is_body(ancestor, child):
                 return True
         elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
                 return True
-        elif isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor):
+        elif (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
+            view, ancestor, child
+        ):
             return True
         child = ancestor
     return False
 
 
-def _surely_runs(view: ModuleView, choice: ast.If | ast.IfExp, child: ast.AST, lowest: TorchVersion | None) -> bool:
-    """Whether the test of `choice` asks about no release from `lowest` on, as far as it decides about `child`."""
-    body = choice.body if isinstance(choice.body, list) else [choice.body]
-    if lowest is None:
+def _is_fallback(view: ModuleView, around: ast.AST, child: ast.AST) -> bool:
+    """Whether `child` stands for what `getattr` does not find in torch: as its default, or behind `or`."""
+    match around:
+        case ast.Call(args=[_, _, default]) if default is child:
+            return _looks_in_torch(view, around, "getattr")
+        case ast.BoolOp(op=ast.Or(), values=values):
+            before = values[: next(at for at, value in enumerate(values) if value is child)]
+            return any(isinstance(value, ast.Call) and _looks_in_torch(view, value, "getattr") for value in before)
+    return False
+
+
+def _looks_in_torch(view: ModuleView, call: ast.Call, function: str) -> bool:
+    """Whether `call` asks torch, or one of its companions, for a name; about anything else it is not about a release."""
+    if not (isinstance(call.func, ast.Name) and call.func.id == function and call.args):
         return False
-    answer = decided(view, choice.test, lowest)
-    if answer is not None:
-        return answer is any(child is statement for statement in body)
-    open_parts = choice.test.values if isinstance(choice.test, ast.BoolOp) else []
-    return bool(open_parts) and not any(
-        tests_release(view, part) and decided(view, part, lowest) is None for part in open_parts
+    resolution = view.resolve(call.args[0])
+    return resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES
+
+
+def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
+    body = choice.body if isinstance(choice.body, list) else [choice.body]
+    return any(child is part for part in body)
+
+
+def _is_open_about_more(view: ModuleView, test: ast.expr, lowest: TorchVersion | None) -> bool:
+    """Whether all that `test` asks about releases is decided from `lowest` on, and it is open for other reasons."""
+    parts = test.values if isinstance(test, ast.BoolOp) else []
+    return (
+        lowest is not None
+        and bool(parts)
+        and not any(tests_release(view, part) and decided(view, part, lowest) is None for part in parts)
     )
 
 
@@ -74,11 +102,8 @@ def tests_release(view: ModuleView, test: ast.expr) -> bool:
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if _VERSION_WORD.search(word):
             return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr" and node.args:
-            # Asked about a part of torch, or of its companions, it is about the release; about anything else it is not.
-            resolution = view.resolve(node.args[0])
-            if resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES:
-                return True
+        if isinstance(node, ast.Call) and _looks_in_torch(view, node, "hasattr"):
+            return True
     return False
 
 

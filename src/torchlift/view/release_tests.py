@@ -13,8 +13,8 @@ _TORCH_VERSION = frozenset({"torch.__version__", "torch.version.__version__", "t
 _RELEASE = re.compile(r"v?\d+(?:\.\d+)*$")
 _STEPS = 4
 
-_Precision = Literal["release", "text", "pair", "major"]
-"""Compared as releases are; compared as text, where 2.10 is less than 2.9; major and minor; major alone."""
+_Precision = Literal["release", "text", "pair", "major", "minor"]
+"""Compared as releases are; compared as text, where 2.10 is less than 2.9; major and minor; one of them alone."""
 
 
 def decided(view: ModuleView, test: ast.expr, lowest: TorchVersion) -> bool | None:
@@ -45,7 +45,7 @@ def _compared(
     view: ModuleView, left: ast.expr, operator: ast.cmpop, right: ast.expr, lowest: TorchVersion
 ) -> bool | None:
     precision, release = _asked(view, left, _STEPS), _release(right)
-    if precision is None or precision == "text" or release is None:
+    if precision in {None, "text", "minor"} or release is None:
         return None
     bound: tuple[int, ...] = tuple(lowest)
     if precision != "release":
@@ -75,22 +75,76 @@ def _asked(view: ModuleView, node: ast.expr, steps: int) -> _Precision | None:
     match node:
         case ast.Name():
             value = _value(view, node)
-            return _asked(view, value, steps - 1) if value is not None else None
+            if value is None:
+                return _unpacked(view, node, steps - 1)
+            return _asked(view, value, steps - 1)
         case ast.Attribute(value=inner, attr="release"):
             return _asked(view, inner, steps)
-        case ast.Attribute(value=inner, attr="major"):
-            return "major" if _asked(view, inner, steps) == "release" else None
-        case ast.Call(func=ast.Name(id="int"), args=[ast.Subscript(slice=ast.Constant(value=0)) as part], keywords=[]):
-            return "major" if _is_split(view, part.value, ".", steps) else None
-        case ast.Call(func=ast.Name(id="tuple"), args=[ast.Call(func=ast.Name(id="map"), args=[_, numbers])]):
-            if isinstance(numbers, ast.Subscript) and ast.unparse(numbers.slice) == ":2":
-                numbers = numbers.value
-            return "pair" if _is_split(view, numbers, ".", steps) else None
+        case ast.Attribute(value=inner, attr="major" | "minor" as attribute):
+            return _part(attribute == "minor") if _asked(view, inner, steps) == "release" else None
+        case ast.Call(
+            func=ast.Name(id="int"),
+            args=[ast.Subscript(value=numbers, slice=ast.Constant(value=0 | 1) as index)],
+            keywords=[],
+        ):
+            return _part(index.value == 1) if _is_split(view, numbers, ".", steps) else None
+        case ast.Subscript(value=numbers, slice=ast.Constant(value=0 | 1) as index) if _numbers(view, numbers, steps):
+            return _part(index.value == 1)
+        case ast.Tuple(elts=[major, minor]):
+            parts = _asked(view, major, steps), _asked(view, minor, steps)
+            return "pair" if parts == ("major", "minor") else None
+        case ast.Call(func=ast.Name(id="tuple"), args=[numbers], keywords=[]):
+            return "pair" if _numbers(view, numbers, steps) else None
         case ast.Subscript(value=inner, slice=ast.Constant(value=0)):
             return "text" if _is_split(view, inner, "+", steps) else None
         case ast.Call(func=ast.Name() | ast.Attribute(), args=[inner], keywords=[]) if _parses(node):
             return "release" if _asked(view, inner, steps) in {"release", "text"} else None
     return None
+
+
+def _part(is_second: bool) -> _Precision:
+    return "minor" if is_second else "major"
+
+
+def _unpacked(view: ModuleView, name: ast.Name, steps: int) -> _Precision | None:
+    """The same for a variable that is one of several: `MAJOR, MINOR = map(int, torch.__version__.split(".")[:2])`."""
+    binding = view.definition(name)
+    if binding is None or binding.kind != "target" or steps < 0:
+        return None
+    match view.statement(binding.node):
+        case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value):
+            index = next((at for at, element in enumerate(elements[:2]) if element is binding.node), None)
+            if index is None or any(isinstance(element, ast.Starred) for element in elements[:index]):
+                return None
+            return _part(index == 1) if _numbers(view, value, steps) else None
+    return None
+
+
+def _numbers(view: ModuleView, node: ast.expr, steps: int) -> bool:
+    """Whether `node` gives the first numbers of torch's version, one by one."""
+    match node:
+        case ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="int"), parts], keywords=[]):
+            pass
+        case (
+            ast.ListComp(
+                elt=ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=item)]),
+                generators=[ast.comprehension(target=ast.Name(id=each), iter=parts, ifs=[])],
+            )
+            | ast.GeneratorExp(
+                elt=ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=item)]),
+                generators=[ast.comprehension(target=ast.Name(id=each), iter=parts, ifs=[])],
+            )
+        ) if item == each:
+            pass
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner], keywords=[]):
+            return _numbers(view, inner, steps)
+        case ast.Name() if steps and (value := _value(view, node)) is not None:
+            return _numbers(view, value, steps - 1)
+        case _:
+            return False
+    if isinstance(parts, ast.Subscript) and ast.unparse(parts.slice) in {":2", ":3", "0:2"}:
+        parts = parts.value
+    return _is_split(view, parts, ".", steps)
 
 
 def _parses(call: ast.Call) -> bool:
