@@ -47,7 +47,7 @@ def doctor(context: click.Context, /, **given: Any) -> None:
 def _run(given: Mapping[str, Any]) -> None:
     from torchlift.doctor.command.job import examine_as_rank, fleet_report, launch_of
     from torchlift.doctor.command.machine import examined_facts, save
-    from torchlift.doctor.command.output import report_of, say, smokes_of, style_of
+    from torchlift.doctor.command.output import report_of, say, smokes_of, style_of, write_page
     from torchlift.doctor.command.question import about_checks, checks_of, examination_of, requirement_of
 
     machine = _read(MachineOptions, given)
@@ -75,12 +75,16 @@ def _run(given: Mapping[str, Any]) -> None:
     examination = examination_of(facts, checks, wanted, question, output)
     if smokes.wanted:
         examination = replace(examination, smokes=smokes_of(smokes, facts, output))
-    if output.redact:
+    if output.is_redacted:
         from torchlift.doctor.report.redact import redacted
 
         examination = redacted(examination)
     if machine.save_facts is not None:
         save(examination.facts, machine.save_facts)
+    if output.html is not None:
+        from torchlift.doctor.report.page.machine import render as as_page
+
+        write_page(lambda: as_page(examination), output)
     say(report_of(examination, output), examination.exit_code)
 
 

@@ -45,10 +45,19 @@ def launch_of(fleet: FleetOptions, machine: MachineOptions, question: QuestionOp
 
 def fleet_report(fleet: Fleet, output: OutputOptions, style: Callable[[], Style]) -> str:
     """The report as the options want it."""
-    if output.redact:
+    if output.is_redacted:
         from torchlift.doctor.fleet.redact import redacted
 
         fleet = redacted(fleet)
+    if output.html is not None:
+        from torchlift.doctor.command.output import write_page
+        from torchlift.doctor.fleet.page import render as as_page
+
+        write_page(lambda: as_page(fleet), output)
+    if output.format == "markdown":
+        from torchlift.doctor.fleet.markdown import render as as_markdown
+
+        return as_markdown(fleet)
     if output.json:
         from torchlift.doctor.fleet.json_report import render as as_json
 

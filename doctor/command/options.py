@@ -52,10 +52,21 @@ class OutputOptions:
     """How the answer is given."""
 
     verbose: bool
-    json: bool
+    format: Literal["text", "json", "markdown"]
+    html: str | None
     redact: bool
     strict: bool
     color: Literal["auto", "always", "never"]
+
+    @property
+    def json(self) -> bool:
+        """Whether JSON is asked for."""
+        return self.format == "json"
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether names are taken out: what is made to be pasted in public has none."""
+        return self.redact or self.format == "markdown"
 
 
 def machine_options(function: _Function) -> _Function:
@@ -98,7 +109,15 @@ def output_options(function: _Function) -> _Function:
     return _with(
         function,
         click.option("-v", "--verbose", is_flag=True, help="Show every check with all evidence."),
-        click.option("--json", "json", is_flag=True, help="Write the whole report as JSON."),
+        click.option(
+            "--format",
+            type=click.Choice(["text", "json", "markdown"]),
+            default="text",
+            show_default=True,
+            help="How the report is written; markdown is for an issue, and implies --redact.",
+        ),
+        click.option("--json", "format", flag_value="json", help="Write the whole report as JSON."),
+        click.option("--html", metavar="FILE", help="Write the report as one page for a browser, too."),
         click.option("--redact", is_flag=True, help="Replace names, paths, hosts and UUIDs, to paste it in public."),
         click.option("--strict", is_flag=True, help="Exit with 1 for warnings, too."),
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +23,10 @@ def report_of(examination: Examination, output: OutputOptions) -> str:
         from torchlift.doctor.report.json_report import render as as_json
 
         return as_json(examination)
+    if output.format == "markdown":
+        from torchlift.doctor.report.markdown import render as as_markdown
+
+        return as_markdown(examination)
     from torchlift.doctor.report.text import render
 
     text = render(examination, style_of(output), verbose=output.verbose)
@@ -31,6 +36,23 @@ def report_of(examination: Examination, output: OutputOptions) -> str:
 
     # Otherwise it has been written already, as it came.
     return f"{render_smokes(examination.smokes, style_of(output))}\n{text}" if output.redact else f"\n{text}"
+
+
+def write_page(page: Callable[[], str], output: OutputOptions) -> None:
+    """Write the page of `--html`.
+
+    Raises:
+        click.UsageError: if the file cannot be written.
+    """
+    if output.html is None:
+        return
+    from pathlib import Path
+
+    try:
+        # Lone surrogates stand for bytes of names that are no text.
+        Path(output.html).write_text(page(), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise click.UsageError(f"{output.html} could not be written: {error.strerror or error}.") from None
 
 
 def style_of(output: OutputOptions) -> Style:
@@ -52,7 +74,7 @@ def smokes_of(options: SmokeOptions, facts: Facts, output: OutputOptions) -> Smo
     from torchlift.doctor.smoke.parent.options import run
 
     # Whatever needs the whole first (JSON, and names taken out) cannot be written as it comes.
-    at_once = output.json or output.redact
+    at_once = output.format != "text" or output.redact
     live = not at_once and sys.stdout.isatty()
     return run(options, facts, style=style_of(output), live=live, out=None if at_once else _write)
 

@@ -38,12 +38,16 @@ class Patience:
 
 @dataclass(frozen=True)
 class Collective:
-    """An all_reduce over all ranks; `failed` names the reason by rank, and is empty when the sum was right everywhere."""
+    """An all_reduce over all ranks; `failed` names the reason by rank, and is empty when the sum was right everywhere.
+
+    `bus_bandwidth`, in bytes a second as nccl-tests count it, is there after a burn only.
+    """
 
     backend: str
     ranks: int
     seconds: float
     failed: Mapping[int, str]
+    bus_bandwidth: float | None = None
 
 
 @dataclass

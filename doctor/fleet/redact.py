@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from torchlift.doctor.fleet.differences import Deviation
 from torchlift.doctor.fleet.fleet import Fleet, FleetMember
 from torchlift.doctor.report.redact import redacted as redacted_examination
+
+_OURS = re.compile(r"(?:never joined within|joined, but gave no|lives, but was not done)[\w .,]*$")
+"""Reasons for a missing rank that hold nothing but our words."""
+
+_RATES = ("rate", "rates", "pairs", "datasheet", "share", "warning")
 
 
 def redacted(fleet: Fleet) -> Fleet:
@@ -21,6 +29,9 @@ def redacted(fleet: Fleet) -> Fleet:
         fleet,
         machines=tuple(_machine(machine, names[machine.name]) for machine in fleet.machines),
         differences=tuple(_difference(difference, names) for difference in fleet.differences),
+        missing={
+            rank: why if _OURS.match(why) else "is missing (reason left out)" for rank, why in fleet.missing.items()
+        },
         collectives=tuple(
             replace(tried, failed=dict.fromkeys(tried.failed, "(reason left out)")) for tried in fleet.collectives
         ),
@@ -47,9 +58,19 @@ def _machine(machine: FleetMember, name: str) -> FleetMember:
         name,
         machine.ranks,
         None if machine.examination is None else redacted_examination(machine.examination),
-        tuple((rank, {key: smoke[key] for key in kept if key in smoke}) for rank, smoke in machine.smokes),
+        tuple(
+            (rank, {**{key: smoke[key] for key in kept if key in smoke}, **_numbers(smoke)})
+            for rank, smoke in machine.smokes
+        ),
         None if machine.error is None else "(reason left out)",
     )
+
+
+def _numbers(smoke: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a smoke's details the rates alone: the rest may say anything."""
+    details = smoke.get("details")
+    kept = {} if not isinstance(details, dict) else {key: details[key] for key in _RATES if key in details}
+    return {"details": kept} if kept else {}
 
 
 def _difference(difference: Deviation, names: dict[str, str]) -> Deviation:

@@ -61,11 +61,11 @@ def _table(fleet: Fleet, style: Style) -> Iterator[str]:
     rows = []
     for machine in fleet.machines:
         facts = None if machine.examination is None else machine.examination.facts
-        cells = [machine.name, *([_ranges(machine.ranks)] if ranked else [])]
+        cells = [machine.name, *([ranges(machine.ranks)] if ranked else [])]
         readers = (gpu_models, driver, torch_version)
         cells += [(None if facts is None else read(facts)) or "unknown" for read in readers]
         if smoked:
-            cells.append(_smokes(machine))
+            cells.append(smoke_counts(machine))
         rows.append((machine, [one_line(cell) for cell in cells]))
     widths = [
         max(len(cells[index]) for cells in [head[1:], *(row for _, row in rows)]) for index in range(len(head) - 1)
@@ -82,7 +82,8 @@ def _table(fleet: Fleet, style: Style) -> Iterator[str]:
         yield f"{mark} {'  '.join(f'{cell:<{width}}' for cell, width in zip(row, widths, strict=True))}".rstrip()
 
 
-def _smokes(machine: FleetMember) -> str:
+def smoke_counts(machine: FleetMember) -> str:
+    """ "12 passed, 1 failed" of the smokes that ran on a machine."""
     if not machine.smokes:
         return "none"
     passed = sum(smoke.get("outcome") == "pass" for _, smoke in machine.smokes)
@@ -158,11 +159,11 @@ def _ranks(fleet: Fleet, style: Style) -> Iterator[str]:
             by_reason.setdefault(why, []).append(rank)
         for why, ranks in by_reason.items():
             yield from _hanging(
-                style, "problem", f"all_reduce on {tried.backend} failed on rank {_ranges(ranks)}: {why}", ""
+                style, "problem", f"all_reduce on {tried.backend} failed on rank {ranges(ranks)}: {why}", ""
             )
     for why, ranks in _by_reason(fleet).items():
         yield from _hanging(
-            style, "problem", f"rank {_ranges(ranks)} {why}; look at what that process printed itself", ""
+            style, "problem", f"rank {ranges(ranks)} {why}; look at what that process printed itself", ""
         )
     if fleet.skipped_collectives:
         yield from _hanging(style, "skipped", f"all_reduce over all ranks: {fleet.skipped_collectives}", "")
@@ -195,7 +196,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
 
-def _ranges(ranks: Sequence[int]) -> str:
+def ranges(ranks: Sequence[int]) -> str:
     """ "0-3, 7" of 0, 1, 2, 3 and 7."""
     parts: list[list[int]] = []
     for rank in sorted(ranks):

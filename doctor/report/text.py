@@ -13,6 +13,7 @@ from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
 from torchlift.doctor.report.alike import alike
+from torchlift.doctor.report.sheet import status_of, wants_install
 from torchlift.doctor.report.verdict import verdict
 from torchlift.doctor.report.words import data_age
 from torchlift.terminal.columns import one_line
@@ -31,16 +32,6 @@ _TITLES = {
 }
 _CONFIDENCE = {"measured": "measured on this machine", "table": "from torchlift's tables", "likely": "the likely cause"}
 _MOST_NOTES = 3
-_MENDED_BY_A_WHEEL = (
-    "gpu-architecture",
-    "torch-cpu-build",
-    "torch-other-vendor",
-    "jetson-wheel",
-    "driver-too-old",
-    "driver-too-old-for-gpu",
-    "driver-too-new-for-gpu",
-)
-"""Checks whose problems another wheel mends, at once or after a change of the driver."""
 
 
 def render(examination: Examination, style: Style, *, verbose: bool = False) -> str:
@@ -51,15 +42,12 @@ def render(examination: Examination, style: Style, *, verbose: bool = False) -> 
         style: how to write it.
         verbose: also what is well, what could not be checked, and all evidence.
     """
-    status = {"healthy": "ok", "problems": "problem", "failed": "failed"}[examination.health]
-    if status == "ok" and examination.independent("warning"):
-        status = "warning"
-    blocks = [list(_verdict(examination, style, status)), list(_machine(examination, style))]
+    blocks = [list(_verdict(examination, style, status_of(examination))), list(_machine(examination, style))]
     sections = _sections(examination, style, verbose)
     blocks += sections if verbose else [[line for section in sections for line in section]]
     if examination.project is not None:
         blocks.append(list(_project(examination, style, verbose)))
-    if examination.answer is not None and _wants_install(examination):
+    if examination.answer is not None and wants_install(examination):
         blocks.append(list(_install(examination, examination.answer, style, verbose)))
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -188,16 +176,6 @@ def _project(examination: Examination, style: Style, verbose: bool) -> Iterator[
         yield from _result(result, style, verbose or result.status == "ok", "    ", "")
     for note in project.notes:
         yield from _hanging(f"{style.mark('note')} ", one_line(note), style.width, "    ", style.mark_width("note") + 1)
-
-
-def _wants_install(examination: Examination) -> bool:
-    if examination.is_plan or examination.facts.torch is None:
-        return True
-    return any(
-        item.result.status == "problem" and item.check.id in _MENDED_BY_A_WHEEL
-        for finding in examination.findings
-        for item in finding.all()
-    ) or (examination.project is not None and any(result.status == "problem" for result in examination.project.results))
 
 
 def _install(examination: Examination, answer: Answer, style: Style, verbose: bool) -> Iterator[str]:

@@ -17,7 +17,8 @@ from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import DriverLibrary, Facts, Library, Package, ProbeFailure
 from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.repo import ProjectReport
-from torchlift.doctor.report import json_report, text
+from torchlift.doctor.report import json_report, markdown, text
+from torchlift.doctor.report.page import machine as page
 from torchlift.doctor.report.redact import redact_facts, redacted
 from torchlift.terminal.style import Style
 
@@ -29,7 +30,8 @@ def outputs(examination: Examination) -> str:
     """Everything that a run can show or save."""
     facts = json.dumps(to_json(examination.facts))
     shown = text.render(examination, Style(width=10_000), verbose=True)
-    return "\n".join((facts, json_report.render(examination), shown))
+    forms = (json_report.render(examination), markdown.render(examination), page.render(examination))
+    return "\n".join((facts, shown, *forms))
 
 
 def examined(facts: Facts, project: ProjectReport | None = None) -> Examination:
