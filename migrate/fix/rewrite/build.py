@@ -112,13 +112,7 @@ class _Builder:
                     imports.setdefault(rewrite.span, []).append(rewrite)
                 case _:
                     pass
-        for span, group in imports.items():
-            result = edit_import(normalised(self.source.slice(span), self.source.newline), group)
-            behind.setdefault(span, []).extend(result.following)
-            if result.text is None:
-                deletions.append(DeleteStatement(span))
-            else:
-                edits.append(TextEdit(span, self._denormalised(result.text)))
+        edits += self._imports(imports, behind, deletions)
         kept_lines = {span: lines for span, lines in behind.items() if lines}
         for deletion in list(deletions):
             span = deletion.span
@@ -140,6 +134,23 @@ class _Builder:
                 edits = [edit for edit in edits if edit not in moves or not rewrite.span.contains(edit.span)]
                 edits.append(TextEdit(rewrite.span, text))
         return _in_order(edits)
+
+    def _imports(
+        self,
+        imports: dict[Span, list[EditImport]],
+        behind: dict[Span, list[str]],
+        deletions: list[DeleteStatement],
+    ) -> list[TextEdit]:
+        """Edits of import statements; those of which nothing stays are added to `deletions`, new ones to `behind`."""
+        edits = []
+        for span, group in imports.items():
+            result = edit_import(normalised(self.source.slice(span), self.source.newline), group)
+            behind.setdefault(span, []).extend(result.following)
+            if result.text is None:
+                deletions.append(DeleteStatement(span))
+            else:
+                edits.append(TextEdit(span, self._denormalised(result.text)))
+        return edits
 
     def _denormalised(self, text: str) -> str:
         return text.replace("\n", self.source.newline)
