@@ -22,7 +22,7 @@ from torchlift.wrappers import Wrappers
 
 __all__ = ["RunOptions", "analyse"]
 
-_MOST_PASSES = 8
+_MOST_PASSES = 20
 
 
 def analyse(options: RunOptions) -> RunResult:

@@ -15,7 +15,7 @@ from torchlift.rules.rule import Rule, nothing, unbound
 from torchlift.view.names import longest_target
 
 # What a rule file defines below its declaration, and what the declaration has in the place of it.
-_FUNCTIONS = {"check": unbound, "text": None, "matters": None, "applies": None}
+_FUNCTIONS = {"check": unbound, "text": None, "matters": None, "applies": None, "whole": None, "wants": None}
 
 
 class RuleFileError(Exception):
@@ -68,7 +68,7 @@ def rule_in(module: ModuleType) -> Rule:
             raise RuleFileError(f"{module.__file__} has `{name}` twice: in its `RULE`, and as a function.")
         below[name] = function
     if rule.check is unbound and "check" not in below:
-        if rule.text is None and "text" not in below:
+        if rule.text is None and below.keys().isdisjoint({"text", "whole"}):
             raise RuleFileError(f"{module.__file__} has no function `check`: nothing would find {rule.code}.")
         below["check"] = nothing
     if not rule.examples:

@@ -114,6 +114,7 @@ _RUN_HERE = TorchVersion(2, 13)
 
 Check = Callable[["Use", Context], Iterable[Finding]]
 TextCheck = Callable[["TextView", TextContext], Iterable[Finding]]
+WholeCheck = Callable[[Context], Iterable[Finding]]
 
 
 def nothing(use: Use, context: Context) -> Iterable[Finding]:
@@ -226,6 +227,8 @@ class Rule:
         text_triggers: words searched in the raw bytes of such a file, as `triggers` in those of Python; a rule with `text`
             needs some, and they alone decide: a file without any is never decoded.
         text_kinds: the languages that `text` is asked about; empty for scripts (`view.text.SCRIPTS`).
+        whole: the rule's function for whole files of Python, for what no name of torch leads to; its triggers decide which.
+        wants: which settings leave `whole` anything to report; all unless given.
     """
 
     code: str
@@ -251,6 +254,8 @@ class Rule:
     text: TextCheck | None = None
     text_triggers: tuple[str, ...] = ()
     text_kinds: frozenset[TextKind] = frozenset()
+    whole: WholeCheck | None = None
+    wants: Callable[[Settings], bool] | None = None
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -96,6 +96,8 @@ def _described(rule: Rule, module: str) -> Rule:
         check=late("check"),
         text=late("text") if rule.text is not None else None,
         matters=late("matters") if rule.matters is not None else None,
+        whole=late("whole") if rule.whole is not None else None,
+        wants=late("wants") if rule.wants is not None else None,
         applies=late("applies") if rule.applies is not None else None,
         gives_way=_Table({t: rule.gives_way((t,)) for t in rule.targets}) if rule.gives_way is not None else None,
         collectors=tuple(map(described, rule.collectors)),

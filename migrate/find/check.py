@@ -9,6 +9,7 @@ from dataclasses import field, replace
 
 from torchlift.finding import FileFailure, Finding, Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
@@ -64,9 +65,7 @@ def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings
                 fix = finding.fix if finding.fix is not None and _fits_text(finding.fix) else None
                 findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=fix))
         except Exception:
-            reason = f"Rule {rule.code} failed on the file; its findings in it may be missing."
-            detail = traceback.format_exc()
-            failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
+            failures.append(_crash(rule, view.path, "the file"))
             crashed.add(rule.code)
     ordered = tuple(findings[key] for key in sorted(findings))
     return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
@@ -93,8 +92,7 @@ class Dispatcher:
         """Run every rule on every use in `view`."""
         context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
-        failures: list[FileFailure] = []
-        crashed: set[str] = set()
+        crashed: dict[str, list[FileFailure]] = {}
         for use in view.uses(self.targets, project.translate):
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
@@ -110,14 +108,22 @@ class Dispatcher:
                         settled = _complete(finding, use, view, settings)
                         findings.setdefault(settled.sort_key(), settled)
                 except Exception:
-                    reason = (
-                        f"Rule {rule.code} failed on line {use.node.lineno}; its findings in this file may be missing."
-                    )
-                    detail = traceback.format_exc()
-                    failures.append(FileFailure(view.path, f"rule {rule.code}", reason, ours=True, detail=detail))
-                    crashed.add(rule.code)
+                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, f"line {use.node.lineno}"))
+        for rule in self.rules:
+            if looks_at_files(rule, settings) and rule.whole is not None and not view.is_stub:
+                try:
+                    findings.update((finding.sort_key(), finding) for finding in rule.whole(context))
+                except Exception:
+                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, "the file"))
         ordered = tuple(findings[key] for key in sorted(findings))
-        return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
+        failures = tuple(failure for some in crashed.values() for failure in some)
+        return Checked(view.path, ordered, failures, crashed=frozenset(crashed))
+
+
+def _crash(rule: Rule, path: str, where: str) -> FileFailure:
+    missing = "in it" if where == "the file" else "in this file"
+    reason = f"Rule {rule.code} failed on {where}; its findings {missing} may be missing."
+    return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
 
 
 def _decisive(rule: Rule, settings: Settings) -> TorchVersion | None:

@@ -122,8 +122,13 @@ class Sieves:
         parties = {c.name: Party({c.name: Wanted(c.targets, c.matters)}) for c in collectors if c.targets}
         wanted: dict[str, Wanted] = {}
         groups: dict[str, tuple[str, ...]] = {}
+        self.whole = frozenset(rule.code for rule in rules if looks_at_files(rule, settings))
         for rule in rules:
             test = _test(rule, settings)
+            if rule.whole is not None:
+                if rule.code in self.whole:
+                    groups[rule.code] = triggers(rule.words)
+                continue
             if rule.applies is not None:
                 parties[rule.code] = Party({rule.code: Wanted(rule.targets, test)})
                 groups[rule.code] = triggers(rule.words)
@@ -176,7 +181,8 @@ class Selection:
         words = Words(data, self._words_of(path, data))
         self.noted = self._noting & words.present if self._noting else self._noting
         found = sieves.prefilter.found_among(words)
-        askers, collectors = found & sieves.askers, found - sieves.askers
+        whole = found & sieves.whole
+        askers, collectors = found & sieves.askers, found - sieves.askers - whole
         asking = {name: frozenset((name,)) for name in collectors & sieves.glance.parties.keys()}
         asking = {name: one for name, one in asking.items() if name not in sieves.texts or not sieves.texts[name](data)}
         if askers:
@@ -185,7 +191,7 @@ class Selection:
         if asking and encoded(self._project.module_name(path).partition(".")[0]) not in sieves.glance.heads:
             # In a part of torch itself, what is defined are torch's names.
             found -= asking.keys() - sieves.glance.served(data, words.present, asking, partial(self._may_be_own, path))
-        return found | {RULES} if b"torchlift:" in data else found
+        return found | {RULES} if whole or b"torchlift:" in data else found
 
     def _words_of(self, path: str, data: bytes) -> Set[bytes]:
         if self._is_searched:
@@ -198,6 +204,11 @@ class Selection:
 
     def _may_be_own(self, path: str, name: str) -> bool:
         return self._project.may_own(name.partition(".")[0], path)
+
+
+def looks_at_files(rule: Rule, settings: Settings) -> bool:
+    """Whether a rule may report something about a whole file of Python."""
+    return rule.whole is not None and (rule.wants is None or rule.wants(settings))
 
 
 def _test(rule: Rule, settings: Settings) -> Callable[[Sighting], bool] | None:

@@ -17,8 +17,8 @@ def broken_promise(before: Findings, after: Findings, chosen: Findings) -> tuple
         # What is only remarked on may be in new code, too: it is no defect of it.
         known = (finding for finding in after[path] if finding.severity is not Severity.INFO or finding.code in fixed)
         old, new = _count(before[path]), _count(known)
-        # A suppression that a fix leaves without work is a finding of the next round, with a fix of its own.
-        for code in sorted({*fixed, *new} - {"TL901"}):
+        # What a fix leaves without work, a suppression or an option, is a finding of the next round.
+        for code in sorted({*fixed, *new} - {"TL122", "TL901"}):
             if new[code] > old[code] - fixed[code]:
                 return path, f"after the fixes {code} is still reported"
     return None
