@@ -72,6 +72,7 @@ def _run(given: Mapping[str, Any]) -> None:
             sys.exit(0)
         say(fleet_report(found, output, lambda: style_of(output)), found.exit_code)
     facts = examined_facts(machine)
+    facts.installing.chosen = question.install_with or facts.installing.chosen
     examination = examination_of(facts, checks, wanted, question, output)
     if smokes.wanted:
         examination = replace(examination, smokes=smokes_of(smokes, facts, output))
@@ -85,6 +86,10 @@ def _run(given: Mapping[str, Any]) -> None:
         from torchlift.doctor.report.page.machine import render as as_page
 
         write_page(lambda: as_page(examination), output)
+    if question.emit is not None:
+        from torchlift.doctor.command.emit import emit
+
+        emit(examination, question.emit)
     say(report_of(examination, output), examination.exit_code)
 
 

@@ -17,6 +17,7 @@ from torchlift.doctor.probes import libcuda, nvml, python_environment
 from torchlift.doctor.probes.child import Child, ChildResult
 from torchlift.doctor.probes.environment import environment
 from torchlift.doctor.probes.examined_python import PythonError, default_python, python_of
+from torchlift.doctor.probes.installing import installing
 from torchlift.doctor.probes.kernel_driver import kernel_driver
 from torchlift.doctor.probes.kernel_log import kernel_log
 from torchlift.doctor.probes.other_accelerators import other_accelerators
@@ -90,6 +91,7 @@ def _look(world: World, facts: Facts, guard: _Guard) -> None:
     facts.kernel_log = guard.call("kernel-log", lambda: kernel_log(world), facts.kernel_log)
     facts.toolkits = guard.call("toolkits", lambda: toolkits(world), facts.toolkits)
     facts.other = guard.call("other-accelerators", lambda: other_accelerators(world), facts.other)
+    facts.installing = guard.call("installing", lambda: installing(world), facts.installing)
     facts.environment = guard.call("environment", lambda: environment(world.environment), facts.environment)
 
 

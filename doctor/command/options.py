@@ -45,6 +45,8 @@ class QuestionOptions:
     repo: str | None
     list_checks: bool
     explain: str | None
+    install_with: Literal["pip", "uv", "uv-project", "poetry", "pixi", "conda", "dockerfile"] | None
+    emit: Literal["requirements", "uv", "pixi", "dockerfile"] | None
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ def question_options(function: _Function) -> _Function:
         click.option("--repo", metavar="PATH", help="Also say whether this machine can run that project."),
         click.option("--only", multiple=True, metavar="IDS", help="Checks or groups to run, comma-separated."),
         click.option("--skip", multiple=True, metavar="IDS", help="Checks or groups to leave out."),
+        click.option(
+            "--install-with",
+            type=click.Choice(["pip", "uv", "uv-project", "poetry", "pixi", "conda", "dockerfile"]),
+            help="Write commands for this tool. [default: what folder and environment show]",
+        ),
+        click.option(
+            "--emit",
+            type=click.Choice(["requirements", "uv", "pixi", "dockerfile"]),
+            help="Write the pins of the answer, nothing else.",
+        ),
         click.option("--list-checks", is_flag=True, help="List all checks."),
         click.option("--explain", metavar="ID", help="Say what a check or a smoke looks for, and why."),
     )

@@ -481,6 +481,33 @@ class OtherAccelerators:
 
 
 @dataclass
+class IndexSetting:
+    """Where a tool is told to take packages from, instead of or beside PyPI."""
+
+    tool: str
+    """"pip" or "uv"."""
+    role: str
+    """"index" (instead of PyPI), "extra", "links" (a page or a folder of files) or "none" (no index at all)."""
+    address: str
+    """Without users and passwords; "" for the role "none"."""
+    source: str
+    """The variable, or the file and the setting in it."""
+
+
+@dataclass
+class Installing:
+    """How people install packages here: what the folder in which the doctor was run shows, and which indexes are set."""
+
+    folder: str | None = None
+    """The nearest folder, from that one upwards, with a file of one of `tools`."""
+    tools: list[str] = field(default_factory=list)
+    """"uv", "poetry", "pixi", "conda" and "docker", by their files."""
+    indexes: list[IndexSetting] = field(default_factory=list)
+    chosen: str | None = None
+    """The way that the user named: "pip", "uv", "uv-project", "poetry", "pixi", "conda" or "dockerfile"."""
+
+
+@dataclass
 class Facts:
     """One machine at one time."""
 
@@ -507,6 +534,7 @@ class Facts:
     libraries: list[Library] = field(default_factory=list)
     toolkits: list[Toolkit] = field(default_factory=list)
     other: OtherAccelerators = field(default_factory=OtherAccelerators)
+    installing: Installing = field(default_factory=Installing)
     environment: dict[str, str] = field(default_factory=dict)
     """Only variables known to matter to CUDA, torch, NCCL, ROCm, XPU, the loader and Python's path."""
     failures: list[ProbeFailure] = field(default_factory=list)

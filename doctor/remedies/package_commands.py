@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import Literal
 
+from torchlift.doctor.derived.installing import indexes_of
 from torchlift.doctor.derived.paths import path_entries, within
 from torchlift.doctor.facts import Facts
 
@@ -29,7 +30,7 @@ def install(facts: Facts, *arguments: str, reinstall: bool = False, without_depe
         flags.append("--reinstall" if tool == "uv" else "--force-reinstall")
     if without_dependencies:
         flags.append("--no-deps")
-    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments), *_index_of(arguments)])
+    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments), *_index_of(facts, tool, arguments)])
 
 
 def uninstall(facts: Facts, *names: str, tool: Tool | None = None) -> str:
@@ -65,6 +66,8 @@ def installing_anew(facts: Facts, tool: Tool, folder: str = ".venv") -> str:
 
 def tool_of(facts: Facts) -> Tool:
     """The tool to name: uv where it installed torch or made the environment, else pip."""
+    if facts.installing.chosen in ("pip", "uv"):
+        return "uv" if facts.installing.chosen == "uv" else "pip"
     torch = facts.package("torch")
     uses_uv = torch.installer == "uv" if torch is not None else bool(facts.python.made_by_uv)
     return "uv" if uses_uv else "pip"
@@ -86,13 +89,14 @@ def pinned(name: str, version: str) -> str:
     return f"{name}=={version}" if _SAFE.fullmatch(version) else name
 
 
-def _index_of(arguments: tuple[str, ...]) -> list[str]:
+def _index_of(facts: Facts, tool: Tool, arguments: tuple[str, ...]) -> list[str]:
     """PyPI takes no local versions: "torch==2.14.1+cu126" is to be had from the index of cu126 alone."""
     for argument in arguments:
         found = re.search(r"==([^,+]*)\+(cu\d{3}|cpu|xpu|rocm[\d.]+)$", argument, re.ASCII)
         if found is not None:
             nightly = ".dev" in found[1]
-            index = nightly_index(found[2]) if nightly else f"https://download.pytorch.org/whl/{found[2]}"
+            root = indexes_of(facts, tool).pytorch or "https://download.pytorch.org/whl/"
+            index = nightly_index(found[2]) if nightly else f"{root}{found[2]}"
             return [*(["--pre"] if nightly else []), "--index-url", index]
     return []
 

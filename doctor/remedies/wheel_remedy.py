@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.doctor.check import Remedy
+from torchlift.doctor.derived.installing import chosen_way, ways_shown
 from torchlift.doctor.derived.machine_of import machine_of
 from torchlift.doctor.derived.naming import spelled
 from torchlift.doctor.derived.requirements_met import satisfies
@@ -22,6 +23,7 @@ from torchlift.doctor.remedies.package_commands import (
     tool_of,
     uninstall,
 )
+from torchlift.doctor.remedies.ways import command, wanted_of
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.machine import Machine
 from torchlift.wheels.resolver import resolve
@@ -36,8 +38,12 @@ def is_companion(name: str) -> bool:
 
 def wheel_answer(facts: Facts, requirement: str | None = None) -> Answer:
     """The resolver's answer for this machine with the companions that are installed."""
-    installed = tuple(name for name in _COMPANIONS if facts.package(name) is not None)
-    return _resolved(machine_of(facts), requirement, installed)
+    return _resolved(machine_of(facts), requirement, companions_of(facts))
+
+
+def companions_of(facts: Facts) -> tuple[str, ...]:
+    """The companions that are installed, and so chosen together with torch."""
+    return tuple(name for name in _COMPANIONS if facts.package(name) is not None)
 
 
 def wheel_remedy(facts: Facts) -> Remedy:
@@ -76,7 +82,7 @@ def remedy_of(facts: Facts, answer: Answer) -> Remedy:
 def fitted(facts: Facts, answer: Answer) -> Answer:
     """The answer with lines that do what they say in the examined environment; those of a split make new ones."""
     answer = replace(answer, parts=_parts(facts, answer))
-    if facts.hypothetical:
+    if facts.hypothetical and facts.installing.chosen is None:
         return answer
     return replace(
         answer,
@@ -106,7 +112,15 @@ def _apart(facts: Facts, gpus: tuple[str, ...], choice: Choice) -> Choice:
 
 
 def _fitted(facts: Facts, choice: Choice) -> Choice:
-    return replace(choice, pip=_line(facts, choice.pip, choice, "pip"), uv=_line(facts, choice.uv, choice, "uv"))
+    notes = tuple(dict.fromkeys(note for tool in ("pip", "uv") for note in wanted_of(facts, choice, tool).notes))
+    shown = [way for way in ways_shown(facts) if way not in ("pip", "uv")]
+    return replace(
+        choice,
+        pip=_line(facts, choice, "pip"),
+        uv=_line(facts, choice, "uv"),
+        reasons=(*choice.reasons, *notes),
+        ways=tuple((way, command(facts, choice, way)) for way in shown),
+    )
 
 
 def _build_again(facts: Facts) -> Remedy:
@@ -133,12 +147,14 @@ def _install(facts: Facts, choice: Choice) -> Remedy:
 
 
 def _command(facts: Facts, choice: Choice) -> str:
-    tool = tool_of(facts)
-    return _line(facts, choice.uv if tool == "uv" else choice.pip, choice, tool)
+    way = chosen_way(facts)
+    if way is not None and way not in ("pip", "uv"):
+        return command(facts, choice, way)
+    return _line(facts, choice, tool_of(facts))
 
 
-def _line(facts: Facts, line: str, choice: Choice, tool: Tool) -> str:
-    wanted = line.partition(" install ")[2]
+def _line(facts: Facts, choice: Choice, tool: Tool) -> str:
+    wanted = wanted_of(facts, choice, tool).arguments
     torch = facts.package("torch")
     # An operating system's own packages are not for pip to replace.
     if refuses_pip(facts) and (torch is None or torch.installer not in ("pip", "uv")):

@@ -186,10 +186,10 @@ def _install(examination: Examination, answer: Answer, style: Style, verbose: bo
     for reason in answer.reasons:
         yield from _hanging("- ", words.sentence(one_line(reason)), style.width, "  ")
     if answer.choice is not None:
-        yield from _choice(answer.choice, style, verbose, "  ")
+        yield from _choice(examination, answer.choice, style, verbose, "  ")
     for gpus, choice in answer.parts:
         yield from _wrapped(f"For {words.listed(gpus)}, in an environment of its own:", style.width, "  ")
-        yield from _choice(choice, style, verbose, "    ")
+        yield from _choice(examination, choice, style, verbose, "    ")
     if answer.upgrade_driver is not None:
         after = f" {_named(answer.then)} becomes possible" if answer.then is not None else ""
         if answer.choice is None:
@@ -198,21 +198,25 @@ def _install(examination: Examination, answer: Answer, style: Style, verbose: bo
             lead = f"With the NVIDIA driver {answer.upgrade_driver} or newer{after or ' more becomes possible'}:"
         yield from _wrapped(lead, style.width, "  ")
         if answer.then is not None:
-            yield from _choice(answer.then, style, verbose, "    ")
+            yield from _choice(examination, answer.then, style, verbose, "    ")
     alternatives = answer.alternatives if verbose else answer.alternatives[:1]
     for choice in alternatives:
         possible = answer.choice is not None or answer.parts or answer.then is not None
         yield from _wrapped(f"{'Or' if possible else 'Instead'} {_named(choice)}:", style.width, "  ")
-        yield from _choice(choice, style, verbose, "    ")
+        yield from _choice(examination, choice, style, verbose, "    ")
     if len(answer.alternatives) > len(alternatives):
         yield style.faint(f"  {words.count(len(answer.alternatives) - 1, 'more alternative')} (-v shows all)")
     for line in _wrapped(_age(answer), style.width, "  "):
         yield style.faint(line)
 
 
-def _choice(choice: Choice, style: Style, verbose: bool, indent: str) -> Iterator[str]:
-    yield from _command("pip: ", choice.pip, style, indent)
-    yield from _command("uv:  ", choice.uv, style, indent)
+def _choice(examination: Examination, choice: Choice, style: Style, verbose: bool, indent: str) -> Iterator[str]:
+    lines = (("pip", choice.pip), ("uv", choice.uv), *choice.ways)
+    if examination.facts.installing.chosen is not None:
+        lines = tuple(line for line in lines if line[0] == examination.facts.installing.chosen) or lines
+    width = max(len(tool) for tool, _ in lines) + 2
+    for tool, line in lines:
+        yield from _command(f"{tool}:".ljust(width), line, style, indent)
     for reason in choice.reasons:
         yield from _hanging("- ", words.sentence(one_line(reason)), style.width, indent)
     for warning in choice.warnings:

@@ -29,6 +29,10 @@ class Choice:
     warnings: tuple[str, ...] = ()
     """What still limits it, such as a driver below the one paired with the toolkit."""
     sources: tuple[str, ...] = ()
+    version: str = ""
+    """The newest release that it stands for, "2.14.1"; "" where that is not known."""
+    ways: tuple[tuple[str, str], ...] = ()
+    """Commands for other ways to install: ("uv-project", "uv add torch")."""
     measured: bool = True
     """False when the wheel's architectures are from a secondary source."""
 

@@ -38,6 +38,7 @@ def choice_of(
         reasons=tuple(reasons or ()),
         warnings=tuple(notes),
         sources=(f"{offer.source} ({offer.date})",),
+        version=version,
         measured=offer.measured,
     )
 

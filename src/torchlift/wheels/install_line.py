@@ -23,6 +23,13 @@ def install_lines(torch: str, index: str | None, companions: tuple[str, ...], ve
     return f"pip install {arguments}", f"uv pip install {arguments}"
 
 
+def pins(version: str, companions: tuple[str, ...]) -> list[tuple[str, str]]:
+    """torch and its companions with the one version of each that belongs to this release; "" where none does."""
+    exact = f"torch=={version}"
+    found = [_companion(name, exact, version).partition("==") for name in companions if _NAME.fullmatch(name)]
+    return [("torch", version), *((name, wanted) for name, _, wanted in found)]
+
+
 def _companion(name: str, torch: str, version: str) -> str:
     if torch == "torch":
         return name
