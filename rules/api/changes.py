@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from functools import cache
 from pkgutil import get_data
 from typing import Any
@@ -99,6 +100,16 @@ def gone_names() -> dict[str, Gone]:
             removed = TorchVersion.parse(since)
             before = TorchVersion.parse(last) if last else None
             found[seen] = Gone(seen, before, removed, how == "raises", kind, relation, successor, evidence)
+    # What was deprecated went with the module or class around it.
+    for name in deprecated_names().keys() - found.keys():
+        around, _, rest = name.rpartition(".")
+        while around and around not in found:
+            around, _, last = around.rpartition(".")
+            rest = f"{last}.{rest}"
+        if around and not found[around].raises:
+            row = found[around]
+            successor = f"{row.successor}.{rest}" if row.successor else ""
+            found[name] = replace(row, name=name, kind="value", successor=successor)
     return found
 
 

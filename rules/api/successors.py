@@ -127,6 +127,10 @@ ADVICE: dict[str, Advice] = {
             "Export to a file and print it with `onnx.printer.to_text(onnx.load(path))`."
         ),
         "torch.onnx.ExportTypes": Advice("Nothing takes it any more: drop the argument it was passed as."),
+        "torch.distributed._composable.fully_shard": Advice(
+            "It applied the first FSDP without a wrapper. `FullyShardedDataParallel` of `torch.distributed.fsdp` is that one with a "
+            "wrapper; its `fully_shard`, of torch 2.6 and newer, is the second FSDP, with other arguments."
+        ),
         "torch.ao.quantization.quantize_pt2e": _PT2E,
         "torch.ao.quantization.pt2e": _PT2E,
         "torch.ao.quantization.quantizer": _PT2E,

@@ -97,6 +97,11 @@ EXAMPLES = (
         why="one of two imported names",
     ),
     Bad(
+        "from torch.ao.quantization.quantize_pt2e import prepare_pt2e\n\n\ndef prepare(model, quantizer):\n"
+        "    return prepare_pt2e(model, quantizer)\n",
+        why="a deprecated name that went with its module",
+    ),
+    Bad(
         "import torch\n\n\ndef pool(allocator):\n    return torch.cuda.MemPoolContext(allocator)\n",
         why="an attribute",
     ),
