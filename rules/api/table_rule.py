@@ -17,7 +17,12 @@ def is_plain_use(use: Use, context: Context) -> bool:
 
     Reads of an imported name are not: the import is. A mirror of torch has its own names.
     """
-    if use.kind in _NO_USE or use.wrapper is not None or not use.certain:
+    # A configuration module refuses what it does not know (torch/utils/_config_module.py); other modules take any name.
+    if (
+        (use.kind in _NO_USE and not (use.kind == "store" and _is_setting(use.target)))
+        or use.wrapper is not None
+        or not use.certain
+    ):
         return False
     if isinstance(use.node, ast.Name) and use.resolution is not None and use.resolution.binding is not None:
         return False
@@ -27,6 +32,10 @@ def is_plain_use(use: Use, context: Context) -> bool:
     if isinstance(statement, ast.ImportFrom) and statement.level:  # stubs of torch, or a copy of it
         return False
     return not copes_without(context.view, use.node)
+
+
+def _is_setting(name: str) -> bool:
+    return "config" in name.split(".")[1:-1]
 
 
 # Packages that have another spelling than the one rules see (`public_name`).

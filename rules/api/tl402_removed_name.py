@@ -102,6 +102,10 @@ EXAMPLES = (
         why="a deprecated name that went with its module",
     ),
     Bad(
+        "import torch._dynamo as dynamo\n\ndynamo.config.log_level = 10\ndynamo.config.suppress_errors = True\n",
+        why="a setting, which a configuration module refuses to take",
+    ),
+    Bad(
         "import torch\n\n\ndef pool(allocator):\n    return torch.cuda.MemPoolContext(allocator)\n",
         why="an attribute",
     ),
@@ -161,6 +165,7 @@ EXAMPLES = (
         "a parameter called torch",
     ),
     Ok("import torch\n\nx = torch.ones(3)\nx.rfft(1)\n", "a method of a value"),
+    Ok("import torch.utils\n\ntorch.utils.bottleneck = None\n", "a store to a module that takes any name"),
     Ok(
         '"""torch.utils.bottleneck and torch.cuda.MemPoolContext are gone."""\nNAMES = ["torch.utils.bottleneck"]\n',
         "text",
