@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
-from torchlift.finding import Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.finding import DeleteStatement, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import DECORATED, Hint
+from torchlift.torchscript_intent import DROP
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _OVERLOADS = frozenset({"torch.jit._overload", "torch.jit._overload_method"})
 _DISPATCH = "torch.jit.boolean_dispatch"
@@ -28,8 +33,8 @@ RULE = Rule(
     ),
     fix=(
         "`typing.overload` takes the place of the overload decorators: safe when the implementation follows in the same "
-        "block, nothing in the project compiles TorchScript and the code is not installable. The others are left to you, "
-        "with what to write."
+        "block, nothing in the project compiles TorchScript and the code is not installable. Where the user says that "
+        "TorchScript is dropped, a stub goes that has its types in a comment. The others are left to you, with what to write."
     ),
     targets=(*sorted(_OVERLOADS), _DISPATCH, _BLOCK),
     triggers=("jit", "_jit_internal"),
@@ -83,6 +88,10 @@ def _overload(use: Use, context: Context, message: str) -> Iterator[Finding]:
         and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         and _is_implemented(view, function)
     )
+    if implemented and drops(context) and _speaks_in_comments(function):
+        fix = Fix("Delete the stub", answer.safety, (_without_stub(view, function),))
+        yield Finding("TL121", view.path, span, message, Severity.INFO, answer.reason, fix)
+        return
     spelling = view.spell("typing.overload", use.node, use) if implemented and isinstance(use.node, ast.expr) else None
     if spelling is None:
         reason = (
@@ -94,6 +103,19 @@ def _overload(use: Use, context: Context, message: str) -> Iterator[Finding]:
     rewrites: tuple[Rewrite, ...] = (ReplaceExpression(span, Template(spelling.text)), *spelling.imports)
     fix = Fix("Use `typing.overload`", answer.safety, rewrites)
     yield Finding("TL121", view.path, span, message, Severity.INFO, answer.reason, fix)
+
+
+def _speaks_in_comments(stub: ast.AST | None) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Whether the signature that a stub declares is not written where Python sees it."""
+    if not isinstance(stub, (ast.FunctionDef, ast.AsyncFunctionDef)) or len(stub.decorator_list) > 1:
+        return False
+    return stub.returns is None and all(
+        node.annotation is None for node in walk(stub.args) if isinstance(node, ast.arg)
+    )
+
+
+def _without_stub(view: ModuleView, stub: ast.FunctionDef | ast.AsyncFunctionDef) -> Rewrite:
+    return DeleteStatement(view.span(stub), len(comments_above(view, stub)), apart=True)
 
 
 def _is_implemented(view: ModuleView, stub: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -147,7 +169,39 @@ def double(x):
     return 2 * x
 """
 
+_COMMENTED = (
+    "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n\n"
+    "{stubs}    # a tensor, or several\n    def forward(self, x):  # noqa: F811\n        return sum(x) if isinstance(x, list) else x\n"
+)
+
 EXAMPLES = (
+    Bad(
+        _COMMENTED.format(
+            stubs="".join(
+                f"    @torch.jit._overload_method  # noqa: F811\n    def forward(self, x):\n        # type: ({kind}) -> Tensor\n"
+                "        pass\n\n"
+                for kind in ("List[Tensor]", "Tensor")
+            )
+        ),
+        _COMMENTED.format(stubs=""),
+        why="stubs that have their types in a comment, which TorchScript alone read",
+        run="result = Net()(torch.ones(2)), Net()([torch.ones(2), torch.ones(2)])",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\n@torch.jit._overload\ndef double(x):\n    # type: (int) -> int\n    pass\n",
+        why="a stub that is the last definition of its name",
+        torchscript=DROP,
+    ),
+    Bad(
+        _STUBS.format(imports="", name="torch.jit._overload"),
+        _STUBS.format(imports="from typing import overload\n", name="overload")
+        .replace("\n\n\n\n", "\n\n\n")
+        .removeprefix("import torch\n"),
+        why="stubs that type checkers read",
+        run="result = double(2), double(2.5)",
+        torchscript=DROP,
+    ),
     Bad(
         _STUBS.format(imports="", name="torch.jit._overload"),
         _STUBS.format(imports="from typing import overload\n", name="overload").replace("\n\n\n\n", "\n\n\n"),
