@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.compilers.scripted_classes import scripted_clas
 from torchlift.rules.torchscript.examples import (
     around_function_examples,
     dropped_function_examples,
+    library_test_examples,
     script_examples,
     scripting_test_examples,
 )
@@ -75,6 +76,8 @@ RULE = Rule(
         *dropped_function_examples.EXAMPLES,
         *around_function_examples.EXAMPLES,
         *scripting_test_examples.EXAMPLES,
+        *library_test_examples.BESIDE,
+        *library_test_examples.PROGRAMS,
     ),
 )
 

@@ -18,12 +18,14 @@ from torchlift.finding import (
 )
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.rules.torchscript.examples import library_test_examples
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SINCE
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.scripting_tests.scripted_values import E3NN_COMPILERS
+from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.torchscript_intent import DROP
 from torchlift.view import Use
 
-_E3NN_COMPILERS = tuple(f"e3nn.util.jit.{name}" for name in ("compile", "script", "trace", "trace_module"))
 _E3NN_MODE = "e3nn.util.jit.compile_mode"
 _TIMM_SWITCHES = (
     "timm.set_scriptable",
@@ -64,7 +66,7 @@ RULE = Rule(
         "go after review. Everything else is told with what takes its place: it says what becomes of a file or of outputs."
     ),
     targets=(
-        *_E3NN_COMPILERS,
+        *sorted(E3NN_COMPILERS),
         _E3NN_MODE,
         *_TIMM_SWITCHES,
         *_DETECTRON2,
@@ -200,6 +202,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     way = _way(use, context)
     if way is None:
         return
+    if (tested := in_scripting_test(use, context, "TL107", way.message)) is not None:
+        yield tested
+        return
     rewrite = way.rewrite(use, context) if drops(context) else None
     still = _compiles_with_e3nn(context) if way is _MODE else None
     fix, advice = None, way.advice
@@ -221,7 +226,7 @@ def _way(use: Use, context: Context) -> _Way | None:
     text = context.view.source.text
     if target == _E3NN_MODE:
         return _MODE
-    if target in _E3NN_COMPILERS:
+    if target in E3NN_COMPILERS:
         return _E3NN
     if target in _DETECTRON2:
         return _D2
@@ -251,7 +256,7 @@ def _compiles_with_e3nn(context: Context) -> str | None:
 def _e3nn_caller(context: Context) -> str | None:
     for path in sorted(context.project.files_holding("e3nn.util.jit", "from e3nn.util import jit")):
         view = context.project.view(path)
-        uses = view.uses(frozenset(_E3NN_COMPILERS), context.project.translate) if view is not None else ()
+        uses = view.uses(E3NN_COMPILERS, context.project.translate) if view is not None else ()
         line = next((use.node.lineno for use in uses if use.kind != "import"), None)
         if line is not None:
             return f"{path}:{line}"
@@ -262,6 +267,7 @@ _LAYER = "import torch\nfrom e3nn.util.jit import compile_mode\n\n\n"
 _SCALE = "class Scale(torch.nn.Module):\n    def forward(self, x):\n        return 2 * x\n"
 
 EXAMPLES = (
+    *library_test_examples.LIGHTNING,
     Bad(
         "from lightning.pytorch import LightningModule\n\n\ndef write(net: LightningModule, path):\n"
         "    net.to_torchscript(path, method='trace')\n",

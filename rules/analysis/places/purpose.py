@@ -46,6 +46,18 @@ def is_benchmark(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunction
     return "bench" in view.path.rpartition("/")[2] or _does(function, _CLOCKS)
 
 
+def is_test_beside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function that stands beside the code that it tests is a test: it is called so, needs nothing and expects
+    something."""
+    needed = len(function.args.posonlyargs) + len(function.args.args) - len(function.args.defaults)
+    expects = any(
+        isinstance(child, ast.Assert)
+        or (isinstance(child, ast.Call) and any(word in ast.unparse(child.func).lower() for word in _EXPECTS))
+        for child in walk(function)
+    )
+    return function.name.startswith("test_") and not needed and expects
+
+
 def _holds_tests(view: ModuleView) -> bool:
     definitions = [n for n in walk(view.tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
     tests = [node for node in definitions if node.name.lower().startswith("test")]

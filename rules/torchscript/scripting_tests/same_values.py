@@ -40,7 +40,7 @@ class SameValues:
     @cached_property
     def subjects(self) -> frozenset[Hashable]:
         """What is scripted somewhere in the function."""
-        found = {self._path(call.args[0]) for call in self._values.makers}
+        found = {self._path(captured) for captured in self._values.makers.values()}
         found |= {("param", name) for name in self._values.given}
         for node in walk(self._values.function):
             if isinstance(node, ast.Call) and self._values.helper(node) is not None:
@@ -51,9 +51,9 @@ class SameValues:
     def _made(self) -> frozenset[str]:
         """What is scripted where it is made: another one that is made in the same words is as good."""
         return frozenset(
-            ast.dump(call.args[0])
-            for call in self._values.makers
-            if isinstance(call.args[0], ast.Call) and self._values.original(call.args[0]) is None
+            ast.dump(captured)
+            for captured in self._values.makers.values()
+            if isinstance(captured, ast.Call) and self._values.original(captured) is None
         )
 
     def is_subject(self, node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.view import ModuleView, Use
@@ -15,10 +16,15 @@ from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-MAKERS = frozenset(
-    f"torch.jit.{name}" for name in ("script", "trace", "trace_module", "freeze", "optimize_for_inference")
+E3NN_COMPILERS = frozenset(f"e3nn.util.jit.{name}" for name in ("compile", "script", "trace", "trace_module"))
+LIGHTNING = "*.to_torchscript"
+"""A method that gives a scripted version of its object, and writes it where it is given a path."""
+MAKERS = (
+    frozenset(f"torch.jit.{name}" for name in ("script", "trace", "trace_module", "freeze", "optimize_for_inference"))
+    | E3NN_COMPILERS
+    | {LIGHTNING}
 )
-"""Functions that give a scripted version of their first argument."""
+"""Functions that give a scripted version of their first argument, or of their object."""
 LOAD = "torch.jit.load"
 SAVE = "torch.jit.save"
 MARKS = frozenset(f"torch.jit.{name}" for name in ("ignore", "unused", "export"))
@@ -29,7 +35,7 @@ _TARGETS = MAKERS | {LOAD, SAVE} | MARKS | _TYPES
 _SAME = frozenset({"eval", "train", "to", "cuda", "cpu", "half", "float", "double", "requires_grad_"})
 _CHECKERS = frozenset({"checkScript", "checkScriptable", "assertExportImport", "check_jit_scriptable"})
 _COPIERS = frozenset({"getExportImportCopy", "get_export_import_copy"})
-_BUFFER_METHODS = frozenset({"seek", "getvalue", "read", "name", "close", "flush"})
+_BUFFER_METHODS = frozenset({"seek", "getvalue", "read", "name", "flush"})
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,10 @@ class ScriptedValues:
         return self._target.get(id(node), "")
 
     @cached_property
-    def makers(self) -> list[ast.Call]:
-        """Calls that script something."""
-        return [use.call for use in self.uses if use.call is not None and use.target in MAKERS and use.call.args]
+    def makers(self) -> dict[ast.Call, ast.expr]:
+        """Calls that script something, and what they script."""
+        calls = ((use.call, _captured(use)) for use in self.uses if use.target in MAKERS)
+        return {call: captured for call, captured in calls if call is not None and captured is not None}
 
     @property
     def unread(self) -> list[Use]:
@@ -96,7 +103,7 @@ class ScriptedValues:
         return [
             use
             for use in self.uses
-            if (use.target in MAKERS and (use.call is None or not use.call.args) and not self._decorates(use))
+            if (use.target in MAKERS and _captured(use) is None and not self._decorates(use))
             or (use.target in {LOAD, SAVE} and use.call is None)
             or (use.target not in known and use.kind not in {"isinstance", "annotation"} and not self._is_tested(use))
         ]
@@ -146,6 +153,8 @@ class ScriptedValues:
     def given_to(self, node: ast.Call) -> ast.expr | None:
         """The expression that stands for the value of a call once nothing is scripted; None if it makes no scripted value."""
         target = self.target(node)
+        if target == LIGHTNING:
+            return node.func.value if isinstance(node.func, ast.Attribute) else None
         if target in MAKERS and node.args and not isinstance(node.args[0], ast.Starred):
             return node.args[0]
         if target == LOAD and node.args:
@@ -186,6 +195,9 @@ class ScriptedValues:
                 continue
             if self.target(node) == SAVE and len(node.args) >= 2:
                 yield node, node.args[0], node.args[1]
+            elif self.target(node) == LIGHTNING and isinstance(node.func, ast.Attribute):
+                given = node.args[:1] or [keyword.value for keyword in node.keywords if keyword.arg == "file_path"]
+                yield from ((node, node.func.value, path) for path in given if not is_none(path))
             elif (
                 isinstance(node.func, ast.Attribute)
                 and node.func.attr in {"save", "_save_for_lite_interpreter"}
@@ -252,6 +264,13 @@ class ScriptedValues:
                 finally:
                     self._asking.discard(id(binding))
         return isinstance(node, ast.expr) and any(use.node is node and use.target in _TYPES for use in self.uses)
+
+
+def _captured(use: Use) -> ast.expr | None:
+    """What a call of a maker scripts, if that is visible."""
+    if use.call is not None and use.target == LIGHTNING:
+        return use.call.func.value if isinstance(use.call.func, ast.Attribute) else None
+    return use.call.args[0] if use.call is not None and use.call.args else None
 
 
 def _stem(place: ast.expr) -> ast.expr:

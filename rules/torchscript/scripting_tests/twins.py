@@ -19,7 +19,7 @@ def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) ->
 
     What is scripted is known by the class or function that makes it.
     """
-    makers = {name for call in values.makers for name in _made_by(view, call.args[0])}
+    makers = {name for captured in values.makers.values() for name in _made_by(view, captured)}
     if not makers:
         return None
     for other in _neighbours(view, function):

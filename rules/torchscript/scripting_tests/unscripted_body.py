@@ -17,7 +17,7 @@ from torchlift.rules.torchscript.modules.scripted_module import read_scripted_mo
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
-from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, ScriptedValues, called_function
+from torchlift.rules.torchscript.scripting_tests.scripted_values import LIGHTNING, LOAD, ScriptedValues, called_function
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     scripted_rows,
     unread_switches,
@@ -189,12 +189,27 @@ class UnscriptedBody:
 
     # Assumptions
 
+    def _evaluated(self, module: ast.expr) -> bool:
+        """Whether the function puts a module into eval mode, and never out of it."""
+        shown = ast.unparse(module)
+        called = {
+            child.func.attr
+            for child in walk(self.values.function)
+            if isinstance(child, ast.Call)
+            and isinstance(child.func, ast.Attribute)
+            and ast.unparse(child.func.value) == shown
+        }
+        return "eval" in called and "train" not in called
+
     def _weigh(self) -> None:
         last = self.values.function.end_lineno or 0
-        for call in self.values.makers:
+        for call, module in self.values.makers.items():
             if not self._stays(call):
                 continue
-            module = call.args[0]
+            if self.values.target(call) == LIGHTNING and not self._evaluated(module):
+                self.doubts.append(
+                    f"`to_torchscript` captures in eval mode, and `{one_line(self.view, module)}` runs in the mode that it is in"
+                )
             line = self.same.changed_between(module, call.lineno, last)
             if line is not None:
                 self.doubts.append(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.attached_comments import comments_above
-from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_file
+from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_beside, is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
@@ -30,6 +30,8 @@ from torchlift.view.walk import walk
 
 # The first release whose exported modules are called like the module in every way that tests do.
 _SUCCESSORS = TorchVersion(2, 5)
+_PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
+_RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
 _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
@@ -70,9 +72,9 @@ def in_scripting_test(use: Use, context: Context, code: str, message: str) -> Fi
 
 def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None:
     """The outermost function around `node`, if it stands among tests and is one of them or helps them."""
-    if not is_test_file(view.path):
-        return None
     around = [item for item in view.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if not is_test_file(view.path) and not (around and is_test_beside(around[-1])):
+        return None
     return around[-1] if around and not is_benchmark(view, around[-1]) else None
 
 
@@ -86,6 +88,8 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     reduction = reduce(values, same)
     if reduction.refusal is not None:
         return None
+    if function.name.startswith("test") and (line := _own_program(context.view, function)) is not None:
+        return _ends_in_program(context, function, reduction, line)
     if function.name == "setUp" and _repeats_base(context, function, reduction):
         return _of_class(context, function)
     if not function.name.startswith("test"):
@@ -93,6 +97,31 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
     if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
         return _edited(values, same, reduction)
     return _deleted(context, function, values)
+
+
+def _own_program(view: ModuleView, function: FunctionNode) -> int | None:
+    """Line on which a test writes or starts a program, as text, that uses TorchScript."""
+    for node in walk(function):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PROGRAM.search(node.value) is not None:
+            calls = [around.func for around in view.ancestors(node) if isinstance(around, ast.Call)]
+            if any(getattr(called, "attr", getattr(called, "id", "")) in _RUNNERS for called in calls):
+                return node.lineno
+    return None
+
+
+def _ends_in_program(context: Context, function: FunctionNode, reduction: Reduction, line: int) -> WholeVerdict | None:
+    """A test goes that has a program of its own look at what it scripted, and checks nothing before."""
+    if any(check.lineno <= line for check in reduction.checks):
+        return WholeVerdict(
+            f"Not rewritten: the program that `{function.name}` writes on line {line} uses TorchScript, too: take both out.",
+            None,
+        )
+    try:
+        rewrites: tuple[Rewrite, ...] = deleted(context.view, function, context.project)
+    except StillNeeded as reason:
+        return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
+    about = f"the program that `{function.name}` writes on line {line} uses TorchScript, and nothing else is checked"
+    return WholeVerdict(f"Needs review: {about}.", Fix(f"Delete `{function.name}`", Safety.UNSAFE, rewrites))
 
 
 def _repeats_base(context: Context, function: FunctionNode, reduction: Reduction) -> bool:
@@ -168,9 +197,9 @@ def _speaks_of_scripting(view: ModuleView, function: FunctionNode) -> bool:
 
 
 def _runs(reduction: Reduction, same: SameValues) -> bool:
-    """Whether what stays runs what was scripted: a test that it runs at all."""
+    """Whether what stays runs what was scripted, or hands it on: a test that this works at all."""
     return any(
-        isinstance(node, ast.Call) and same.is_subject(node.func)
+        isinstance(node, ast.Call) and any(map(same.is_subject, (node.func, *node.args)))
         for statement in reduction.kept
         for node in walk(statement)
     )
