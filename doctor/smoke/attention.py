@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .gates import capability_between, torch_from
 from .smoke import Measurement, Signature
 
 if TYPE_CHECKING:
     from .bench import Bench
+    from .gates import Gate
+
+_XE2 = frozenset((0xE202, *range(0xE20B, 0xE20E), *range(0xE210, 0xE213), 0xE215, 0xE216, *range(0xE220, 0xE224)))
 
 LIMITS = (("fp32", 1e-5), ("fp16", 3e-3), ("bf16", 2e-2))
 """By type, for the output; the gradients, which are sums of many rounded products, get twice that."""
+
+AOTRITON = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+"""Architectures of AMD that torch has fused attention for without an experiment's switch (torch/testing/_internal/common_cuda.py,
+2.13.0 lines 73 to 75 and 2.15.0)."""
+
+_UP_TO = (((2, 8), (12, 1)), ((2, 7), (12, 0)), ((0, 0), (9, 0)))
+"""By release of torch: the highest compute capability that its fused kernels accept, as libtorch_cuda.so of the wheels says:
+[sm80, sm120] in 2.7.0, [sm80, sm121] in 2.8.0, 2.9.0, 2.13.0 and 2.15.0 (read 2026-11-23); sm90 before."""
 
 _PARTS = ("output", "gradient of q", "gradient of k", "gradient of v")
 
@@ -21,6 +33,34 @@ NO_KERNEL = Signature(
     "the output, say why",
     "Let torch choose another kernel (do without sdpa_kernel), and report it",
 )
+
+
+def capability_of_release(low: tuple[int, int]) -> Gate:
+    """Gate: on NVIDIA GPUs, a compute capability from `low` to the highest that the fused kernels of this torch accept."""
+
+    def gate(bench: Bench) -> str | None:
+        high = next(high for release, high in _UP_TO if bench.version >= release)
+        reason = capability_between(low, high)(bench)
+        newest = _UP_TO[0][1]
+        if reason is None or bench.capability is None or not high < bench.capability <= newest:
+            return reason
+        release = min(release for release, high in _UP_TO if bench.capability <= high)
+        return f"{reason}; torch {release[0]}.{release[1]} runs it there"
+
+    return gate
+
+
+def fused_on_intel(bench: Bench) -> str | None:
+    """Gate: on Intel GPUs, what PLATFORM_SUPPORTS_FLASH_ATTENTION_XPU asks: Linux, and Xe2 by the number of its PCI device
+    (torch/testing/_internal/common_xpu.py, 2.13.0 and 2.15.0 alike); the release is the oldest that was read."""
+    if bench.kind != "xpu":
+        return None
+    if bench.facts.get("windows"):
+        return "torch has no flash attention for Intel GPUs on Windows; on Linux this runs"
+    number = bench.facts.get("xpu_device")
+    if number is not None and int(number) not in _XE2:
+        return f"needs an Xe2 GPU (Arc B-series); {bench.name} is device {int(number):#06x}"
+    return torch_from(2, 13)(bench)
 
 
 def all_limits(types: tuple[str, ...]) -> tuple[tuple[str, float], ...]:

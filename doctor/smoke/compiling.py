@@ -13,7 +13,8 @@ TIMEOUT = 300.0
 """Seconds for a smoke that compiles: the first time took 97 s on two slow cores."""
 
 
-def _dynamo(bench: Bench) -> str | None:
+def dynamo(bench: Bench) -> str | None:
+    """Gate: dynamo knows this version of Python."""
     try:
         bench.module("torch._dynamo.eval_frame").check_if_dynamo_supported()
     except (ImportError, RuntimeError) as error:
@@ -21,5 +22,5 @@ def _dynamo(bench: Bench) -> str | None:
     return None
 
 
-can_compile = all_of(capability_from(7, 0), triton_where_needed, c_compiler, _dynamo)
+can_compile = all_of(capability_from(7, 0), triton_where_needed, c_compiler, dynamo)
 """Gate: inductor needs Triton on GPUs, and compute capability 7.0; dynamo knows some versions of Python only."""

@@ -89,6 +89,7 @@ def _device(torch: Any, kind: str, index: int, count: int) -> dict[str, Any]:
     if kind == "cuda":
         device["capability"] = [properties.major, properties.minor]
     device["architecture"] = getattr(properties, "gcnArchName", None)
+    device["xpu_device"] = getattr(properties, "device_id", None)
     uuid = getattr(properties, "uuid", None)
     device["uuid"] = None if uuid is None else str(uuid)
     if hasattr(properties, "pci_bus_id") and hasattr(properties, "pci_device_id"):

@@ -48,6 +48,12 @@ def torch_from_on_cpu(major: int, minor: int) -> Gate:
     return lambda bench: inner(bench) if bench.kind == "cpu" else None
 
 
+def torch_from_on_intel(major: int, minor: int) -> Gate:
+    """This release of torch or a newer one, but only on Intel GPUs, where the ability came later."""
+    inner = torch_from(major, minor)
+    return lambda bench: inner(bench) if bench.kind == "xpu" else None
+
+
 def capability_from(major: int, minor: int) -> Gate:
     """On NVIDIA GPUs, this compute capability or a higher one; an unknown one passes."""
 

@@ -22,13 +22,14 @@ from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
+from torchlift.doctor.smoke.parent.desk_check import places
 from torchlift.doctor.smoke.parent.floor import cards, find_card, held_back, judge
 from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.signatures import COMMON, find_signature
-from torchlift.doctor.smoke.smoke import KINDS, TIERS, Skip, tiers_of
+from torchlift.doctor.smoke.smoke import GPUS, KINDS, TIERS, Skip, tiers_of
 from torchlift.doctor.smoke.zygote import TAIL, last_lines
 
 pytestmark = pytest.mark.xdist_group("smokes")
@@ -37,10 +38,10 @@ FOLDER = Path(package.__file__).parent
 ROOT = Path(__file__).parents[2]
 FAULTS = Path(__file__).parent / "faulty_smokes"
 ON_GPUS_ONLY = frozenset(
-    """accelerator-graph cuda-graph jiterator mxfp8-matmul nvfp4-matmul peer-copy sdpa-cudnn sdpa-efficient sparse-24
-    triton""".split()
+    """accelerator-graph cuda-graph expandable-segments graph-annotations jiterator mxfp8-matmul nvfp4-matmul peer-copy
+    sdpa-cudnn sdpa-efficient sparse-24 triton""".split()
 )
-COMPILED = frozenset({"compile", "aoti", "flex-attention"})
+COMPILED = frozenset({"compile", "aoti", "flex-attention", "inductor-half", "inductor-gemm", "inductor-cpp-wrapper"})
 
 
 def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +75,7 @@ def test_every_smoke_with_a_meaning_on_the_cpu_passes_there(full_on_cpu: dict[st
     skipped = {id for id, (outcome, _) in outcomes.items() if outcome == "skip"}
     allowed = set(ON_GPUS_ONLY)
     if shutil.which("g++") is None:
-        allowed |= {"compile", "aoti", "flex-attention", "cond"}
+        allowed |= {*COMPILED, "cond"}
     if sys.platform != "linux":
         allowed |= {"collective-multi", "point-to-point", "export-mx"}
     assert ON_GPUS_ONLY <= skipped <= allowed
@@ -220,7 +221,7 @@ def test_smoke_without_a_tier_means_the_default_one() -> None:
     from torchlift.doctor.cli import doctor
 
     context = doctor.make_context("doctor", ["--smoke", "--json"])
-    assert context.params["smoke"] == "default" and context.params["json"]
+    assert (context.params["smoke"], context.params["format"]) == ("default", "json")
 
 
 def test_smokes_of_a_described_machine_are_refused() -> None:
@@ -260,6 +261,8 @@ class _Stub(Bench):
         return SimpleNamespace(
             CUDA_HOME=None if "toolkit" in without else "/usr/local/cuda",
             ROCM_HOME=None if "toolkit" in without else "/opt/rocm",
+            _dump_nccl_trace=0,
+            _dump_fr_trace=0,
             is_available=lambda: True,
             is_nccl_available=lambda: True,
             is_xccl_available=lambda: True,
@@ -275,6 +278,11 @@ def _gates(version: str, kind: str, **facts: Any) -> dict[str, str]:
         _scaled_mm=0,
         cond=0,
         accelerator=SimpleNamespace(Graph=0),
+        backends=SimpleNamespace(
+            cudnn=SimpleNamespace(version=lambda: facts.get("cudnn", 91900)),
+            cusparselt=SimpleNamespace(is_available=lambda: "hipsparselt" not in facts.get("without", ())),
+            mkldnn=SimpleNamespace(is_available=lambda: True),
+        ),
         **dict.fromkeys(("float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn_x2"), 0),
     )
     name = {"cpu": "cpu", "rocm": "cuda:0"}.get(kind, f"{kind}:0")
@@ -314,6 +322,80 @@ def test_without_triton_nothing_is_compiled_for_a_gpu() -> None:
 def test_flash_attention_on_windows_is_asked_of_wheels_that_have_it(version: str, runs: bool) -> None:
     assert ("sdpa-flash" not in _gates(version, "cuda", capability=[9, 0], windows=True)) is runs
     assert "sdpa-flash" not in _gates(version, "cuda", capability=[9, 0])
+
+
+FUSED = ("sdpa-cudnn", "sdpa-flash", "sdpa-efficient", "sdpa-default")
+
+
+@pytest.mark.parametrize(
+    ("version", "capability", "runs"),
+    [
+        ("2.6.0", [9, 0], True),
+        ("2.6.0", [10, 0], False),
+        ("2.7.0", [12, 0], True),
+        ("2.7.1", [12, 1], False),
+        ("2.8.0", [12, 1], True),
+        ("2.15.0", [12, 1], True),
+        ("2.15.0", [13, 0], False),
+    ],
+)
+def test_attention_is_asked_of_the_architectures_that_a_release_has_it_for(
+    version: str, capability: list[int], runs: bool
+) -> None:
+    reasons = _gates(version, "cuda", capability=capability)
+    for id in FUSED:
+        assert (id not in reasons) is runs, (id, reasons.get(id))
+        assert runs or "compute capability" in reasons[id]
+
+
+def test_an_older_torch_is_told_which_release_has_attention_for_its_card() -> None:
+    assert _gates("2.6.0", "cuda", capability=[10, 0])["sdpa-flash"] == (
+        "needs compute capability 8.0 to 9.0; cuda:0 has 10.0; torch 2.7 runs it there"
+    )
+
+
+def test_attention_by_cudnn_needs_its_ninth_version() -> None:
+    assert _gates("2.5.0", "cuda", capability=[9, 0], cudnn=8902)["sdpa-cudnn"] == "needs cuDNN 9; this torch has 8902"
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"xpu_device": 0xE20B}, None),
+        ({}, None),
+        ({"xpu_device": 0x0BD5}, "needs an Xe2 GPU"),
+        ({"xpu_device": 0xE20B, "windows": True}, "on Linux this runs"),
+    ],
+)
+def test_flash_attention_on_intel_is_asked_where_torchs_own_tests_ask_it(
+    facts: dict[str, Any], why: str | None
+) -> None:
+    reason = _gates("2.15.0", "xpu", **facts).get("sdpa-flash")
+    assert reason is None if why is None else why in (reason or "")
+
+
+def test_amd_cards_are_asked_what_their_libraries_have() -> None:
+    assert not _gates("2.15.0", "rocm", architecture="gfx942:sramecc+").keys() & {
+        "sdpa-flash",
+        "sparse-24",
+        "fp8-matmul",
+    }
+    assert {"sparse-24", "sdpa-flash"} <= _gates("2.15.0", "rocm", architecture="gfx1030").keys()
+    assert "sdpa-efficient" not in _gates("2.15.0", "rocm", architecture="gfx1100")
+    without = _gates("2.15.0", "rocm", architecture="gfx942", without=("hipsparselt",))
+    assert without["sparse-24"].endswith("a build for ROCm that has it runs this")
+
+
+def test_every_gate_says_what_would_make_it_run() -> None:
+    said = ("needs", "has", "have", "runs", "install", "came with")
+    for kind in KINDS:
+        for facts in (
+            {"capability": [6, 0], "architecture": "gfx906", "count": 1, "windows": True},
+            {"without": ("triton", "cuda", "toolkit")},
+        ):
+            for version in ("2.3.0", "2.15.0"):
+                for id, reason in _gates(version, kind, **facts).items():
+                    assert any(word in reason.split() or word in reason for word in said), (id, reason)
 
 
 def test_memory_that_others_fill_is_not_measured() -> None:
@@ -523,6 +605,23 @@ def test_every_datasheet_row_says_where_it_is_from() -> None:
 
 def test_the_catalogue_is_in_step_with_the_smokes() -> None:
     assert (ROOT / "docs" / "smokes.md").read_text(encoding="utf-8") == catalogue()
+
+
+def test_every_smoke_of_a_gpu_has_been_read_against_torch() -> None:
+    on_gpus = {id for id, smoke in own_smokes().items() if set(smoke.kinds) & set(GPUS)}
+    assert set(places()["python"]) == on_gpus and all(places()["python"].values())
+    assert set(places()["binary"]) <= on_gpus
+
+
+def test_the_places_that_were_read_are_in_the_torch_that_is_installed() -> None:
+    torch = pytest.importorskip("torch")
+    release = torch.__version__.partition("+")[0]
+    root = Path(torch.__file__).parent
+    rows = [row for rows in places()["python"].values() for row in rows]
+    assert all(set(row["lines"]) == {"2.13.0", "2.15.0"} for row in rows)
+    for row in rows if release in rows[0]["lines"] else ():
+        source = root.joinpath(row["file"]).read_text(encoding="utf-8")
+        assert source.count("\n", 0, source.index(row["text"])) + 1 == row["lines"][release], row
 
 
 def test_no_limit_is_said_to_come_from_a_gpu() -> None:

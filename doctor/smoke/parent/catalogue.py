@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from torchlift.doctor.smoke.loading import own_smokes
+from torchlift.doctor.smoke.parent.desk_check import section
 from torchlift.doctor.smoke.signatures import COMMON
 from torchlift.doctor.smoke.smoke import CALIBRATED, KINDS, TIERS, Signature, Smoke
 
@@ -57,6 +58,7 @@ def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
         for smoke in smokes:
             if smoke.tier == tier:
                 yield from _entry(smoke)
+    yield from section(smokes, _NAMES)
     yield "## Failures that every smoke knows"
     yield ""
     yield from _signatures(COMMON)

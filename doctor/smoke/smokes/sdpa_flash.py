@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..attention import NO_KERNEL, all_limits, run_attention
+from ..attention import AOTRITON, NO_KERNEL, all_limits, capability_of_release, fused_on_intel, run_attention
 from ..bench import Bench
-from ..gates import all_of, capability_between, flash_on_windows, rocm_architecture, torch_from
+from ..gates import all_of, flash_on_windows, rocm_architecture, torch_from
 from ..smoke import Measurement, Smoke
 
 _TYPES = ("fp16", "bf16")
@@ -16,10 +16,12 @@ SMOKE = Smoke(
     gate=all_of(
         torch_from(2, 3),
         flash_on_windows,
-        capability_between((8, 0), (12, 1)),
-        rocm_architecture(("gfx90a", "gfx942", "gfx950")),
+        capability_of_release((8, 0)),
+        rocm_architecture(AOTRITON),
+        fused_on_intel,
     ),
-    needs="torch 2.3, on Windows 2.14; compute capability 8.0 to 12.1; on AMD gfx90a, gfx942, gfx950",
+    needs="torch 2.3, on Windows 2.14; compute capability 8.0 to 9.0, to 12.0 from torch 2.7, to 12.1 from torch 2.8; "
+    f"on AMD {', '.join(AOTRITON)}; on Intel Linux, torch 2.13 and an Arc of the B-series",
     limits=all_limits(_TYPES),
     kinds=("cuda", "rocm", "xpu", "cpu"),
     signatures=(NO_KERNEL,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bench import Bench
-from ..gates import all_of, capability_from, torch_from
+from ..gates import all_of, capability_from, rocm_architecture, torch_from
 from ..smoke import Measurement, Signature, Smoke
 
 _LIMIT = 3e-3
@@ -15,14 +15,24 @@ _MISSING = Signature(
     likely=True,
 )
 
+_AMD = ("gfx942", "gfx950")
+
+
+def _hip(bench: Bench) -> str | None:
+    """Without hipSPARSELt torch falls back to CUTLASS, which is NVIDIA's (torch/sparse/semi_structured.py)."""
+    if bench.kind != "rocm" or bench.torch.backends.cusparselt.is_available():
+        return None
+    return f"torch {bench.torch.__version__} is built without hipSPARSELt; a build for ROCm that has it runs this"
+
+
 SMOKE = Smoke(
     id="sparse-24",
     tier="full",
-    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS)",
-    gate=all_of(torch_from(2, 2), capability_from(8, 0)),
-    needs="torch 2.2; compute capability 8.0",
+    title="Products with 2:4 sparse weights (cuSPARSELt or CUTLASS, hipSPARSELt on AMD GPUs)",
+    gate=all_of(torch_from(2, 2), capability_from(8, 0), rocm_architecture(_AMD), _hip),
+    needs="torch 2.2; compute capability 8.0; on AMD gfx942, gfx950 and a torch with hipSPARSELt",
     limits=(("fp16, 2 of 4 @ dense", _LIMIT),),
-    kinds=("cuda",),
+    kinds=("cuda", "rocm"),
     signatures=(_MISSING,),
 )
 
