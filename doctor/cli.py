@@ -61,10 +61,14 @@ def _run(given: Mapping[str, Any]) -> None:
         say(listed(smokes, as_json=output.json), 0)
     if smokes.wanted and (machine.facts is not None or machine.is_described):
         raise click.UsageError("Smokes run on this machine: --smoke goes neither with --facts nor with --gpu.")
-    if question.list_checks or question.explain is not None:
+    if question.explain_error is None and (question.list_checks or question.explain is not None):
         say(about_checks(question, output), 0)
-    checks = checks_of(question)
     wanted = requirement_of(question.wanted)
+    if question.explain_error is not None:
+        from torchlift.doctor.command.error_question import explained_error
+
+        say(*explained_error(question.explain_error, machine, output, wanted, given))
+    checks = checks_of(question)
     launch = launch_of(fleet, machine, question)
     if launch is not None:
         found = examine_as_rank(launch, machine, output, smokes, fleet, checks)

@@ -2,7 +2,7 @@
 
 python -m torchlift.doctor.schemas facts > doctor/facts.schema.json
 
-and so for `report` and `fleet`.
+and so for `report`, `fleet` and `error`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from torchlift.doctor.facts import FACTS_SCHEMA, Facts
 from torchlift.doctor.fleet.json_report import FLEET_SCHEMA, FleetReport
+from torchlift.doctor.report.explanation import ERROR_SCHEMA, ErrorReport
 from torchlift.doctor.report.json_report import REPORT_SCHEMA, DoctorReport
 from torchlift.json_records.schema import schema_of, schema_text
 
@@ -34,10 +35,16 @@ def fleet_schema() -> dict[str, Any]:
     )
 
 
+def error_schema() -> dict[str, Any]:
+    """The schema of `--explain-error` with `--json`."""
+    return schema_of(ErrorReport, f"torchlift doctor explanation of an error, schema {ERROR_SCHEMA}", readable=[])
+
+
 PUBLISHED: Mapping[str, Callable[[], dict[str, Any]]] = {
     "facts": facts_schema,
     "report": report_schema,
     "fleet": fleet_schema,
+    "error": error_schema,
 }
 """By the name of the file `doctor/NAME.schema.json`."""
 

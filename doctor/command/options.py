@@ -47,6 +47,7 @@ class QuestionOptions:
     explain: str | None
     install_with: Literal["pip", "uv", "uv-project", "poetry", "pixi", "conda", "dockerfile"] | None
     emit: Literal["requirements", "uv", "pixi", "dockerfile"] | None
+    explain_error: str | None
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ def question_options(function: _Function) -> _Function:
         ),
         click.option("--list-checks", is_flag=True, help="List all checks."),
         click.option("--explain", metavar="ID", help="Say what a check or a smoke looks for, and why."),
+        click.option(
+            "--explain-error",
+            metavar="TEXT",
+            help="Say what an error message, or the first error of a log file (a path, or - for stdin), comes from.",
+        ),
     )
 
 

@@ -89,4 +89,8 @@ def about_checks(question: QuestionOptions, output: OutputOptions) -> str:
     try:
         return explained(check_named(all_checks(), question.explain, tuple(smokes)), as_json=output.json)
     except UnknownName as error:
-        raise click.UsageError(str(error)) from None
+        from torchlift.doctor.errors.matching import first_match
+
+        is_message = " " in question.explain.strip() or first_match(question.explain) is not None
+        hint = " For an error message there is --explain-error." if is_message else ""
+        raise click.UsageError(f"{error}{hint}") from None

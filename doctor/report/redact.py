@@ -109,6 +109,11 @@ def redact_facts(facts: Facts, names: _Names | None = None) -> Facts:
     return changed
 
 
+def without_names(facts: Facts, value: _Value) -> _Value:
+    """Anything else that was said about a machine or stood in a text of it: the same, without names."""
+    return _Names(facts).walk(value)
+
+
 class _Names:
     """What is replaced by what. Placeholders are numbered in the order in which things are first seen."""
 

@@ -27,8 +27,8 @@ from torchlift.doctor.smoke.parent.floor import cards, find_card, held_back, jud
 from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
+from torchlift.doctor.smoke.parent.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
-from torchlift.doctor.smoke.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.smoke import GPUS, KINDS, TIERS, Skip, tiers_of
 from torchlift.doctor.smoke.zygote import TAIL, last_lines
 
@@ -473,7 +473,7 @@ def test_a_device_of_unknown_capability_is_tried() -> None:
         ("undefined symbol: ncclCommResume", "wheel-families-mixed"),
         ("undefined symbol: ncclAlltoAll", "wheel-families-mixed"),
         ("undefined symbol: ncclMemFree", "wheel-families-mixed"),
-        ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory", "missing-library"),
+        ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory", "cudnn-not-found"),
         ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
         ("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "ptxas-too-old"),
         ("triton.runtime.errors.PTXASError: PTXAS error", "ptxas-too-old"),

@@ -84,13 +84,13 @@ def test_an_exception_fails_with_the_known_cause_and_remedy(faults: dict[str, Sm
 
 
 def test_running_out_of_memory_fails_and_is_named(faults: dict[str, SmokeResult]) -> None:
-    assert (faults["out-of-memory"].outcome, faults["out-of-memory"].signature) == ("fail", "out-of-memory")
+    assert (faults["out-of-memory"].outcome, faults["out-of-memory"].signature) == ("fail", "host-out-of-memory")
 
 
 @linux
 def test_a_memory_limit_is_named_too(faults: dict[str, SmokeResult]) -> None:
     if "limited-memory" in faults:
-        assert (faults["limited-memory"].outcome, faults["limited-memory"].signature) == ("fail", "out-of-memory")
+        assert (faults["limited-memory"].outcome, faults["limited-memory"].signature) == ("fail", "host-out-of-memory")
 
 
 @posix

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from torchlift.doctor.smoke.loading import own_smokes
 from torchlift.doctor.smoke.parent.desk_check import section
-from torchlift.doctor.smoke.signatures import COMMON
 from torchlift.doctor.smoke.smoke import CALIBRATED, KINDS, TIERS, Signature, Smoke
 
 _NAMES = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel", "mps": "Apple", "cpu": "CPU"}
@@ -61,7 +60,7 @@ def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
     yield from section(smokes, _NAMES)
     yield "## Failures that every smoke knows"
     yield ""
-    yield from _signatures(COMMON)
+    yield "Beside its own, every smoke knows the failures of [errors.md](errors.md)."
 
 
 def _entry(smoke: Smoke) -> Iterator[str]:

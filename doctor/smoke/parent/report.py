@@ -10,8 +10,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.signatures import find_signature
 from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
-from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import TIERS, Smoke
 from torchlift.json_records import FLATTENED
 from torchlift.lazy_dataclass import dataclass

@@ -17,9 +17,9 @@ from torchlift.doctor.smoke.parent.floor import judge
 from torchlift.doctor.smoke.parent.lanes import side_by_side
 from torchlift.doctor.smoke.parent.nvml_watch import NvmlWatch
 from torchlift.doctor.smoke.parent.outcome import Outcome, SmokeResult
+from torchlift.doctor.smoke.parent.signatures import find_signature
 from torchlift.doctor.smoke.parent.targets import Target, TargetError, alone, find_targets, ready_timeout
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
-from torchlift.doctor.smoke.signatures import find_signature
 from torchlift.doctor.smoke.smoke import BURN_SECONDS, TIERS, Signature, Smoke, tiers_of
 from torchlift.lazy_dataclass import dataclass
 
