@@ -47,7 +47,7 @@ def doctor(context: click.Context, /, **given: Any) -> None:
 def _run(given: Mapping[str, Any]) -> None:
     from torchlift.doctor.command.job import examine_as_rank, fleet_report, launch_of
     from torchlift.doctor.command.machine import examined_facts, save
-    from torchlift.doctor.command.output import report_of, say, smokes_of, style_of, write_page
+    from torchlift.doctor.command.output import emit, report_of, say, smokes_of, style_of, write_page
     from torchlift.doctor.command.question import about_checks, checks_of, examination_of, requirement_of
 
     machine = _read(MachineOptions, given)
@@ -91,8 +91,6 @@ def _run(given: Mapping[str, Any]) -> None:
 
         write_page(lambda: as_page(examination), output)
     if question.emit is not None:
-        from torchlift.doctor.command.emit import emit
-
         emit(examination, question.emit)
     say(report_of(examination, output), examination.exit_code)
 

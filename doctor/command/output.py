@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from torchlift.doctor.command.options import OutputOptions
     from torchlift.doctor.examination import Examination
     from torchlift.doctor.facts import Facts
+    from torchlift.doctor.remedies.pin_set import PinFormat
     from torchlift.doctor.smoke.parent.options import SmokeOptions
     from torchlift.doctor.smoke.parent.report import SmokeReport
     from torchlift.terminal.style import Style
@@ -86,6 +87,20 @@ def _write(text: str) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def emit(examination: Examination, kind: PinFormat) -> None:
+    """Write the pin set and exit: 0, or 1 with the reason on standard error where the answer is no single wheel."""
+    from torchlift.doctor.remedies.pin_set import pin_set
+    from torchlift.doctor.remedies.wheel_remedy import companions_of
+
+    answer = examination.answer
+    if answer is None or answer.kind != "wheel" or answer.choice is None or not answer.choice.version:
+        reason = answer.summary if answer is not None else "No wheel could be chosen"
+        click.echo(f"There is nothing to pin. {reason}.", err=True)
+        sys.exit(1)
+    facts = examination.facts
+    say(pin_set(facts, answer.choice, companions_of(facts), answer.summary, kind), 0)
 
 
 def say(text: str, status: int) -> None:

@@ -17,7 +17,8 @@ def torch_requirement(text: str) -> str:
 
     stripped = text.strip()
     if stripped[:1].isdigit():
-        stripped = f"torch=={stripped}"
+        # A line said by itself means any release of it.
+        stripped = f"torch=={stripped}{'' if stripped.count('.') != 1 else '.*'}"
     elif stripped[:1] in set("=<>!~"):
         stripped = f"torch{stripped}"
     try:

@@ -17,7 +17,7 @@ _HOST = "download.pytorch.org"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class InstallArguments:
     """What a line asks for: `packages` are words as a shell wants them, `flag` is how the index is named."""
 
     packages: str
@@ -32,27 +32,27 @@ class Wanted:
         return f"{self.packages} {self.flag} {self.index}" if self.index else self.packages
 
 
-def wanted_of(facts: Facts, choice: Choice, tool: str) -> Wanted:
+def wanted_of(facts: Facts, choice: Choice, tool: str) -> InstallArguments:
     """What the line of "pip" or "uv" asks for where indexes are set for that tool: they are kept, and named."""
     packages, _, _ = choice.pip.partition(" install ")[2].partition(" --index-url ")
-    plain = Wanted(packages, choice.index)
+    plain = InstallArguments(packages, choice.index)
     settings = indexes_of(facts, tool)
     if settings.offline is not None:
         return _offline(choice, plain, settings, tool)
     if settings.instead is None:
         more = tuple(f"{tool} looks at {one.address} as well ({one.source})" for one in settings.extra)
-        return Wanted(packages, choice.index, notes=more)
+        return InstallArguments(packages, choice.index, notes=more)
     address = f"{settings.instead.address} ({settings.instead.source})"
     if settings.pytorch is not None and choice.version:
         index = f"{settings.pytorch}{choice.build}"
-        return Wanted(packages, index, notes=(f"from the same mirror as {address}",))
+        return InstallArguments(packages, index, notes=(f"from the same mirror as {address}",))
     if choice.index is None:
-        return Wanted(packages, None, notes=(f"{tool} takes it from {address}",))
+        return InstallArguments(packages, None, notes=(f"{tool} takes it from {address}",))
     note = f"{address} stays the index for all else; torch is from {_HOST}, or from your mirror of it: put its address there"
     if tool == "uv":
         # Indexes that are named so come first, and the first that has a package is the only one asked for it.
-        return Wanted(packages, choice.index, "--index", (note,))
-    return Wanted(_exact(choice, packages), choice.index, "--extra-index-url", (note,))
+        return InstallArguments(packages, choice.index, "--index", (note,))
+    return InstallArguments(_exact(choice, packages), choice.index, "--extra-index-url", (note,))
 
 
 def command(facts: Facts, choice: Choice, way: Way) -> str:
@@ -85,7 +85,7 @@ def _conda(facts: Facts) -> str:
     return f"conda create -y -n torch python={python}{then}conda run -n torch"
 
 
-def _offline(choice: Choice, plain: Wanted, settings: Indexes, tool: str) -> Wanted:
+def _offline(choice: Choice, plain: InstallArguments, settings: Indexes, tool: str) -> InstallArguments:
     assert settings.offline is not None
     where = f"in {settings.links.address}" if settings.links is not None else "in a folder that --find-links names"
     fetch = f"pip download {plain.arguments} -d wheels"
@@ -93,7 +93,7 @@ def _offline(choice: Choice, plain: Wanted, settings: Indexes, tool: str) -> Wan
         f"{tool} asks no index here ({settings.offline.source}): the wheels have to lie {where}. On a machine of the same "
         f"system and Python that reaches {_HOST}: {fetch}"
     )
-    return Wanted(_exact(choice, plain.packages) if choice.index else plain.packages, None, notes=(note,))
+    return InstallArguments(_exact(choice, plain.packages) if choice.index else plain.packages, None, notes=(note,))
 
 
 def _exact(choice: Choice, packages: str) -> str:
