@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
+from torchlift.rules.behaviour.loaded_files.saved_value import SAVES, saved_at
+from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -20,9 +22,10 @@ RULE = Rule(
         "UnpicklingError. `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1` brings the old default back only where nothing was passed."
     ),
     fix=(
-        "Always for review: which value is right depends on the file and on who wrote it. Where the code uses the result as a "
-        "whole model the fix is `weights_only=False`, which keeps the behaviour of before 2.6 and is for trusted files; elsewhere it is "
-        "`weights_only=True`, the new default said aloud."
+        "Always for review: which value is right depends on the file and on who wrote it. Where the code uses the result, or a part "
+        "of it, as a model or as an object of another class, or saves such a thing under the same path, the fix is "
+        "`weights_only=False`, which keeps the behaviour of before 2.6 and is for trusted files. Where a state dict is saved there, or all of "
+        "it goes to `load_state_dict`, it is `weights_only=True`, the new default said aloud. Where nothing tells, nothing is written."
     ),
     targets=("torch.load",),
     triggers=("torch.load", "load & torch as ", "import load & from torch"),
@@ -38,13 +41,6 @@ _FLIPPED = TorchVersion(2, 6)
 _PARAMETER_SINCE = TorchVersion(1, 13)
 _DOCS = "https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only"
 _KNOWN = frozenset({"f", "map_location", "pickle_module", "mmap"})
-# What modules have and dicts and tensors have not.
-_OF_MODULES = frozenset(
-    "eval train state_dict load_state_dict parameters named_parameters modules named_modules children forward "
-    "generate predict encode decode".split()
-)
-# How many names in a row a part of the file is followed through.
-_MOST_NAMES = 3
 _ALLOWED_HERE = ("add_safe_globals", "safe_globals(", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
 
 
@@ -60,10 +56,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     if "jit" in view.source.text and context.says("TL138", use):
         return  # TL138 says more about an archive
-    yield _finding(view, call, context.settings.target)
+    yield _finding(context, call)
 
 
-def _finding(view: ModuleView, call: ast.Call, target: TorchVersion) -> Finding:
+def _finding(context: Context, call: ast.Call) -> Finding:
+    view, target = context.view, context.settings.target
     span = view.span(call)
     pickled = len(call.args) > 2 or any(keyword.arg == "pickle_module" for keyword in call.keywords)
     if pickled:
@@ -81,28 +78,43 @@ def _finding(view: ModuleView, call: ast.Call, target: TorchVersion) -> Finding:
     if others:
         advice = f"`{others[0]}` is for the unpickler and has an effect with `weights_only=False` only, which is for files that you trust."
         return Finding("TL501", view.path, span, message, Severity.WARNING, advice)
-    what = _module_use(view, call)
-    allowed = any(word in view.source.text for word in _ALLOWED_HERE)
-    if what is not None and target >= _FLIPPED and not allowed:
-        message = (
-            f"`torch.load` of a whole model (`{what}` is used on what it returns) raises UnpicklingError since torch 2.6, where "
-            "`weights_only=True` became the default."
-        )
+    kind, reason = _held(context, call)
+    if kind == "weights":
+        advice = f"Needs review: {reason}, so the file should hold weights and plain values, which load. {_DOCS}"
+        return Finding("TL501", view.path, span, message, Severity.INFO, advice, _fix(view, call, "True"))
+    if kind is not None and not any(word in view.source.text for word in _ALLOWED_HERE):
+        severity = Severity.INFO
+        if target >= _FLIPPED:
+            severity = Severity.ERROR
+            what = "a whole model" if kind == "module" else "more than plain values"
+            message = (
+                f"`torch.load` of {what} ({reason}) raises UnpicklingError since torch 2.6, where `weights_only=True` became the "
+                "default."
+            )
         review = (
             "`weights_only=False` is what it was before, and runs whatever code the file names: for files that you trust only. "
-            f"Better save `model.state_dict()`, and load that into a model built by code. {_DOCS}"
+            f"Better save `model.state_dict()` and plain values, and load them into what code has built. {_DOCS}"
         )
         return Finding(
-            "TL501", view.path, span, message, Severity.ERROR, f"Needs review: {review}", _fix(view, call, "False")
+            "TL501", view.path, span, message, severity, f"Needs review: {review}", _fix(view, call, "False")
         )
-    review = (
-        "what the file holds is not known here. State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
+    advice = (
+        "What the file holds is not known here. State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
         "own classes do not: allow them by `torch.serialization.add_safe_globals`, or pass `weights_only=False` for files that "
         f"you trust. {_DOCS}"
     )
-    return Finding(
-        "TL501", view.path, span, message, Severity.INFO, f"Needs review: {review}", _fix(view, call, "True")
-    )
+    return Finding("TL501", view.path, span, message, Severity.INFO, advice)
+
+
+def _held(context: Context, call: ast.Call) -> tuple[Kind | None, str]:
+    """What the file holds, and what tells it."""
+    told = kind_by_use(context.view, call)
+    if told is not None and told.kind != "weights":
+        return told.kind, f"`{told.by}` is used on what it returns"
+    saved = saved_at(context, call.args[0]) if call.args else None
+    if saved is not None:
+        return saved[0], f"{saved[1]} saves it"
+    return (told.kind, "the whole of it goes to `load_state_dict`") if told is not None else (None, "")
 
 
 def _fix(view: ModuleView, call: ast.Call, value: str) -> Fix:
@@ -110,48 +122,7 @@ def _fix(view: ModuleView, call: ast.Call, value: str) -> Fix:
     return Fix(f"Say `weights_only={value}`", Safety.UNSAFE, (edit,), _PARAMETER_SINCE)
 
 
-def _module_use(view: ModuleView, call: ast.Call) -> str | None:
-    """A use of the result, or of a part of it, that only a module can stand; None if there is none in sight."""
-    return _module_method(view, call) or _use_of_name(view, call, 0)
-
-
-def _use_of_name(view: ModuleView, value: ast.expr, depth: int) -> str | None:
-    """A use, as a module, of the name that `value` or a part of it is assigned to."""
-    child, statement = value, view.parent(value)
-    while isinstance(statement, (ast.Subscript, ast.Attribute)) and statement.value is child:
-        child, statement = statement, view.parent(statement)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not child:
-        return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name):
-        return None
-    bindings = [item for item in view.scope_at(target).bindings.get(target.id, ()) if item.node is target]
-    for read, alone in view.reads_of(bindings[0]) if bindings else ():
-        parent = view.parent(read)
-        if alone and isinstance(parent, ast.Call) and parent.func is read:
-            return f"{read.id}(...)"
-        method = _module_method(view, read) if alone else None
-        if method is None and alone and depth < _MOST_NAMES:
-            method = _use_of_name(view, read, depth + 1)
-        if method is not None:
-            return method
-    return None
-
-
-def _module_method(view: ModuleView, node: ast.expr) -> str | None:
-    parent = view.parent(node)
-    while isinstance(parent, (ast.Attribute, ast.Subscript, ast.Call)):
-        if isinstance(parent, ast.Call):
-            if parent.func is not node:
-                return None
-        elif parent.value is not node:
-            return None
-        if isinstance(parent, ast.Attribute) and parent.attr in _OF_MODULES:
-            called = view.parent(parent)
-            return f".{parent.attr}()" if isinstance(called, ast.Call) and called.func is parent else None
-        node, parent = parent, view.parent(parent)
-    return None
-
+COLLECTORS = (SAVES,)
 
 EXAMPLES = (
     Bad(
@@ -183,6 +154,45 @@ EXAMPLES = (
         safety="unsafe",
         why="weights",
         run="torch.save(torch.nn.Linear(2, 1).state_dict(), 'w.pt')\nresult = sorted(load(torch.nn.Linear(2, 1), 'w.pt').state_dict())",
+    ),
+    Bad(
+        "import torch\n\n\ndef save(net, path):\n    torch.save({'net': net.state_dict(), 'epoch': 3}, path)\n\n\n"
+        "def load(net, path):\n    state = torch.load(path)\n    net.load_state_dict(state['net'])\n    return state['epoch']\n",
+        "import torch\n\n\ndef save(net, path):\n    torch.save({'net': net.state_dict(), 'epoch': 3}, path)\n\n\n"
+        "def load(net, path):\n    state = torch.load(path, weights_only=True)\n    net.load_state_dict(state['net'])\n"
+        "    return state['epoch']\n",
+        safety="unsafe",
+        why="a checkpoint that the file saves itself",
+        run="net = torch.nn.Linear(2, 1)\nsave(net, 'c.pt')\nresult = load(net, 'c.pt')",
+    ),
+    Bad(
+        "import torch\n\n\ndef load(path):\n    state = torch.load(path)\n    args = state['args']\n"
+        "    return args.width, state['net']\n",
+        "import torch\n\n\ndef load(path):\n    state = torch.load(path, weights_only=False)\n    args = state['args']\n"
+        "    return args.width, state['net']\n",
+        safety="unsafe",
+        why="arguments in a namespace",
+        run="import argparse, os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\n"
+        "torch.save({'args': argparse.Namespace(width=2), 'net': {}}, 'c.pt')\nresult = load('c.pt')",
+    ),
+    Bad(
+        "import torch\n\n\ndef train(make, path):\n    net = make()\n    net.train()\n    torch.save(net, path)\n\n\n"
+        "def load(path):\n    return torch.load(path)\n",
+        "import torch\n\n\ndef train(make, path):\n    net = make()\n    net.train()\n    torch.save(net, path)\n\n\n"
+        "def load(path):\n    return torch.load(path, weights_only=False)\n",
+        safety="unsafe",
+        why="a model that the file saves itself",
+        run="import os\nos.environ['TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD'] = '1'\n"
+        "train(lambda: torch.nn.Linear(2, 1), 'c.pt')\nresult = load('c.pt').training",
+    ),
+    Bad(
+        "import torch\n\n\ndef load(net, path):\n    state = torch.load(path)\n    net.load_state_dict(state['net'])\n"
+        "    return state['best']\n",
+        why="a checkpoint of which nothing tells all",
+    ),
+    Bad(
+        "import torch\n\n\ndef mean(path):\n    return torch.load(path).float().mean()\n",
+        why="a tensor, or something else with these methods",
     ),
     Bad(
         "import pickle\n\nimport torch\n\n\ndef load(path):\n    return torch.load(path, pickle_module=pickle)\n",
