@@ -11,9 +11,9 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.library import listed_files, migrate
 from torchlift.migrate.plan.artifacts_and_options import artifacts_of, options_in, other_readers
 from torchlift.migrate.plan.counting import Found, gone_in, held_by_place, left_in
+from torchlift.migrate.plan.folders_of_tests import tests_by_folder
 from torchlift.migrate.plan.questions import artifact_questions, ranked, support_question, tests_question
 from torchlift.migrate.plan.report import SCHEMA_VERSION, Left, PlanReport, Stated
-from torchlift.migrate.plan.test_folders import tests_by_folder
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.paths import from_here
 from torchlift.migrate.workspace.config import Config

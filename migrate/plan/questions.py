@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from torchlift.migrate.plan.counting import Found, gone_in, left_in
+from torchlift.migrate.plan.folders_of_tests import tests_by_folder
 from torchlift.migrate.plan.report import PlannedAnswer, PlannedArtifact, Question, Unlocked
-from torchlift.migrate.plan.test_folders import tests_by_folder
 from torchlift.migrate.result import RunResult
 from torchlift.torchscript_intent import Tests
 
