@@ -150,7 +150,9 @@ class Begin:
 
     def __call__(self, project: Project) -> Callable[[str], Checked]:
         """The check of one file by its path."""
-        return partial(_check, project, _dispatcher(self.codes, self.own_rules), self.settings)
+        dispatcher = _dispatcher(self.codes, self.own_rules)
+        project.collect_together(dispatcher.collectors)
+        return partial(_check, project, dispatcher, self.settings)
 
 
 @lru_cache(maxsize=4)

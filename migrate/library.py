@@ -69,8 +69,28 @@ def migrate(
         progress=progress,
         overlay=overlay,
     )
-    result = _with_discovery(run.analyse(options), found)
+    reading = replace(run.read(options), failures=found.failures)
+    result = _with_nested(run.examine(reading.options, reading), found)
     return _written(result) if mode is Mode.WRITE and given is None else result
+
+
+def read_project(
+    paths: Sequence[Path], config: Config, progress: Callable[[str, int, int], None] | None = None
+) -> run.Reading:
+    """A project for several runs that write nothing, which share what they learn of it: `run.examine` makes each.
+
+    Args:
+        paths: files and folders, at least one.
+        config: what to do.
+        progress: as for `migrate`.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        RuleFileError: a rule of the project's own cannot be loaded.
+    """
+    found = _listed(config, paths, project_root(paths), force_exclude=config.force_exclude)
+    options = _options(paths, config, found, Mode.CHECK, None, is_listed=True)
+    return replace(run.read(replace(options, progress=progress)), failures=found.failures)
 
 
 def project_config(paths: Sequence[Path]) -> Config:
@@ -80,12 +100,6 @@ def project_config(paths: Sequence[Path]) -> Config:
         ConfigError: it cannot be used.
     """
     return load_config(folder_of(paths[0]))
-
-
-def listed_files(config: Config, paths: Sequence[Path]) -> tuple[str, ...]:
-    """Python files of the project that `paths` belong to, relative to its root."""
-    root = project_root(paths)
-    return _listed(config, [root], root).files
 
 
 def folder_of(path: Path) -> Path:
@@ -161,9 +175,8 @@ def _guard(config: Config, root: Path) -> Callable[[Sequence[str]], dict[str, st
     return partial(refusals, root, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
 
 
-def _with_discovery(result: RunResult, found: Discovery) -> RunResult:
-    """The result with what could not be listed, and what was left out of the list."""
-    result = replace(result, failures=(*found.failures, *result.failures))
+def _with_nested(result: RunResult, found: Discovery) -> RunResult:
+    """The result with what was left out of the list."""
     if not found.nested:
         return result
     shown = ", ".join(found.nested[:3]) + (", ..." if len(found.nested) > 3 else "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from torchlift.finding import Finding, Safety
+from torchlift.finding import FileFailure, Finding, Safety
+from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.find.kept import notes_on, unanswered
 from torchlift.migrate.find.newest_name import new_words, with_newest_name
@@ -18,28 +19,72 @@ from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.rewriting import rewritten, wishes_of
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
+from torchlift.rules.rule import Rule
 from torchlift.wrappers import Wrappers
 
-__all__ = ["RunOptions", "analyse"]
+__all__ = ["Reading", "RunOptions", "analyse", "examine", "read"]
 
 _MOST_PASSES = 20
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What is known of a project before anything in it is checked.
+
+    Attributes:
+        options: what was to be done, with the lowest torch that the code leaves where nothing else tells it.
+        selected: which files rules want to see.
+        project: the project with all its files.
+        failures: what could not be listed.
+    """
+
+    options: RunOptions
+    selected: tuple[Selected, ...]
+    project: Project
+    failures: tuple[FileFailure, ...] = ()
+
+
 def analyse(options: RunOptions) -> RunResult:
     """Everything but writing: findings, fixes applied in memory, checks. Never raises for what a file holds."""
-    rules = [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
+    reading = read(options)
+    return examine(reading.options, reading)
+
+
+def read(options: RunOptions) -> Reading:
+    """Look which files a run has to check."""
+    rules = _rules_of(options)
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
     noting = new_words() if options.ask_code else frozenset()
     python = select_files(project, options.files, rules, options.settings, options.progress, noting)
-    selected = [*python, *select_texts(project, options.texts, rules, options.named)]
-    start, end, obstacles = State(project, {}, {}), None, Obstacles()
-    if any(file.wanted or file.wanted_if for file in selected):
-        whole = _whole_project(options, project, python)
-        options = with_newest_name(options, whole, python)
-        examiner = Examiner(options, rules, selected)
-        start = examiner.first(whole)
+    selected = (*python, *select_texts(project, options.texts, rules, options.named))
+    if _is_any_wanted(selected):
+        project = _whole_project(options, project, python)
+        options = with_newest_name(options, project, python)
+    return Reading(options, selected, project)
+
+
+def examine(options: RunOptions, reading: Reading) -> RunResult:
+    """What a run over a project comes to.
+
+    Args:
+        options: what to do. Of those that `reading` has, the files may be fewer, and all may differ that have no part in
+            which files there are and which rules want to see them.
+        reading: the project; several runs over it share what they learn.
+    """
+    start, end, obstacles = State(reading.project, {}, {}), None, Obstacles()
+    if _is_any_wanted(reading.selected):
+        examiner = Examiner(options, _rules_of(options), reading.selected)
+        start = examiner.first(reading.project)
         end, obstacles = _applied(options, examiner, start)
-    return _result(options, selected, start, end or Applied(start, {}, {}), obstacles)
+    return _result(options, reading, start, end or Applied(start, {}, {}), obstacles)
+
+
+def _rules_of(options: RunOptions) -> list[Rule]:
+    return [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
+
+
+def _is_any_wanted(selected: Sequence[Selected]) -> bool:
+    return any(file.wanted or file.wanted_if for file in selected)
 
 
 def _whole_project(options: RunOptions, project: Project, selected: Sequence[Selected]) -> Project:
@@ -98,13 +143,12 @@ def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obsta
     return obstacles.refusing(frozenset(new), options.guard(sorted(new)))
 
 
-def _result(
-    options: RunOptions, selected: Sequence[Selected], start: State, end: Applied, obstacles: Obstacles
-) -> RunResult:
+def _result(options: RunOptions, reading: Reading, start: State, end: Applied, obstacles: Obstacles) -> RunResult:
+    selected = reading.selected
     outcomes, obstacles = outcomes_of(options, start, end, obstacles)
     unreadable = {file.path: file.unreadable for file in selected if file.unreadable is not None}
     outcomes.update(unreadable_outcomes(options, {**unreadable, **start.unreadable, **end.state.unreadable}))
-    failures = [file.failure for file in selected if file.failure is not None]
+    failures = [*reading.failures, *(file.failure for file in selected if file.failure is not None)]
     failures += [*start.failures, *obstacles.failures]
     told = [finding for outcome in outcomes.values() for finding in (*outcome.fixed, *outcome.left)]
     left = [finding for outcome in outcomes.values() for finding in outcome.left]

@@ -80,6 +80,7 @@ class Dispatcher:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
+        self.collectors = tuple(collector for rule in rules for collector in rule.collectors)
         self._by_target: dict[str, list[Rule]] = {}
         for rule in rules:
             for target in rule.targets:

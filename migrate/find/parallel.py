@@ -81,11 +81,10 @@ def _spread(
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    bare = project.with_texts({})  # no view of a file goes with it
     chunk = max(1, min(32, len(paths) // (jobs * 4)))
     chunks = [paths[start : start + chunk] for start in range(0, len(paths), chunk)]
     finished = 0
-    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(bare, begin)) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(project.without_views(), begin)) as pool:
         for results in pool.map(_check_chunk, chunks):
             yield from results
             finished += len(results)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from torchlift import __version__
-from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.library import listed_files, migrate
+from torchlift.migrate.library import read_project
+from torchlift.migrate.options import RunOptions
 from torchlift.migrate.plan.artifacts_and_options import artifacts_of, options_in, other_readers
 from torchlift.migrate.plan.counting import Found, gone_in, held_by_place, left_in
 from torchlift.migrate.plan.folders_of_tests import tests_by_folder
-from torchlift.migrate.plan.questions import artifact_questions, ranked, support_question, tests_question
+from torchlift.migrate.plan.questions import (
+    artifact_questions,
+    files_with_undecided_tests,
+    ranked,
+    speed_question,
+    support_question,
+    tests_question,
+)
 from torchlift.migrate.plan.report import SCHEMA_VERSION, Left, PlanReport, Stated
 from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.run import examine
 from torchlift.migrate.tell.report.paths import from_here
 from torchlift.migrate.workspace.config import Config
-from torchlift.project import Project
-from torchlift.rules.analysis.places.purpose import is_test_file
-from torchlift.torchscript_intent import Tests
+from torchlift.torchscript_intent import TorchScriptIntent
 
 Step = Callable[[str], Callable[[str, int, int], None] | None]
 """Told about every run before it begins, in words; returns what is told about its files."""
@@ -28,34 +34,45 @@ _UNREADABLE = "TL902"
 """The rule about files that could not be analysed: nothing is known of the TorchScript in them."""
 
 
-@dataclass(frozen=True)
 class _Runs:
-    """Runs over one project that write nothing.
+    """Runs over one project that write nothing and share what they learn of it.
 
-    Attributes:
+    Args:
         paths: what the user named.
         config: the configuration, with rules about TorchScript alone.
         step: told about every run.
     """
 
-    paths: tuple[Path, ...]
-    config: Config
-    step: Step
+    def __init__(self, paths: Sequence[Path], config: Config, step: Step) -> None:
+        self._step = step
+        # What one run learns in this process serves the next one, which other processes would have to find out anew.
+        self._reading = read_project(paths, replace(config, jobs=config.jobs or 1), step("as it stands"))
+        self.stated = config.torchscript
+        self.project = self._reading.project
 
     def as_it_stands(self) -> RunResult:
         """Nothing is rewritten, and what the user keeps as a whole is counted all the same."""
-        intent = self.config.torchscript
-        counted = replace(intent, support=None) if intent.support == "keep" else intent
-        config = replace(self.config, torchscript=counted)
-        return migrate(self.paths, config, mode=Mode.CHECK, progress=self.step("as it stands"))
+        counted = replace(self.stated, support=None) if self.stated.support == "keep" else self.stated
+        return examine(self._options(counted, Mode.CHECK, "as it stands"), self._reading)
 
-    def dropped(self, tests: Tests | None = None, paths: Sequence[Path] = ()) -> RunResult:
+    def dropped(self) -> RunResult:
         """All fixes that are right, or right after review, when support for TorchScript ends."""
-        stated = self.config.torchscript
-        intent = replace(stated, support="drop", tests=tests or stated.tests)
-        config = replace(self.config, torchscript=intent, unsafe_fixes=True)
-        name = "without TorchScript" if tests is None else f'with tests = "{tests}"'
-        return migrate(list(paths) or self.paths, config, mode=Mode.DIFF, progress=self.step(name))
+        intent = replace(self.stated, support="drop")
+        return examine(self._options(intent, Mode.DIFF, "without TorchScript"), self._reading)
+
+    def with_successors(self, paths: Collection[str]) -> RunResult:
+        """The same of some files only, where tests of the successor take the place of tests of scripting."""
+        intent = replace(self.stated, support="drop", tests="successor")
+        options = self._options(intent, Mode.DIFF, 'with tests = "successor"')
+        selected = tuple(file for file in self._reading.selected if file.path in paths)
+        files = tuple(path for path in options.files if path in paths)
+        return examine(replace(options, files=files, texts=()), replace(self._reading, selected=selected))
+
+    def _options(self, intent: TorchScriptIntent, mode: Mode, name: str) -> RunOptions:
+        options = self._reading.options
+        settings = replace(options.settings, torchscript=intent)
+        drops = mode is Mode.DIFF
+        return replace(options, settings=settings, mode=mode, unsafe_fixes=drops, progress=self._step(name))
 
 
 def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: None) -> PlanReport:
@@ -70,21 +87,21 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         ConfigError: the configuration cannot be used.
         RuleFileError: a rule of the project's own cannot be loaded.
     """
-    runs = _Runs(tuple(paths), replace(config, select=("TL1", _UNREADABLE), output_format="full"), step)
-    stated = config.torchscript
+    runs = _Runs(paths, replace(config, select=("TL1", _UNREADABLE), output_format="full"), step)
+    stated, project = runs.stated, runs.project
     before = runs.as_it_stands()
     found = left_in(before)
     after = runs.dropped() if found and stated.support != "keep" else None
     gone = gone_in(after, found) if after is not None else None
     left = left_in(after) if after is not None else []
-    files = listed_files(config, paths)
-    project = Project(before.root, files)
     artifacts = artifacts_of(found)
     questions = []
     if found and stated.support is None and gone is not None:
         questions.append(support_question(found, gone))
-    if after is not None and stated.tests is None:
-        questions += tests_question(before, after, _with_tests(runs, before.root, found))
+    if after is not None and stated.tests is None and (undecided := files_with_undecided_tests(after)):
+        questions += tests_question(before, after, runs.with_successors(undecided))
+    if after is not None and stated.speed is None:
+        questions += speed_question(after)
     if after is not None:
         questions += artifact_questions(artifacts, left)
     fixable = sum(item.finding.fix is not None for item in found)
@@ -119,15 +136,6 @@ def _failures(before: RunResult, last: RunResult) -> tuple[str, ...]:
     for outcome in before.outcomes:
         failed += [f"{outcome.path}: {item.message}" for item in outcome.left if item.code == _UNREADABLE]
     return tuple(failed)
-
-
-def _with_tests(runs: _Runs, root: Path, found: Sequence[Found]) -> dict[Tests, RunResult]:
-    """The files of tests alone, by what becomes of a test that tests nothing but scripting."""
-    tests = sorted({item.finding.path for item in found if not item.is_hint and is_test_file(item.finding.path)})
-    if not tests:
-        return {}
-    paths = [root / path for path in tests]
-    return {"delete": runs.dropped("delete", paths), "successor": runs.dropped("successor", paths)}
 
 
 def _left(left: Sequence[Found]) -> tuple[Left, ...]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
+from torchlift.finding import DeleteStatement, Finding
 from torchlift.migrate.plan.counting import Found, gone_in, left_in
 from torchlift.migrate.plan.folders_of_tests import tests_by_folder
 from torchlift.migrate.plan.report import PlannedAnswer, PlannedArtifact, Question, Unlocked
 from torchlift.migrate.result import RunResult
-from torchlift.torchscript_intent import Tests
+from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.torchscript.scripting_tests.verdict import UNDECIDED
+
+_CAPTURES = frozenset({"TL101", "TL102"})
 
 
 def counted(number: int, noun: str) -> str:
@@ -52,36 +57,73 @@ def support_question(found: Sequence[Found], gone: Unlocked) -> Question:
     )
 
 
-def tests_question(before: RunResult, after: RunResult, tried: Mapping[Tests, RunResult]) -> list[Question]:
+def files_with_undecided_tests(after: RunResult) -> frozenset[str]:
+    """Files in which a test goes for review that tests nothing but scripting, as nobody said what becomes of it."""
+    return frozenset(outcome.path for outcome in after.outcomes if any(map(_is_undecided, outcome.fixed)))
+
+
+def _is_undecided(finding: Finding) -> bool:
+    return UNDECIDED in (finding.help or "")
+
+
+def tests_question(before: RunResult, after: RunResult, successors: RunResult) -> list[Question]:
     """What becomes of tests that test nothing but scripting; nothing where the answer makes no difference.
 
     Args:
         before: the project as it stands.
-        after: the project without TorchScript, this question not answered.
-        tried: the files of tests alone, by answer.
+        after: the project without TorchScript, this question not answered: such tests are deleted, for review.
+        successors: the files with such tests, where tests of the successor take their place.
     """
-    if not tried:
+    paths = {outcome.path for outcome in successors.outcomes}
+    deleted = replace(after, outcomes=tuple(outcome for outcome in after.outcomes if outcome.path in paths))
+    if _texts(deleted) == _texts(successors):
         return []
-    paths = {outcome.path for result in tried.values() for outcome in result.outcomes}
     found = [item for item in left_in(before) if item.finding.path in paths]
-    texts = {answer: _texts(result) for answer, result in tried.items()}
-    if texts["delete"] == texts["successor"]:
-        return []
-    left = sum(item.finding.path in paths for item in left_in(after))
-    answers, decides = [], 0
-    for answer, result in tried.items():
+    sure = sum(_is_undecided(finding) for outcome in deleted.outcomes for finding in outcome.fixed)
+    answers = []
+    for answer, result in (("delete", deleted), ("successor", successors)):
         gone = gone_in(result, found)
+        if answer == "delete":  # it is the answer that makes them safe
+            gone = replace(gone, safe=gone.safe + min(sure, gone.review), review=max(0, gone.review - sure))
         folders = tests_by_folder(before, found, result)
-        deleted, changed = (sum(getattr(row, name) for row in folders) for name in ("deleted", "changed"))
-        effect = f"{counted(deleted, 'test function')} go, {changed} go on without TorchScript."
+        numbers = [sum(getattr(row, name) for row in folders) for name in ("deleted", "changed")]
+        effect = f"{counted(numbers[0], 'test function')} go, {numbers[1]} go on without TorchScript."
         answers.append(PlannedAnswer(answer, (f'tests = "{answer}"',), effect, gone))
-        decides = max(decides, left - len(left_in(result)))
     text = "What becomes of a test that tests nothing but scripting and has no twin without?"
-    return [Question("tests", text, max(0, decides), None, tuple(answers))]
+    return [Question("tests", text, sure, None, tuple(answers))]
 
 
 def _texts(result: RunResult) -> dict[str, str | None]:
     return {outcome.path: outcome.new_text for outcome in result.outcomes}
+
+
+def speed_question(after: RunResult) -> list[Question]:
+    """What takes the place of scripting and tracing for speed; nothing where no fix does.
+
+    Args:
+        after: the project without TorchScript.
+    """
+    places = [
+        finding
+        for outcome in after.outcomes
+        for finding in outcome.fixed
+        if finding.code in _CAPTURES and not is_test_file(outcome.path) and not _is_mere_check(finding)
+    ]
+    if not places:
+        return []
+    number = counted(len(places), "place")
+    eager = f"the plain code runs in {number}."
+    compiled = f"`torch.compile` takes the place of scripting in {number}, and compiles anew for new shapes."
+    answers = (
+        PlannedAnswer("eager", ('speed = "eager"',), eager, None),
+        PlannedAnswer("compile", ('speed = "compile"',), compiled, None),
+    )
+    return [Question("speed", "Was the code scripted for speed, so that it has to be compiled?", 0, None, answers)]
+
+
+def _is_mere_check(finding: Finding) -> bool:
+    """Whether a capture went whose value nothing used."""
+    return finding.fix is not None and all(isinstance(item, DeleteStatement) for item in finding.fix.rewrites)
 
 
 def artifact_questions(artifacts: Sequence[PlannedArtifact], left: Sequence[Found]) -> list[Question]:

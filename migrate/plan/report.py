@@ -61,7 +61,7 @@ class PlannedAnswer:
 class Question:
     """Something that no analysis of the code can know."""
 
-    about: Literal["support", "tests", "artifact"]
+    about: Literal["support", "tests", "speed", "artifact"]
     text: str
     """The question."""
     decides: Count
@@ -146,7 +146,8 @@ class Stated:
     """`drop` or `keep`."""
     tests: str | None
     """`successor` or `delete`."""
-    speed: Literal["eager", "compile"]
+    speed: str | None
+    """`eager` or `compile`."""
     keep: tuple[str, ...]
 
 

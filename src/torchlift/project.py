@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -99,7 +99,8 @@ class Project:
         self._modules = ModuleFiles(self.files)
         earlier = before._files if before is not None else None
         self._files: ProjectFiles = ProjectFiles(root, self.files, self.overlay, earlier)
-        self._views = ViewCache()
+        self._views: ViewCache = before._views if before is not None else ViewCache()
+        self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
         self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
         self._ear = Ear()
@@ -176,11 +177,12 @@ class Project:
             OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
         """
         self._ear.asked.files.add(path)
-        view = self._views.get(path)
+        new = self.overlay.get(path)
+        view = self._views.get(path, new)
         if view is None:
             source = self.source(path)
             view = ModuleView(path, source, source.parse(), self.module_name(path), self.wrappers)
-            self._views.add(path, view)
+            self._views.add(path, view, new)
         return view
 
     def view(self, path: str) -> ModuleView | None:
@@ -206,6 +208,12 @@ class Project:
         """The project after changes of files."""
         known = {path: records for path, records in self.indexed.items() if path not in texts}
         return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
+
+    def without_views(self) -> Project:
+        """The same state of the project, for another process."""
+        project = self.with_texts({})
+        project._views = ViewCache()
+        return project
 
     def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
         """The same state of the project with records and, perhaps, more files."""
@@ -384,6 +392,10 @@ class Project:
             self._prefilters[collector.name] = Prefilter(self.wrappers.triggers(collector.triggers))
         return self._prefilters[collector.name]
 
+    def collect_together(self, collectors: Iterable[Collector]) -> None:
+        """A file that is parsed for the record of one of these is read for all of them."""
+        self._together = {collector.name: collector for collector in collectors}
+
     def records(self, collector: Collector) -> Mapping[str, Any]:
         """Records of all files that have one, by path."""
         self._ear.asked.records.add(collector.name)
@@ -403,15 +415,24 @@ class Project:
 
     def record(self, collector: Collector, path: str) -> Any:
         """What a collector records of one file; None if nothing."""
+        together = self._together if collector.name in self._together else {collector.name: collector}
         if path not in self.indexed:
             try:
                 data = self.data(path)
             except OSError:
                 return None
-            return self.collected(collector, path) if self.prefilter(collector).matches(data) else None
-        if self.indexed[path].get(collector.name) is Deferred.DEFERRED:
-            self.indexed[path] = {**self.indexed[path], collector.name: self.collected(collector, path)}
-        return self.indexed[path].get(collector.name)
+            if together is not self._together:
+                return self.collected(collector, path) if self.prefilter(collector).matches(data) else None
+            wanted = [name for name, one in together.items() if self.prefilter(one).matches(data)]
+            self.indexed[path] = dict.fromkeys(wanted, Deferred.DEFERRED)
+        known = self.indexed[path]
+        if known.get(collector.name) is Deferred.DEFERRED:
+            known = self.indexed[path] = {**known, collector.name: self.collected(collector, path)}
+            for name, one in together.items() if not collector.reads_text else ():
+                if known.get(name) is Deferred.DEFERRED and not one.reads_text:
+                    with suppress(Exception):  # whoever asks for it is told
+                        known[name] = self.collected(one, path)
+        return known.get(collector.name)
 
     def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
         for path in self.files:

@@ -23,13 +23,13 @@ class TorchScriptIntent:
         tests: what becomes of a test that tests nothing but scripting and has no twin without: a test of the successor,
             or nothing. None where nobody said.
         speed: what takes the place of scripting for speed: the plain code, or `torch.compile` of it, which compiles anew
-            for every new shape.
+            for every new shape. None where nobody said, which is the plain code.
         keep: patterns of files and artifacts that stay TorchScript, with everything that they reach.
     """
 
     support: Support | None = None
     tests: Tests | None = None
-    speed: Speed = "eager"
+    speed: Speed | None = None
     keep: tuple[str, ...] = ()
 
     @cached_property

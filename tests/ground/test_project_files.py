@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torchlift.project import Project
+from torchlift.project import Collector, Project
 from torchlift.search.project_files import ProjectFiles
 from torchlift.search.vocabulary import Needle, Vocabularies, vocabulary, words_in
 from torchlift.source import SourceText
+from torchlift.view import ModuleView
 
 PARTS = ["jit", "_jit", "jit2", "torch", ".", " ", '"', "::", "\n", "\t", "é", "import *", ".pt", "x", "=", "16"]
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=14).map("".join)
@@ -160,3 +161,23 @@ def test_a_file_that_names_module_and_function_without_using_it_is_not_parsed(tm
     view = project.view("pkg/nets.py")
     assert view is not None and project.uses_elsewhere(view, "net") == []
     assert project._views.get("user.py") is None
+
+
+def test_a_file_that_is_parsed_for_one_record_is_read_for_all_that_are_wanted(tmp_path: Path) -> None:
+    project = Project(tmp_path, written(tmp_path, {"a.py": "import torch\n", "b.py": "import os\n"}))
+    parsed: list[str] = []
+
+    def collect(view: ModuleView) -> str:
+        parsed.append(view.path)
+        return view.path
+
+    def crashes(view: ModuleView) -> str:
+        raise ValueError("no record")
+
+    first, second = (Collector(name, ("torch",), collect) for name in ("first", "second"))
+    bad = Collector("bad", ("torch",), crashes)
+    project.collect_together((first, second, bad))
+    assert project.records(first) == {"a.py": "a.py"} and parsed == ["a.py", "a.py"]
+    assert project.records(second) == {"a.py": "a.py"} and parsed == ["a.py", "a.py"]
+    with pytest.raises(ValueError, match="no record"):
+        project.records(bad)

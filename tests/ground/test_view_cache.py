@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
+from torchlift.project import Project
 from torchlift.search.view_cache import ViewCache
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
@@ -70,3 +72,24 @@ def test_one_view_is_kept_however_large_it_is() -> None:
         cache = filled("bc", awaited)
         cache.add("a", view("a", 1000))
         assert kept(cache) == "a"
+
+
+def test_all_states_of_a_project_share_a_view_until_its_text_changes(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text("import torch\n")
+    before = Project(tmp_path, ("a.py", "b.py"))
+    views = [before.parse(path) for path in before.files]
+    after = before.with_texts({"b.py": SourceText("import numpy\n")})
+    assert after.parse("a.py") is views[0]
+    assert after.parse("b.py").source.text == "import numpy\n"
+    assert before.parse("b.py").source.text == "import torch\n"
+
+
+def test_a_shared_view_knows_what_names_mean_in_the_state_that_asks(tmp_path: Path) -> None:
+    (tmp_path / "compat.py").write_text("from torch.jit import script\n")
+    (tmp_path / "user.py").write_text("import compat\n\ncompat.script(f)\n")
+    before = Project(tmp_path, ("compat.py", "user.py"))
+    after = before.with_texts({"compat.py": SourceText("from torch import compile as script\n")})
+    targets = frozenset({"torch.jit.script"})
+    for state, number in ((before, 1), (after, 0), (before, 1)):
+        assert len(state.parse("user.py").uses(targets, state.translate)) == number

@@ -101,6 +101,33 @@ def test_artifacts_readers_options_tests_and_what_holds_the_hints_are_told(tmp_p
     assert [question["answers"][0]["lines"] for question in artifact] == [['keep = ["model.pt"]']]
 
 
+def test_it_is_asked_what_takes_the_place_of_scripting_for_speed_until_it_is_answered(tmp_path: Path) -> None:
+    put(tmp_path, PROJECT)
+    asked = [question for question in planned(tmp_path)["questions"] if question["about"] == "speed"]
+    assert [answer["lines"] for answer in asked[0]["answers"]] == [['speed = "eager"'], ['speed = "compile"']]
+    assert "1 place" in asked[0]["answers"][1]["effect"]
+    said = PROJECT["pyproject.toml"] + '[tool.torchlift.torchscript]\nspeed = "eager"\n'
+    report = planned(put(tmp_path, {"pyproject.toml": said}))
+    assert report["stated"]["speed"] == "eager"
+    assert all(question["about"] != "speed" for question in report["questions"])
+
+
+def test_what_becomes_of_tests_of_scripting_alone_is_asked_where_it_matters(tmp_path: Path) -> None:
+    test = (
+        "import torch\n\n\ndef f(x):\n    return x + 1\n\n\ndef test_jit():\n    x = torch.rand(2)\n"
+        "    assert torch.equal(torch.jit.script(f)(x), f(x))\n"
+    )
+    report = planned(put(tmp_path, {**PROJECT, "tests/test_more.py": test}))
+    (asked,) = [question for question in report["questions"] if question["about"] == "tests"]
+    assert asked["decides"] == 1
+    effects = {answer["value"]: answer["effect"] for answer in asked["answers"]}
+    assert effects == {
+        "delete": "1 test function go, 0 go on without TorchScript.",
+        "successor": "0 test functions go, 1 go on without TorchScript.",
+    }
+    assert [answer["gone"]["safe"] for answer in asked["answers"]] == [1, 0]
+
+
 def test_a_plan_writes_nothing(tmp_path: Path) -> None:
     put(tmp_path, PROJECT)
     assert run(tmp_path, "plan").returncode == 1

@@ -28,6 +28,7 @@ _SPEAKS_OF_MORE = re.compile(
 _QUIET = frozenset(
     "typing typing_extensions collections functools itertools contextlib abc dataclasses warnings math torch".split()
 )
+_WITH_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _Rewritten = DeleteStatement | EditImport | EditComment
 
 
@@ -171,8 +172,16 @@ def _stale_comments(view: ModuleView, rewrites: Iterable[Rewrite], deleted: set[
 
 def _statement_of(view: ModuleView, span: Span) -> ast.stmt | None:
     """The innermost statement around some code."""
-    around = [node for node in walk(view.tree) if isinstance(node, ast.stmt) and _whole(view, node).contains(span)]
-    return min(around, key=lambda node: view.span(node).end - view.span(node).start, default=None)
+    found: ast.stmt | None = None
+    pending: list[ast.AST] = [view.tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt):
+            if not _whole(view, node).contains(span):
+                continue
+            found, pending = node, []
+        pending += [one for one in ast.iter_child_nodes(node) if isinstance(one, _WITH_STATEMENTS)]
+    return found
 
 
 def _whole(view: ModuleView, node: ast.stmt) -> Span:

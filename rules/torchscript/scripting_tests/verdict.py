@@ -32,6 +32,8 @@ from torchlift.view.walk import walk
 _SUCCESSORS = TorchVersion(2, 5)
 _PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
 _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
+UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
+"""Stands in the help about a test of which the user has to say what becomes of it."""
 _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
@@ -244,7 +246,7 @@ def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -
             Fix("Test its successor instead", Safety.UNSAFE, tested, _SUCCESSORS),
         )
     return WholeVerdict(
-        f"Needs review: `{function.name}` tests nothing but scripting, and no test without it was found that tests the "
+        f"Needs review: `{function.name}` {UNDECIDED} the "
         'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
         "of `torch.export` or `torch.compile` out of them where that is possible.",
         Fix(title, Safety.UNSAFE, rewrites),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from torchlift.source import SourceText
 from torchlift.view import ModuleView
 
 _MOST_TEXT = 1_800_000
@@ -12,7 +13,10 @@ _MOST_AWAITED = 1_450_000
 
 
 class ViewCache:
-    """Keeps views by the characters of their files: a view takes about forty times as many bytes."""
+    """Keeps views by the characters of their files: a view takes about forty times as many bytes.
+
+    All states of a project share one. It has one view of a file, that of the text which was asked for last.
+    """
 
     def __init__(self) -> None:
         self._awaited: set[str] = set()
@@ -20,6 +24,7 @@ class ViewCache:
         self._waiting_text = 0
         self._recent: OrderedDict[str, ModuleView] = OrderedDict()
         self._recent_text = 0
+        self._new_texts: dict[str, SourceText] = {}
 
     def expect(self, paths: Iterable[str]) -> None:
         """These files are going to be checked, in the order of their paths: who parses one before keeps it for that."""
@@ -33,8 +38,10 @@ class ViewCache:
             self._waiting_text -= len(view.source.text)
             self._add_recent(path, view)
 
-    def get(self, path: str) -> ModuleView | None:
-        """The view of a file, if it is still there."""
+    def get(self, path: str, new: SourceText | None = None) -> ModuleView | None:
+        """The view of a file, with the text on disk or with a `new` one, if it is still there."""
+        if self._new_texts.get(path) is not new:
+            return None
         view = self._waiting.get(path)
         if view is None:
             view = self._recent.get(path)
@@ -42,8 +49,11 @@ class ViewCache:
                 self._recent.move_to_end(path)
         return view
 
-    def add(self, path: str, view: ModuleView) -> None:
-        """Keep the view of a file that was just parsed; others may go."""
+    def add(self, path: str, view: ModuleView, new: SourceText | None = None) -> None:
+        """Keep the view of a file that was just parsed, with a `new` text or that on disk; others may go."""
+        self._forget(path)
+        if new is not None:
+            self._new_texts[path] = new
         if path not in self._awaited:
             self._add_recent(path, view)
             return
@@ -56,6 +66,13 @@ class ViewCache:
             if last == path:
                 self._add_recent(path, view)
         self._trim()
+
+    def _forget(self, path: str) -> None:
+        self._new_texts.pop(path, None)
+        if (view := self._waiting.pop(path, None)) is not None:
+            self._waiting_text -= len(view.source.text)
+        if (view := self._recent.pop(path, None)) is not None:
+            self._recent_text -= len(view.source.text)
 
     def _add_recent(self, path: str, view: ModuleView) -> None:
         self._recent[path] = view

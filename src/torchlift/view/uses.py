@@ -93,7 +93,10 @@ class SearchedFile(NamedFile):
         `project_name` turns names that belong to other modules of the project into what those modules bind.
         """
         key = (targets, project_name is not None)
-        self._project_name = project_name or self._project_name
+        if project_name is not None and project_name != self._project_name:
+            # In another state of the project the names of other modules may mean something else.
+            self._uses.clear()
+            self._project_name = project_name
         if key not in self._uses:
             self._uses[key] = self._find_uses(targets, project_name or _unchanged)
         return self._uses[key]
