@@ -15,7 +15,7 @@ _SAVE = frozenset({"torch.save"})
 
 
 @dataclass(frozen=True)
-class Saved:
+class TorchSave:
     """One `torch.save`.
 
     Attributes:
@@ -31,20 +31,20 @@ class Saved:
     line: int
 
 
-def _collect(view: ModuleView) -> tuple[Saved, ...] | None:
+def _collect(view: ModuleView) -> tuple[TorchSave, ...] | None:
     return tuple(_saves(view)) or None
 
 
 SAVES = Collector("torch_saves", ("torch.save", "save & torch as ", "save & from torch"), _collect, targets=_SAVE)
 
 
-def _saves(view: ModuleView) -> Iterator[Saved]:
+def _saves(view: ModuleView) -> Iterator[TorchSave]:
     for use in view.uses(_SAVE):
         call = use.call
         if call is None or len(call.args) < 2 or any(isinstance(argument, ast.Starred) for argument in call.args):
             continue
         path, is_literal = path_of(call.args[1])
-        yield Saved(path, is_literal, _kind(view, call.args[0], 0), call.lineno)
+        yield TorchSave(path, is_literal, _kind(view, call.args[0], 0), call.lineno)
 
 
 def path_of(node: ast.expr) -> tuple[str, bool]:
