@@ -22,8 +22,9 @@ from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.bench import Bench
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
+from torchlift.doctor.smoke.parent.datasheet import cards, find_card
 from torchlift.doctor.smoke.parent.desk_check import places
-from torchlift.doctor.smoke.parent.floor import cards, find_card, held_back, judge
+from torchlift.doctor.smoke.parent.floor import held_back, judge
 from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
@@ -598,9 +599,15 @@ def test_a_similar_name_is_not_the_card() -> None:
 
 def test_every_datasheet_row_says_where_it_is_from() -> None:
     for card in cards():
-        assert card.source.startswith("https://")
-        assert card.bandwidth is not None and 1e11 < card.bandwidth < 2e13
-        assert card.bf16 is None or 1e13 < card.bf16 < 1e16
+        assert all(source.startswith("https://") for source in card.source.split(" ")), card.name
+        assert card.rates and all(1e11 < rate < 2e16 for rate in card.rates.values()), card.name
+        assert 1e11 < (card.rate("memory") or 1e12) < 2e13, card.name
+        # Sparse numbers are twice the dense ones: types of half the size are not four times as fast.
+        for wide, narrow in (("tf32", "bf16"), ("bf16", "fp8")):
+            pair = card.rate(wide), card.rate(narrow)
+            assert not all(pair) or (pair[1] or 0) / (pair[0] or 1) == pytest.approx(2, rel=0.1), card.name
+    names = [(card.match.casefold(), card.memory_between) for card in cards()]
+    assert len(names) == len(set(names))
 
 
 def test_the_catalogue_is_in_step_with_the_smokes() -> None:

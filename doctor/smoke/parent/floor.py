@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from torchlift.doctor.facts import Gpu
+from torchlift.doctor.smoke.parent.datasheet import find_card
 from torchlift.doctor.smoke.parent.nvml_watch import Sample
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
-from torchlift.lazy_dataclass import dataclass
 
 WARN_BELOW = 0.5
 FAIL_BELOW = 0.2
 """Shares of the datasheet's rate. Guesses until measured: calibrated on nothing yet."""
 
-_RATES = {"bandwidth": "bandwidth", "bf16-rate": "bf16"}
+_RATES = {"bandwidth": "memory", "bf16-rate": "bf16"}
 _WORDS = {"bandwidth": "bandwidth", "bf16-rate": "bf16 rate"}
-
-
-@dataclass(frozen=True)
-class Card:
-    """A row of the datasheet table. `bandwidth` is in bytes and `bf16` in operations per second, dense."""
-
-    name: str
-    match: str
-    memory_between: tuple[int, int] | None
-    bandwidth: float | None
-    bf16: float | None
-    source: str
-
-
-@cache
-def cards() -> tuple[Card, ...]:
-    """Every card that torchlift has a datasheet of."""
-    rows = json.loads(Path(__file__).with_name("datasheet.json").read_text(encoding="utf-8"))["cards"]
-    return tuple(
-        Card(
-            row["name"],
-            row["match"],
-            tuple(row["memory_gib"]) if row.get("memory_gib") else None,
-            row["bandwidth_gb_s"] * 1e9 if row.get("bandwidth_gb_s") else None,
-            row["bf16_tflops"] * 1e12 if row.get("bf16_tflops") else None,
-            row["source"],
-        )
-        for row in rows
-    )
-
-
-def find_card(name: str | None, memory: int | None) -> Card | None:
-    """The card with this name (as the driver spells it) and memory in bytes, or None: never a similar one."""
-    wanted = " ".join((name or "").removeprefix("NVIDIA").split()).casefold()
-    for card in cards():
-        if wanted != card.match.casefold():
-            continue
-        if card.memory_between is None:
-            return card
-        low, high = card.memory_between
-        if memory is not None and low <= memory / 2**30 <= high:
-            return card
-    return None
 
 
 def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, samples: Sequence[Sample]) -> None:
@@ -85,7 +39,7 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, samples:
     shown = _shown(result.id, rate)
     seen = result.details["seen"] = held_back(gpu, samples)
     card = None if result.device.startswith("MIG-") else find_card(device.get("title"), device.get("memory"))
-    full = getattr(card, _RATES[result.id]) if card is not None and result.id in _RATES else None
+    full = card.rate(_RATES[result.id]) if card is not None and result.id in _RATES else None
     if card is None or full is None:
         result.reason = f"{shown} (torchlift has no datasheet of {title}: no verdict)"
         return
@@ -96,14 +50,14 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, samples:
     )
     if share >= WARN_BELOW:
         return
-    clock = _clock_share(result.id, gpu, samples)
+    clock = clock_share(gpu, samples, of_memory=result.id == "bandwidth")
     if clock is not None:
         result.details["clock_share"] = clock
         result.reason += f" at {clock:.0%} of its clock"
     result.reason += f": {'; '.join(seen)}" if seen else ": nothing that NVML tells explains it"
     slowed = clock is not None and share >= WARN_BELOW * clock
     reasons = {reason for sample in samples for reason in sample.reasons} - {"idle"}
-    if slowed and reasons and reasons <= _BY_DESIGN:
+    if slowed and reasons and reasons <= BY_DESIGN:
         return
     if share < FAIL_BELOW and not slowed:
         result.outcome = "fail"
@@ -117,13 +71,13 @@ def judge(result: SmokeResult, device: dict[str, Any], gpu: Gpu | None, samples:
         result.details["warning"] = True
 
 
-_BY_DESIGN = frozenset({"sw-power-cap", "applications-clocks", "display-clocks", "sync-boost"})
+BY_DESIGN = frozenset({"sw-power-cap", "applications-clocks", "display-clocks", "sync-boost"})
 """Reasons for a lower clock that the card's power budget or somebody's setting explains: nothing is wrong with it."""
 
 
-def _clock_share(id: str, gpu: Gpu | None, samples: Sequence[Sample]) -> float | None:
+def clock_share(gpu: Gpu | None, samples: Sequence[Sample], *, of_memory: bool) -> float | None:
     """The clock that was seen under load, as a share of the highest that this card has; None when it is not known."""
-    if id == "bandwidth":
+    if of_memory:
         pairs = [(sample.memory_clock, sample.memory_clock_max) for sample in samples]
     else:
         pairs = [(sample.sm_clock, gpu.sm_clock_max if gpu is not None else None) for sample in samples]

@@ -19,6 +19,7 @@ from torchlift.lazy_dataclass import dataclass
 _KEPT = 20_000
 """Samples: ten a second of sixteen GPUs for two minutes."""
 
+_NEWEST = 64
 _GRACE = 2.0
 
 
@@ -45,11 +46,13 @@ class NvmlWatch:
 
     Args:
         open: whether there are GPUs to watch.
+        every: seconds between two samples.
         environment: the whole environment of the process; None inherits.
     """
 
-    def __init__(self, *, open: bool, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, *, open: bool, every: float = 0.1, environment: dict[str, str] | None = None) -> None:
         self._open = open
+        self._every = every
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._samples: deque[Sample] = deque(maxlen=_KEPT)
@@ -68,7 +71,7 @@ class NvmlWatch:
                 env=self._environment,
                 start_new_session=os.name == "posix",
             )
-            self._say(json.dumps([str(folder) for folder in sys.path]))
+            self._say(json.dumps({"path": [str(folder) for folder in sys.path], "every": self._every}))
             assert process.stdout is not None
             threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
         return self
@@ -85,6 +88,10 @@ class NvmlWatch:
     def samples(self, gpu: Gpu, begin: float, end: float) -> list[Sample]:
         """What was seen of this GPU from `begin` to `end`, as `time.monotonic()` has them."""
         return [sample for sample in tuple(self._samples) if sample.index == gpu.index and begin <= sample.time <= end]
+
+    def newest(self) -> dict[int, Sample]:
+        """The last sample of each GPU, by its index."""
+        return {sample.index: sample for sample in tuple(self._samples)[-_NEWEST:]}
 
     def close(self) -> None:
         """End the process; one that is stuck in the driver is not waited for."""

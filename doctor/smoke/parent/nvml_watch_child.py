@@ -1,6 +1,6 @@
 """Opens NVML and keeps it open: run as a script by `torchlift.doctor.smoke.parent.nvml_watch`.
 
-Reads sys.path of the parent as one JSON line, then "watch" and "rest" lines; while it watches, it prints one
+Reads one JSON line, `{"path": sys.path of the parent, "every": seconds between two samples}`, then "watch" and "rest" lines; while it watches, it prints one
 `nvml_watch.Sample` a line of each GPU. The names of the calls are those that `probes.nvml_child` uses.
 """
 
@@ -13,14 +13,14 @@ import threading
 import time
 from typing import Any
 
-_EVERY = 0.1
 _SM, _MEMORY = 1, 2
 
 
 def main() -> None:
     """Serve until standard input ends."""
     # The folder of this script is not on the path (`-I`): it has modules whose names others may want.
-    sys.path[:] = json.loads(sys.stdin.readline())
+    job = json.loads(sys.stdin.readline())
+    sys.path[:] = job["path"]
     from torchlift.doctor.probes.nvml_child import NvmlCalls, clock_reasons, import_pynvml, watts, whole
 
     pynvml = import_pynvml()
@@ -58,7 +58,7 @@ def main() -> None:
                 if handle is not None:
                     print(json.dumps(look(index, handle)), flush=True)
             ignored.clear()
-            time.sleep(_EVERY)
+            time.sleep(job["every"])
 
     threading.Thread(target=sample, daemon=True).start()
     for line in sys.stdin:

@@ -122,6 +122,7 @@ def run(
     import sys
     from dataclasses import replace
 
+    from torchlift.doctor.smoke.parent.burn_notice import BurnNotice
     from torchlift.doctor.smoke.parent.report import SmokeProgress, SmokeReport
     from torchlift.doctor.smoke.parent.runner import Run, SmokeError
     from torchlift.doctor.smoke.parent.torch_process import TorchUnavailable
@@ -135,6 +136,8 @@ def run(
     report = SmokeReport(tier if not options.smoke_only else None, smokes.plan.python)
     progress = SmokeProgress(style, live=live, out=out, total=len(smokes.chosen))
     smokes.on_start = progress.start
+    burn = BurnNotice(smokes)
+    smokes.on_targets = burn.announce
     try:
         for result in smokes.results():
             report.torch, report.import_seconds, report.note = smokes.torch, smokes.import_seconds, smokes.note
@@ -145,6 +148,8 @@ def run(
         raise click.UsageError(str(error)) from None
     except TorchUnavailable as error:
         report.unavailable(error)
+    finally:
+        burn.end()
     progress.end(report)
     return report
 

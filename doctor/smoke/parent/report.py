@@ -190,11 +190,13 @@ def lines_of(result: SmokeResult, style: Style) -> list[str]:
         parts.append(f"{result.seconds or 0.0:6.2f} s")
         if result.error is not None and result.limit:
             parts.append(style.faint(f"error {result.error:.1e}, limit {result.limit:.0e}"))
-        if result.reason:
+        if result.reason and result.tier != "burn":
             parts.append(result.reason)
         if "faster_than_loop" in result.details:
             parts.append(f"{result.details['faster_than_loop']} times as fast as a loop")
-        return [f"    {mark} {'  '.join(parts)}"]
+        # A burn says much: a line for each thing.
+        more = (result.reason or "").split("; ") if result.tier == "burn" else []
+        return [f"    {mark} {'  '.join(parts)}", *(f"           {line}" for line in more if line)]
     if result.outcome == "skip":
         return [f"    {mark} {parts[0]}  {style.faint(result.reason or 'skipped')}"]
     first, *rest = (result.reason or "no reason given").strip().splitlines()

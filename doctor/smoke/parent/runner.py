@@ -13,6 +13,7 @@ from typing import Any
 
 from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
+from torchlift.doctor.smoke.parent.burn_verdict import judge_burn
 from torchlift.doctor.smoke.parent.floor import judge
 from torchlift.doctor.smoke.parent.lanes import side_by_side
 from torchlift.doctor.smoke.parent.nvml_watch import NvmlWatch
@@ -25,6 +26,10 @@ from torchlift.lazy_dataclass import dataclass
 
 _CORES_A_DEVICE = 4
 """A reference on the CPU takes up to four threads: so many cores each, or devices take turns."""
+
+
+_LOOK_EVERY, _MOST_LOOKS = 0.1, 600
+"""Seconds between two looks at the clocks, and how many of them a burn needs at most."""
 
 
 class SmokeError(ValueError):
@@ -107,6 +112,10 @@ class Run:
         """Why the devices are what they are, when that is not what one expects."""
         self.on_start: Callable[[Smoke, Target], None] = lambda smoke, target: None
         """Called before each smoke on the device of which the next result will be."""
+        self.on_targets: Callable[[Sequence[Target]], None] = lambda targets: None
+        """Called when it is known which devices there are, before anything runs on them."""
+        self.watch = NvmlWatch(open=False)
+        """What NVML sees of the GPUs now."""
         self._ready_timeout = ready_timeout(len(plan.gpus))
         self._answered: set[str] = set()
         """Devices that did something for torch in this run."""
@@ -130,7 +139,8 @@ class Run:
                 # No pool of compiling processes: they leave the session and outlive the smoke.
                 "TORCHINDUCTOR_COMPILE_THREADS": "1",
             }
-            with NvmlWatch(open=bool(self.plan.gpus)) as self._watch, self._process(environment) as process:
+            every = max(_LOOK_EVERY, self.plan.burn_seconds / _MOST_LOOKS)
+            with NvmlWatch(open=bool(self.plan.gpus), every=every) as self.watch, self._process(environment) as process:
                 process.start()
                 self.torch, self.import_seconds = process.torch, process.import_seconds
                 try:
@@ -139,6 +149,7 @@ class Run:
                     )
                 except TargetError as error:
                     raise SmokeError(str(error)) from error
+                self.on_targets(self.targets)
                 yield from self._all(process, environment)
 
     def _process(self, environment: dict[str, str]) -> TorchProcess:
@@ -214,7 +225,7 @@ class Run:
             request["file"] = str(chosen.file)
         timeout = self.plan.timeout or smoke.timeout + smoke.lasts * self.plan.burn_seconds
         begun = time.monotonic()
-        with self._watch.watching() if smoke.loads else nullcontext():
+        with self.watch.watching() if smoke.loads else nullcontext():
             try:
                 answer = process.ask(request, timeout)
             except TorchUnavailable as error:  # it worked before: whatever ran last has broken the machine or the files
@@ -222,8 +233,8 @@ class Run:
         result, signature = _read_answer(smoke, target, answer, timeout)
         if smoke.loads:
             busy = result.details.pop("busy", None) or (begun, time.monotonic())
-            seen = self._watch.samples(target.gpu, *busy) if target.gpu is not None else []
-            judge(result, target.device, target.gpu, seen)
+            seen = self.watch.samples(target.gpu, *busy) if target.gpu is not None else []
+            (judge_burn if smoke.tier == "burn" else judge)(result, target.device, target.gpu, seen)
         if result.outcome == "pass":
             self._answered.add(target.name)
         elif not result.failed:
