@@ -68,6 +68,8 @@ def _run(given: Mapping[str, Any]) -> None:
         from torchlift.doctor.command.error_question import explained_error
 
         say(*explained_error(question.explain_error, machine, output, wanted, given))
+    if question.emit is not None and (output.format != "text" or output.html is not None):
+        raise click.UsageError("--emit writes pins and no report: leave out --json, --format and --html.")
     checks = checks_of(question)
     launch = launch_of(fleet, machine, question)
     if launch is not None:

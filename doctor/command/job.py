@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 def launch_of(fleet: FleetOptions, machine: MachineOptions, question: QuestionOptions) -> Launch | None:
     """The job that this process is a rank of, None for an examination of this machine alone."""
     alone = machine.is_described or question.wanted is not None or question.repo is not None
+    alone = alone or question.emit is not None or question.install_with is not None
     if alone or machine.save_facts is not None:
         if fleet.fleet:
             raise click.UsageError(
                 "--fleet examines the machines of a job as they are: leave out --for, --repo, "
-                "--save-facts, and whatever describes a machine."
+                "--emit, --install-with, --save-facts, and whatever describes a machine."
             )
         return None
     import os

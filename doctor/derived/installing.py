@@ -19,7 +19,8 @@ _SHOWN: dict[str, Way] = {
     "conda": "conda",
     "docker": "dockerfile",
 }
-_PYTORCH = re.compile(r"(?P<root>.*/)(cu\d{2,3}|cpu|xpu|rocm[\d.]+)/?", re.ASCII)
+MIRROR_OF_PYTORCH = re.compile(r"(?P<root>.*/)(cu\d{2,3}|cpu|xpu|rocm[\d.]+)/?", re.ASCII)
+"""The address of an index that is laid out as PyTorch's; `root` is what stands before the build."""
 _PUBLIC = re.compile(r"https?://pypi\.org/simple/?")
 
 
@@ -62,7 +63,7 @@ class Indexes:
     @property
     def pytorch(self) -> str | None:
         """The address before "cu126" where PyPI's place is taken by a mirror of one of PyTorch's indexes."""
-        match = _PYTORCH.fullmatch(self.instead.address) if self.instead is not None else None
+        match = MIRROR_OF_PYTORCH.fullmatch(self.instead.address) if self.instead is not None else None
         return match["root"] if match is not None else None
 
 

@@ -30,7 +30,7 @@ def install(facts: Facts, *arguments: str, reinstall: bool = False, without_depe
         flags.append("--reinstall" if tool == "uv" else "--force-reinstall")
     if without_dependencies:
         flags.append("--no-deps")
-    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments), *_index_of(facts, tool, arguments)])
+    return " ".join([installing(facts, tool), *flags, *map(_quoted, arguments), *_index_of(facts, arguments)])
 
 
 def uninstall(facts: Facts, *names: str, tool: Tool | None = None) -> str:
@@ -89,16 +89,21 @@ def pinned(name: str, version: str) -> str:
     return f"{name}=={version}" if _SAFE.fullmatch(version) else name
 
 
-def _index_of(facts: Facts, tool: Tool, arguments: tuple[str, ...]) -> list[str]:
+def _index_of(facts: Facts, arguments: tuple[str, ...]) -> list[str]:
     """PyPI takes no local versions: "torch==2.14.1+cu126" is to be had from the index of cu126 alone."""
     for argument in arguments:
         found = re.search(r"==([^,+]*)\+(cu\d{3}|cpu|xpu|rocm[\d.]+)$", argument, re.ASCII)
         if found is not None:
             nightly = ".dev" in found[1]
-            root = indexes_of(facts, tool).pytorch or "https://download.pytorch.org/whl/"
-            index = nightly_index(found[2]) if nightly else f"{root}{found[2]}"
+            index = nightly_index(found[2]) if nightly else release_index(facts, found[2])
             return [*(["--pre"] if nightly else []), "--index-url", index]
     return []
+
+
+def release_index(facts: Facts, build: str) -> str:
+    """PyTorch's index of a build, or that of the mirror that is set here in its place."""
+    root = indexes_of(facts, tool_of(facts)).pytorch or "https://download.pytorch.org/whl/"
+    return f"{root}{build}"
 
 
 def nightly_index(build: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from torchlift.doctor.check import Check
+from torchlift.doctor.derived.installing import MIRROR_OF_PYTORCH
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
 
@@ -174,7 +175,10 @@ class _Names:
             scheme, _, rest = url.partition("://")
             host = rest.partition("/")[0].partition(":")[0].lower()
             if host not in _PUBLIC_HOSTS:
-                self._urls[url] = f"{scheme}://{_REDACTED}.invalid/{self._number('url', url)}"
+                # Of a mirror of PyTorch's indexes its other builds have addresses, too.
+                mirror = MIRROR_OF_PYTORCH.fullmatch(url)
+                known = url if mirror is None else mirror["root"].rstrip("/")
+                self._urls[known] = f"{scheme}://{_REDACTED}.invalid/{self._number('url', known)}"
 
     def _learn_path(self, path: str) -> None:
         """Remember the part of a path that is somebody's; it may hold blanks, which no pattern can find in a sentence."""

@@ -14,6 +14,7 @@ from doctor_machines import changed
 from packaging.requirements import Requirement
 
 from torchlift.cli import torchlift
+from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.derived.installing import chosen_way, indexes_of, ways_shown
 from torchlift.doctor.facts import Facts, IndexSetting, Installing
 from torchlift.doctor.facts.facts_json import to_json
@@ -347,3 +348,33 @@ def test_where_no_one_wheel_is_right_nothing_is_pinned() -> None:
 def test_comments_of_a_pin_set_are_no_requirements() -> None:
     text = emitted("requirements", *MACHINES["V100"])
     assert re.match(r"# torchlift doctor: torch 2\.14 \(cu126\) runs on V100", text)
+
+
+def test_the_address_of_a_mirror_is_redacted_in_commands_too(tmp_path: Path) -> None:
+    facts = v100()
+    facts.installing = Installing("/home/jane/secretproject", ["uv"])
+    facts.installing.indexes = [
+        setting(
+            "pip", "index", "https://mirror.corp.example/simple", "global.index-url in /home/jane/.config/pip/pip.conf"
+        ),
+        setting("uv", "index", "https://mirror.corp.example/pytorch/whl/cu130/", "UV_INDEX_URL"),
+    ]
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps(to_json(facts)), encoding="utf-8")
+    for form in ("--json", "-v"):
+        text = CliRunner().invoke(torchlift, ["doctor", "--facts", str(file), "--redact", form]).output
+        assert "jane" not in text and "corp.example" not in text and "secretproject" not in text
+        assert "/cu126" in text
+
+
+def test_a_fix_of_a_companion_is_from_the_mirror_too() -> None:
+    facts = changed("healthy_v100", {"packages.torchvision.version": "0.29.1+cu130"})
+    facts.installing.indexes = [setting("pip", "index", "https://mirror.example/whl/cu126")]
+    (check,) = [check for check in all_checks() if check.id == "companion-mismatch"]
+    commands = [result.remedy.command or "" for result in check.look(facts) if result.remedy is not None]
+    assert any("--index-url https://mirror.example/whl/cu126" in command for command in commands), commands
+
+
+def test_pins_go_with_no_report() -> None:
+    result = CliRunner().invoke(torchlift, ["doctor", "--gpu", "H100", "--emit", "uv", "--json"])
+    assert result.exit_code == 2 and "--emit writes pins and no report" in result.output

@@ -11,7 +11,7 @@ from torchlift.doctor.derived.requirements_met import requirements_of, satisfies
 from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts, Package
-from torchlift.doctor.remedies.package_commands import from_conda, install, nightly_index, pinned
+from torchlift.doctor.remedies.package_commands import from_conda, install, nightly_index, pinned, release_index
 from torchlift.doctor.remedies.wheel_remedy import is_companion
 from torchlift.wheels.tables import table
 
@@ -159,7 +159,7 @@ def _index(facts: Facts, build: TorchBuild) -> str:
     default = next((row["build"] for row in rows), None)
     if build.tag is None or build.tag == default or facts.system.os == "darwin":
         return ""
-    return f" --index-url https://download.pytorch.org/whl/{build.tag}"
+    return f" --index-url {release_index(facts, build.tag)}"
 
 
 def _same_index(facts: Facts, package: Package, wanted: str) -> Remedy:
@@ -175,14 +175,14 @@ def _same_index(facts: Facts, package: Package, wanted: str) -> Remedy:
             again = install(facts, pinned(package.name, audio["version"]), reinstall=True, without_dependencies=True)
             return Remedy(
                 f"Take {package.name} from torch's index",
-                f"{again} --index-url https://download.pytorch.org/whl/{wanted}",
+                f"{again} --index-url {release_index(facts, wanted)}",
             )
         return Remedy(
             f"There is no {package.name} for {wanted}: take torch from the {last} index as well, or do without it",
             f"{install(facts, pinned('torch', public), pinned(package.name, audio['version']), reinstall=True)} --index-url "
-            f"https://download.pytorch.org/whl/{last}",
+            f"{release_index(facts, last)}",
         )
-    index = nightly_index(wanted) if torch_origin(facts) == "nightly" else f"https://download.pytorch.org/whl/{wanted}"
+    index = nightly_index(wanted) if torch_origin(facts) == "nightly" else release_index(facts, wanted)
     pre = ("--pre",) if torch_origin(facts) == "nightly" else ()
     return Remedy(
         f"Take {package.name} from torch's index",

@@ -9,7 +9,7 @@ from torchlift.doctor.derived.requirements_met import Requires, requirements_of
 from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.derived.torch_origin import torch_origin
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.remedies.package_commands import install, nightly_index
+from torchlift.doctor.remedies.package_commands import install, nightly_index, release_index
 
 CHECK = Check(
     id="triton-pin",
@@ -58,4 +58,4 @@ def _index(facts: Facts, pin: Requires) -> str:
         return ""
     if torch_origin(facts) == "nightly":
         return f" --index-url {nightly_index(build)}"
-    return "" if pin.name == "triton" else f" --index-url https://download.pytorch.org/whl/{build}"
+    return "" if pin.name == "triton" else f" --index-url {release_index(facts, build)}"
