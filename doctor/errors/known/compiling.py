@@ -77,7 +77,7 @@ ROWS = (
     ),
     KnownError(
         id="libcuda-not-in-loader-cache",
-        pattern=r"libcuda\.so cannot found!",
+        pattern=r"libcuda\.so cannot found!|CUDA is not linked properly",
         cause="Triton looks for libcuda in the loader's cache, where it is not (as on WSL)",
         remedy="Renew the cache, or set TRITON_LIBCUDA_PATH to the folder of libcuda.so.1",
         command="sudo ldconfig",

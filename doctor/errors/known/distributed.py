@@ -6,6 +6,19 @@ from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
+        id="geforce-peer-to-peer",
+        pattern=r"RTX \d000 series doesn't support faster communication broadband via P2P or IB",
+        cause="Accelerate refuses to start on several GeForce cards of this series until direct copies between GPUs are switched off",
+        remedy="Set NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1, or start with accelerate launch, which sets them",
+        command="export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1",
+        checks=("peer-access",),
+        says=(
+            "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P or IB. Please set "
+            '`NCCL_P2P_DISABLE="1"` and `NCCL_IB_DISABLE="1" or use `accelerate launch` which will do this automatically.',
+        ),
+        sources=("written from experience; no thread was looked up, 2026-11-23",),
+    ),
+    KnownError(
         id="duplicate-gpu",
         pattern=r"Duplicate GPU detected",
         cause="Two ranks use the same GPU: each process must choose its own before it communicates, and there must be as many "
@@ -118,7 +131,7 @@ ROWS = (
     KnownError(
         id="rendezvous-unreachable",
         pattern=r"client socket has timed out|client socket has failed to connect to any network address|RendezvousConnectionError"
-        r"|RendezvousTimeoutError|TCP client failed to connect/validate|connection to the C10d store has failed"
+        r"|RendezvousTimeoutError|store based barrier on rank|\d{1,5} clients joined|TCP client failed to connect/validate|connection to the C10d store has failed"
         r"|hostname of the client socket cannot be retrieved",
         cause="A process cannot reach the one that hosts the rendezvous: it did not start or ended early, its name or port is "
         "another, or a firewall is between them",
@@ -277,7 +290,7 @@ ROWS = (
         id="worker-failed",
         pattern=r"ChildFailedError|Root Cause \(first observed failure\)|Engine core initialization failed|Engine process failed "
         r"to start|torch\.multiprocessing\.spawn\.Process(Raised|Exited)Exception|EngineDeadError|exitcode ?: -(6|11)\b"
-        r"|failed \(exitcode: -?\d{1,3}\) local_rank",
+        r"|failed \(exitcode: -?\d{1,3}\) local_rank|exits with return code = -?\d",
         cause="This only says that a worker process failed; its own error stands above, or in its own log",
         remedy="Look for the first traceback of the rank that is named under `Root Cause`; @record on main shows it in the summary",
         says=(

@@ -8,6 +8,30 @@ _FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-
 
 ROWS = (
     KnownError(
+        id="container-runtime-mode",
+        pattern=r"invoking the NVIDIA Container Runtime Hook directly .{0,80}is not supported",
+        cause="On a Jetson, or where Docker uses CDI, GPUs are given by the NVIDIA runtime and not by --gpus",
+        remedy="Start the container with --runtime=nvidia instead of --gpus",
+        checks=("jetson-wheel", "driver-missing"),
+        says=(
+            "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported. "
+            "Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) instead.: unknown.",
+        ),
+        sources=(thread("NVIDIA/TensorRT-LLM", 799, "2024-01-03"),),
+    ),
+    KnownError(
+        id="kernel-module-build",
+        pattern=r"Bad return status for module build on kernel|error processing package (nvidia|amdgpu)\S{0,40}dkms"
+        r"|Unable to build the kernel module|the step: .{0,4}Building kernel modules",
+        cause="The driver's kernel module could not be built: it does not know this kernel yet, or the kernel's headers or compiler "
+        "are missing",
+        remedy="Read the end of the make.log that is named; install the headers of the running kernel, or a newer driver. Inside a "
+        "container no kernel module is needed: leave the -dkms package out",
+        checks=("driver-not-loaded",),
+        says=("Error! Bad return status for module build on kernel: 6.14.0-29-generic (x86_64)",),
+        sources=(thread("invoke-ai/InvokeAI", 8518, "2025-09-02"),),
+    ),
+    KnownError(
         id="gpu-lost",
         pattern=r"GPU is lost|fallen off the bus|CUDA.{0,40}device (has been )?lost|Xid.{0,60}\b79\b"
         r"|Unable to determine the device handle for (gpu|GPU)",
@@ -65,7 +89,7 @@ ROWS = (
     ),
     KnownError(
         id="no-driver",
-        pattern=r"Found no NVIDIA driver on your system|libcuda\.so(\.1)?: cannot open shared object file"
+        pattern=r"Found no NVIDIA driver on your system|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object file"
         r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
         r"|load library failed: libnvidia-ml\.so\.1",
         cause="There is no NVIDIA driver library that this process can load",
@@ -131,7 +155,7 @@ ROWS = (
     ),
     KnownError(
         id="driver-library-mismatch",
-        pattern=r"Driver/library version mismatch|RM has detected an NVML/RM version mismatch",
+        pattern=r"[Dd]river/library version mismatch|RM has detected an NVML/RM version mismatch",
         cause="The user-space driver was upgraded and the kernel module was not yet reloaded",
         remedy="Restart the machine",
         command="sudo reboot",
@@ -301,7 +325,7 @@ ROWS = (
         id="cuda-not-available",
         pattern=r"torch\.cuda\.is_available\(\) ?(==|is|returns|returned|->|:|=)? ?False\b|\bis_available\(\) False\b"
         r"|\bCUDA (is )?(not|un)(-| )?available\b|Torch is not able to use GPU|Found no available GPU"
-        r"|no CUDA device (was )?found",
+        r"|no CUDA device (was )?found|No CUDA runtime is found|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
         cause="torch sees no NVIDIA GPU: it is a CPU build, the driver is missing or too old, or the GPU is hidden",
         remedy="Run `torchlift doctor` on the machine: it says which of these it is",
         checks=(

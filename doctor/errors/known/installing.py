@@ -98,7 +98,7 @@ ROWS = (
         id="cuda-home",
         pattern=r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist|nvcc was not found\b"
         r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc: (command )?not found|Could NOT find CUDA\b"
-        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find nvcc",
+        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b",
         cause="An extension is being built, and there is no CUDA toolkit with a compiler (nvcc): torch's wheels bring "
         "libraries, not the compiler",
         remedy="Install the CUDA toolkit of torch's version and set CUDA_HOME to it; better, install a wheel of the extension",
@@ -165,7 +165,7 @@ ROWS = (
     ),
     KnownError(
         id="host-compiler-too-new",
-        pattern=r"unsupported GNU version! gcc versions later than|unsupported Microsoft Visual Studio version"
+        pattern=r"unsupported GNU version|unsupported Microsoft Visual Studio version"
         r"|unsupported clang version!",
         cause="nvcc refuses the host's C++ compiler: it is newer than this CUDA toolkit knows",
         remedy="Give nvcc an older compiler (CC and CXX, or NVCC_PREPEND_FLAGS='-ccbin g++-12'), or install a newer toolkit",
@@ -187,7 +187,7 @@ ROWS = (
     ),
     KnownError(
         id="msvc-missing",
-        pattern=r"Error checking compiler version for cl\b|Compiler: cl is not found|'cl' is not recognized|Microsoft Visual C\+\+"
+        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|Compiler: cl is not found|'cl' is not recognized|Microsoft Visual C\+\+"
         r" 14\.\d or greater is required|\['where', 'cl'\]' returned non-zero",
         cause="On Windows, torch.compile and extensions need Microsoft's C++ compiler, which is not installed or not on the path",
         remedy="Install the Visual Studio Build Tools with C++, and start from the x64 Native Tools prompt",
@@ -256,6 +256,42 @@ ROWS = (
             "RuntimeError: Error compiling objects for extension",
         ),
         sources=(torch_file("torch/utils/cpp_extension.py"), thread("NVIDIAGameWorks/kaolin", 555)),
+        level="vague",
+    ),
+    KnownError(
+        id="libtorch-headers",
+        pattern=r"torch/(torch|extension|script|all|library)\.h'? ?:? (file not found|No such file)",
+        cause="A C++ program is compiled against libtorch, whose headers the compiler does not find",
+        remedy="Add torch.utils.cpp_extension.include_paths() to the include path, or set CMAKE_PREFIX_PATH to "
+        "torch.utils.cmake_prefix_path",
+        says=("torch.cpp:3:10: fatal error: 'torch/torch.h' file not found",),
+        sources=(thread("orktes/go-torch", 5, "2021-09-11"),),
+    ),
+    KnownError(
+        id="triton-helper",
+        pattern=r"\bcuda_utils\.c\(\d{1,6}\): error|cuuint32_t",
+        cause="Triton compiles a helper against cuda.h, and found one of a CUDA older than 12",
+        remedy="Install the CUDA toolkit of torch's version, or take the old one out of CUDA_PATH",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=("C:\\Users\\0\\AppData\\Local\\Temp\\tmp61aye7_w\\cuda_utils.c(165): error C2143",),
+        sources=(thread("unslothai/unsloth", 1913, "2025-03-06"),),
+    ),
+    KnownError(
+        id="package-setup-failed",
+        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
+        r"|Failed building wheel for|subprocess-exited-with-error|Getting requirements to build \w{1,20} did not run",
+        cause="pip could not build a package; the first error in its output says why",
+        remedy="Look at that output; where it says that torch is missing, add --no-build-isolation; better, install a wheel",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            "error: metadata-generation-failed",
+            "ERROR: Failed building wheel for detectron2",
+            "python setup.py egg_info did not run successfully.",
+        ),
+        sources=(
+            thread("zai-org/ChatGLM-6B", 822, "2023-04-26"),
+            thread("facebookresearch/detectron2", 3001, "2021-05-03"),
+        ),
         level="vague",
     ),
 )

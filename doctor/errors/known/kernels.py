@@ -263,4 +263,16 @@ ROWS = (
         says=("ERROR: ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters",),
         sources=("written from experience; no thread was looked up, 2026-11-23",),
     ),
+    KnownError(
+        id="cuda-invalid-argument",
+        pattern=r"(CUDA|HIP) error: (invalid argument|invalid resource handle|invalid configuration argument|invalid value)"
+        r"|Triton Error \[(CUDA|HIP)\]: invalid (argument|resource handle)",
+        cause="A call of CUDA got a value that it does not take: too large a launch for this GPU, an empty tensor, or an object of "
+        "another device or process",
+        remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the call; upgrade the library that makes it",
+        checks=("forgotten-switches",),
+        says=("RuntimeError: CUDA error: invalid argument", "RuntimeError: CUDA error: invalid configuration argument"),
+        sources=(thread("unslothai/unsloth", 2863, "2025-07-02"),),
+        level="vague",
+    ),
 )

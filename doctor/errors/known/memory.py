@@ -84,7 +84,7 @@ ROWS = (
     ),
     KnownError(
         id="out-of-memory-killer",
-        pattern=r"Signal 9 \(SIGKILL\) received|exitcode ?: -9\b|\(exitcode: -9\)|Out of memory: Killed process|OOMKilled"
+        pattern=r"Signal 9 \(SIGKILL\) received|exitcode ?: -9\b|\(exitcode: -9\)|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
         r"|\boom-kill\b|oom_kill event|is killed by signal: Killed|exceeded memory limit.{0,60}being killed"
         r"|Worker \(pid:\d{1,9}\) was sent SIGKILL",
         cause="The kernel, or the scheduler, killed a process, nearly always because the host's memory (not the GPU's) ran out "

@@ -108,6 +108,32 @@ ROWS = (
         sources=(thread("pytorch/pytorch", 123097), thread("Pointcept/Pointcept", 230, "2024-04-25")),
     ),
     KnownError(
+        id="torch-files-mixed",
+        pattern=r"torch/(_C\S{0,60}|lib/libtorch\w{0,20})\.so: undefined symbol: _Z",
+        cause="torch's own libraries are of two releases: an installation was overwritten halfway, or another torch's folder comes "
+        "first on LD_LIBRARY_PATH",
+        remedy="Uninstall torch until pip and conda know none, delete what is left of its folder, and install it again",
+        checks=("torch-version-files", "changed-files", "several-torch-copies", "library-path"),
+        says=(
+            "ImportError: /home/user/pytorch-env/lib/python2.7/site-packages/torch/_C.so: undefined symbol: "
+            "_ZN4thpp10THCSTensorIlEC1EP8THCStateP14THCSLongTensor",
+        ),
+        sources=(thread("pytorch/pytorch", 2104, "2017-07-14"),),
+    ),
+    KnownError(
+        id="cuda-libraries-mixed",
+        pattern=r"symbol:? (cu|nccl|nvrtc)\w{1,60},? version lib\w{1,30}\.so\S{0,10} not defined in file",
+        cause="Two versions of a CUDA library are loaded together, mostly because a toolkit's folder is on LD_LIBRARY_PATH",
+        remedy="Take CUDA folders out of LD_LIBRARY_PATH, and install torch's CUDA packages in the versions that it asks for",
+        command="unset LD_LIBRARY_PATH",
+        checks=("library-path", "nvidia-pins", "conda-pip-mix"),
+        says=(
+            "OSError: /opt/conda/lib/python3.9/site-packages/torch/lib/../../../../libcublas.so.11: symbol "
+            "cublasLtGetStatusString version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference",
+        ),
+        sources=(thread("aqlaboratory/openfold", 226, "2024-08-25"),),
+    ),
+    KnownError(
         id="extension-abi",
         pattern=r"undefined symbol: _ZNK?\d{0,2}(St)?\d{0,2}(at|c10|torch|caffe2)|undefined symbol: _ZN?K?\w{0,300}"
         r"(3c10|2at6Tensor|SymInt|5torch)|undefined symbol: (aoti_torch|torch_|THPVariable)\w{1,60}"
