@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.errors.known_error import KnownError, Level
 from torchlift.doctor.errors.lines import Chunk, Line, cleaned
 from torchlift.doctor.errors.matching import candidates, expression, vocabulary
 from torchlift.doctor.errors.table import KNOWN
@@ -105,8 +105,9 @@ class _Search:
             if line.number < new or not _RAISED.match(line.text[:400]):
                 continue
             following = "\n".join(_message(lines, index))
+            is_known = _is_explained(following, "cause") or _is_explained(line.text[:400], "vague")
             quote = line.text[:_LONGEST_QUOTE]
-            if not _is_explained(following) and quote not in [place.text for place in self._unexplained]:
+            if not is_known and quote not in [place.text for place in self._unexplained]:
                 self._unexplained.append(Place(line.number, line.rank, quote))
 
     def finding(self) -> Assessment:
@@ -158,11 +159,9 @@ def _lines_around(chunk: Chunk, anchors: Iterable[str]) -> list[Line]:
 
 
 @lru_cache(maxsize=4096)
-def _is_explained(text: str) -> bool:
-    return any(expression(row).search(text) for row, _ in candidates(vocabulary(text), _STOPPING))
-
-
-_STOPPING = tuple(row for row in KNOWN if row.level != "warning" and not row.smokes_only)
+def _is_explained(text: str, level: Level) -> bool:
+    rows = (row for row in KNOWN if row.level == level and not row.smokes_only)
+    return any(expression(row).search(text) for row, _ in candidates(vocabulary(text), rows))
 
 
 class _Starts:

@@ -125,6 +125,12 @@ def test_the_frequent_messages_are_answered_in_the_wordings_of_several_releases(
     assert answer(text) == id
 
 
+@pytest.mark.parametrize(("id", "text"), [*texts("blind_1.txt"), *texts("blind_2.txt")])
+def test_messages_that_were_drawn_from_threads_at_random_are_answered(id: str, text: str) -> None:
+    """bench/RESULTS.md says how many were when they were drawn."""
+    assert answer(text) == id
+
+
 @pytest.mark.parametrize(("id", "text"), texts("others.txt"))
 def test_what_is_no_matter_of_the_machine_gets_no_answer(id: str, text: str) -> None:
     assert id == "unknown" and answer(text) == "unknown"

@@ -104,6 +104,20 @@ ROWS = (
         sources=(_FAKE, thread("pytorch/pytorch", 25581)),
     ),
     KnownError(
+        id="driver-api-missing",
+        pattern=r"handle\w{0,4} INTERNAL ASSERT FAILED at .{0,40}c10/cuda/driver_api\.cpp",
+        cause="torch's allocator asks for the driver's library by the name libcuda.so.1 (or libnvidia-ml.so.1), and the process did "
+        "not load it under that name: in a container without all driver capabilities, or with another libcuda in front",
+        remedy="Start the container with NVIDIA_DRIVER_CAPABILITIES=all; take expandable_segments out of PYTORCH_ALLOC_CONF, which "
+        "needs it",
+        checks=("driver-library-broken", "driver-missing", "library-path", "stub-libcuda"),
+        says=(
+            'RuntimeError: handle_0 INTERNAL ASSERT FAILED at "../c10/cuda/driver_api.cpp":15, please report a bug to PyTorch.',
+        ),
+        sources=(thread("LlamaChinese/Llama-Chinese", 256, "2023-11-13"),),
+        likely=True,
+    ),
+    KnownError(
         id="stub-libcuda",
         pattern=r"CUDA driver is a stub library|CUDA_ERROR_STUB_LIBRARY",
         cause="The loader found the toolkit's stub of libcuda instead of the driver's library",
@@ -325,7 +339,7 @@ ROWS = (
         id="cuda-not-available",
         pattern=r"torch\.cuda\.is_available\(\) ?(==|is|returns|returned|->|:|=)? ?False\b|\bis_available\(\) False\b"
         r"|\bCUDA (is )?(not|un)(-| )?available\b|Torch is not able to use GPU|Found no available GPU"
-        r"|no CUDA device (was )?found|No CUDA runtime is found|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
+        r"|no CUDA device (was )?found|No CUDA runtime is found|CUDA is required to compile|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
         cause="torch sees no NVIDIA GPU: it is a CPU build, the driver is missing or too old, or the GPU is hidden",
         remedy="Run `torchlift doctor` on the machine: it says which of these it is",
         checks=(

@@ -247,7 +247,7 @@ ROWS = (
     ),
     KnownError(
         id="extension-build-failed",
-        pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed",
+        pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)",
         cause="Compiling an extension failed; the first line with `error:` above says why",
         remedy="Look at that line; most often the toolkit, the host's compiler or the C++ standard is another than torch's",
         checks=("toolkit-mismatch", "host-compiler"),

@@ -143,7 +143,7 @@ ROWS = (
     KnownError(
         id="host-out-of-memory",
         pattern=r"DefaultCPUAllocator: (can't allocate memory|not enough memory)|^(\w{1,40}\.){0,4}MemoryError\b"
-        r"|Unable to allocate \S{1,12} [KMGT]iB for an array|_ArrayMemoryError|memory allocation of \d{1,20} bytes failed"
+        r"|unable to mmap \d{1,20} bytes from file <(?!/?torch_)|Unable to allocate \S{1,12} [KMGT]iB for an array|_ArrayMemoryError|memory allocation of \d{1,20} bytes failed"
         r"|\[enforce fail at (alloc_cpu|CPUAllocator)\.cpp",
         cause="There was not enough memory on the host (not on the GPU), or a limit is set",
         remedy="Look at what uses it (free -h, ulimit -v); load less at once",
@@ -203,7 +203,7 @@ ROWS = (
     ),
     KnownError(
         id="shared-memory-mapping",
-        pattern=r"unable to mmap \d{1,20} bytes from file <|unable to open shared memory object </torch_",
+        pattern=r"unable to mmap \d{1,20} bytes from file </?torch_|unable to open shared memory object </torch_",
         cause="A tensor could not be shared between processes: memory, /dev/shm or the number of mappings ran out, or its "
         "sender has ended",
         remedy="Give more shared memory, use fewer workers, or raise vm.max_map_count",
