@@ -10,6 +10,7 @@ from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.fleet.differences import Deviation, differences
 from torchlift.doctor.fleet.exchange import Collective
+from torchlift.doctor.fleet.rates import slow_ranks
 from torchlift.doctor.fleet.record import Record
 from torchlift.lazy_dataclass import dataclass
 
@@ -87,6 +88,7 @@ def fleet_of(
     strict: bool = False,
 ) -> Fleet:
     """Put the records of the ranks of each machine together, examine each machine once and compare them."""
+    records = list(records)
     by_node: dict[str, list[Record]] = {}
     for record in records:
         by_node.setdefault(record.node, []).append(record)
@@ -109,4 +111,5 @@ def fleet_of(
     skipped = None
     if missing and not tried:
         skipped = "not tried, because ranks are missing and the others would only wait for them"
-    return Fleet(tuple(machines), differences(compared), dict(missing or {}), tried, skipped, error, strict)
+    differing = (*differences(compared), *slow_ranks(records, dict(compared)))
+    return Fleet(tuple(machines), differing, dict(missing or {}), tried, skipped, error, strict)

@@ -59,11 +59,16 @@ def _machine(machine: FleetMember, name: str) -> FleetMember:
         machine.ranks,
         None if machine.examination is None else redacted_examination(machine.examination),
         tuple(
-            (rank, {**{key: smoke[key] for key in kept if key in smoke}, **_numbers(smoke)})
+            (rank, {**{key: _without_uuid(smoke[key]) for key in kept if key in smoke}, **_numbers(smoke)})
             for rank, smoke in machine.smokes
         ),
         None if machine.error is None else "(reason left out)",
     )
+
+
+def _without_uuid(value: Any) -> Any:
+    """Devices that were named by their UUID are a "GPU" or a "MIG" slice."""
+    return value[:3] if isinstance(value, str) and value.startswith(("GPU-", "MIG-")) else value
 
 
 def _numbers(smoke: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,6 +88,9 @@ def _difference(difference: Deviation, names: dict[str, str]) -> Deviation:
 
 
 def _value(difference: Deviation, value: str) -> str:
+    if difference.aspect.id.startswith("rate-"):
+        share, _, place = value.partition(" (")  # the rank stays, the device may be a UUID
+        return f"{share}, {place.partition(', ')[0]}" if place.startswith("rank ") else share
     # Variables hold addresses and interfaces; all else is versions and counts.
     if difference.aspect.id != "variables":
         return value

@@ -15,10 +15,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-from torchlift.doctor.facts import Facts
+from torchlift.doctor.examination import Examination
+from torchlift.doctor.facts import Facts, Gpu
+from torchlift.doctor.facts.facts_json import from_json
 from torchlift.doctor.fleet.exchange import FactsExchange, Gathered, Patience
+from torchlift.doctor.fleet.fleet import fleet_of
+from torchlift.doctor.fleet.json_report import render as as_json
 from torchlift.doctor.fleet.launch import Launch
+from torchlift.doctor.fleet.rates import slow_ranks
 from torchlift.doctor.fleet.record import Record
+from torchlift.doctor.fleet.redact import redacted
 from torchlift.doctor.schemas import fleet_schema
 from torchlift.json_records.schema import schema_text
 
@@ -155,6 +161,73 @@ def test_a_rank_that_dies_after_joining_is_missed_by_its_silence() -> None:
         gathered: Gathered = first.result()
     assert list(gathered.missing) == [2] and "no sign of life" in gathered.missing[2]
     assert [record.node for record in gathered.records] == ["a", "b"] and gathered.collectives == []
+
+
+def test_of_four_ranks_the_slow_the_lost_and_the_different_one_are_told_apart() -> None:
+    """Rank 1 computes slowly and comes late, rank 2 dies once it has joined, rank 3 has another driver."""
+    facts = [from_json(json.loads(HEALTHY.read_text(encoding="utf-8"))) for _ in range(4)]
+    facts[3].nvml.driver_version = "580.95.05"
+    rates = [700e12, 287e12, 700e12, 690e12]
+
+    def record(rank: int) -> Record:
+        smoke = {"id": "bf16-rate", "device": "cuda:0", "outcome": "pass", "details": {"rate": rates[rank]}}
+        return Record("abcd"[rank], rank, facts[rank], [smoke])
+
+    joined = exchanges(4, [0, 1, 2, 3], Patience(join=60, silent=4, examination=60, collective=30))
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(joined[0].finish, record(0))
+        pool.submit(joined[3].finish, record(3))
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not (_has_joined(joined[1]) and _has_joined(joined[2])):
+            time.sleep(0.2)
+        joined[2].stop()
+        time.sleep(8)  # twice as long as a silent rank is waited for: this one gives signs of life
+        pool.submit(joined[1].finish, record(1))
+        gathered = first.result()
+    assert joined[2]._child.result().outcome == "crashed"
+    fleet = fleet_of(
+        gathered.records,
+        lambda facts: Examination(facts, ()),
+        missing=gathered.missing,
+        collectives=gathered.collectives,
+    )
+    said = json.loads(as_json(fleet))
+    assert [(rank["rank"], "no sign of life" in rank["reason"]) for rank in said["missing"]] == [(2, True)]
+    assert [machine["name"] for machine in said["machines"]] == ["a", "b", "d"]
+    told = {item["aspect"]: item["others"] for item in said["differences"]}
+    assert told["driver"] == [{"value": "580.95.05", "machines": ["d"]}]
+    assert told["rate-bf16-rate"] == [{"value": "42% of the others' (rank 1, cuda:0)", "machines": ["b"]}]
+    assert "machines differ in" in said["verdict"] and "1 rank missing (2)" in said["verdict"]
+    assert said["health"] == "problems"
+    hidden = json.loads(as_json(redacted(fleet)))["differences"]
+    assert [item["others"][0]["value"] for item in hidden if item["aspect"] == "rate-bf16-rate"] == [
+        "42% of the others', rank 1"
+    ]
+
+
+def test_two_gpus_that_differ_and_gpus_of_other_models_are_not_said_to_be_slow() -> None:
+    def record(rank: int, rate: float) -> Record:
+        smoke = {"id": "bf16-rate", "device": "cuda:0", "outcome": "pass", "details": {"rate": rate}}
+        return Record(f"m{rank}", rank, None, [smoke])
+
+    def kind(name: str) -> Facts:
+        return Facts(gpus=[Gpu(0, name=name)])
+
+    assert slow_ranks([record(0, 1.0), record(1, 9.0)], {}) == ()
+    records = [record(0, 9.0), record(1, 9.0), record(2, 9.0), record(3, 1.0)]
+    mixed = {"m0": kind("H100"), "m1": kind("H100"), "m2": kind("H100"), "m3": kind("L4")}
+    assert slow_ranks(records, mixed) == ()
+    assert [deviation.deviating for deviation in slow_ranks(records, dict.fromkeys(mixed, kind("H100")))] == [("m3",)]
+    assert slow_ranks([*records[:3], record(3, 7.5)], {}) == ()
+
+
+def test_a_redacted_report_names_no_slow_device_by_its_uuid() -> None:
+    def record(node: str, rate: float) -> Record:
+        smoke = {"id": "bandwidth", "device": "MIG-secret", "outcome": "pass", "details": {"rate": rate}}
+        return Record(node, None, Facts(), [smoke])
+
+    fleet = fleet_of([record(*pair) for pair in (("a", 9.0), ("b", 9.0), ("c", 1.0))], Examination)
+    assert "MIG-secret" in as_json(fleet) and "MIG-secret" not in as_json(redacted(fleet))
 
 
 def _has_joined(exchange: FactsExchange) -> bool:

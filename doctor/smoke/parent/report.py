@@ -33,7 +33,7 @@ _WORDS = {
     "lost": "not run because the device is gone",
 }
 _STATUS = {"pass": "ok", "skip": "skipped", "lost": "failed"}
-_ID_WIDTH = 18
+_ID_WIDTH = 20
 
 
 @dataclass
