@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding
-from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.options.empty_selection import empty_selections
 from torchlift.rules.torchscript.options.unread_option import unread_options
 from torchlift.rules.torchscript.options.unread_parameter import NAMES, unread_parameters
 from torchlift.torchscript_intent import DROP
+from torchlift.view.text import SCRIPTS, TextView
 
 RULE = Rule(
     code="TL122",
@@ -24,10 +26,13 @@ RULE = Rule(
     fix=(
         "The parameter goes with its entry in the docstring and with what callers pass, whichever file they stand in: safe "
         "when all of them were found and nobody else can call the function. An `add_argument` is for review, since people and "
-        "scripts may pass the option; those that the project holds are named."
+        "scripts may pass the option; those that the project holds are named. A marker of pytest that no test has any more is told "
+        "where commands select by it and where it is declared."
     ),
     targets=(),
     triggers=tuple(NAMES),
+    text_triggers=("pytest", "py.test"),
+    text_kinds=SCRIPTS | {"toml", "ini"},
     sources=(*SOURCES, "https://docs.python.org/3/library/argparse.html"),
 )
 
@@ -40,6 +45,11 @@ def whole(context: Context) -> Iterator[Finding]:
     if drops(context):
         yield from unread_parameters(context, RULE.code)
         yield from unread_options(context, RULE.code)
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if context.settings.torchscript.drops(view.path):
+        yield from empty_selections(view, context, RULE.code)
 
 
 _HEAD = "import torch\n\n\n"
@@ -121,6 +131,34 @@ EXAMPLES = (
         files=(("run.sh", "python example.py --use-jit\n"),),
         torchscript=DROP,
     ),
+    Bad(
+        "jobs:\n  test:\n    steps:\n    - run: python -m pytest -v -m 'torch_script'\n",
+        why="a job that runs tests of scripting only, of which there are none",
+        path=".github/workflows/tests.yml",
+        files=(("test_net.py", "def test_net():\n    assert 1\n"),),
+        torchscript=DROP,
+    ),
+    Bad(
+        "[tool.pytest.ini_options]\nmarkers = [\n    'slow',\n    'jit: scripts the model',\n]\n",
+        why="a marker that no test has",
+        path="pyproject.toml",
+        files=(("test_net.py", "def test_net():\n    assert 1\n"),),
+        torchscript=DROP,
+    ),
+    Ok(
+        "test:\n\tpytest -m jit\n",
+        "a test has the marker",
+        path="Makefile",
+        files=(("test_net.py", "import pytest\n\n\n@pytest.mark.jit\ndef test_net():\n    assert 1\n"),),
+        torchscript=DROP,
+    ),
+    Ok(
+        "test:\n\tpytest -m 'not jit'\n\tpytest -k jit\n\tpytest -m slow\n",
+        "something else is selected",
+        path="Makefile",
+        torchscript=DROP,
+    ),
+    Ok("test:\n\tpytest -m jit\n", "nobody says that TorchScript is gone", path="Makefile"),
     Ok(f"{_HEAD}{_READS}", "something reads it", torchscript=DROP),
     Ok(f"{_HEAD}def load(net, jit=False):\n    return net\n", "nobody says that TorchScript goes"),
     Ok(

@@ -14,7 +14,7 @@ from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.scripting_tests.checks import expects
-from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted
+from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
@@ -231,14 +231,15 @@ def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -
     except StillNeeded as reason:
         return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
     twin = twin_of(view, function, values)
-    title = f"Delete `{function.name}`"
+    again = tuple(Elsewhere(path, rewrite) for path, rewrite in overrides(view, function, context.project))
+    paths = tuple(sorted({view.path, *(item.path for item in again)}))
+    groups = (Group(f"the test `{function.name}`", paths),) if again else ()
+    sure = Fix(f"Delete `{function.name}`", Safety.SAFE, rewrites, elsewhere=again)
     if twin is not None:
-        return WholeVerdict(
-            f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same without.",
-            Fix(title, Safety.SAFE, rewrites),
-        )
+        about = f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same without."
+        return WholeVerdict(about, sure, groups)
     if intent.tests == "delete":
-        return WholeVerdict("It tests nothing but scripting.", Fix(title, Safety.SAFE, rewrites))
+        return WholeVerdict("It tests nothing but scripting.", sure, groups)
     tested = successor(values) if intent.tests == "successor" else None
     if tested is not None:
         return WholeVerdict(
@@ -249,5 +250,6 @@ def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -
         f"Needs review: `{function.name}` {UNDECIDED} the "
         'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
         "of `torch.export` or `torch.compile` out of them where that is possible.",
-        Fix(title, Safety.UNSAFE, rewrites),
+        replace(sure, safety=Safety.UNSAFE),
+        groups,
     )

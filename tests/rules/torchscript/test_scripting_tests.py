@@ -187,3 +187,36 @@ def test_without_an_intent_nothing_changes(tmp_path: Path) -> None:
     changed, left = migrated(tmp_path, {"test_net.py": text}, unsafe=True, intent=TorchScriptIntent())
     assert not changed
     assert left
+
+
+BASE = (
+    "import torch\n\n\nclass Base:\n    def test_net(self):\n        assert torch.ones(1)\n\n"
+    "    def test_script(self):\n        if not torch.cuda.is_available():\n            self.skipTest('no GPU')\n"
+    "        net = torch.nn.ReLU()\n        if net.training:\n            with self.assertRaises(RuntimeError):\n"
+    "                torch.jit.script(net)\n            return\n        scripted = torch.jit.script(net)\n"
+    "        assert torch.equal(scripted(torch.ones(1)), net(torch.ones(1)))\n"
+)
+AGAIN = (
+    "import pytest\n\nfrom test_base import Base\n\n\nclass TestOther({}):\n    def test_wide(self):\n        assert 1\n\n"
+    "    def test_script(self):\n        {}\n"
+)
+
+
+def test_a_test_that_only_skips_or_scripts_goes_and_so_do_tests_in_its_place_that_only_skip(tmp_path: Path) -> None:
+    changed, _ = migrated(
+        tmp_path, {"test_base.py": BASE, "test_other.py": AGAIN.format("Base", "pytest.skip('wide')")}, unsafe=True
+    )
+    assert "test_script" not in changed["test_base.py"]
+    assert "test_script" not in changed["test_other.py"]
+    assert "def test_wide(self):\n        assert 1\n" in changed["test_other.py"]
+
+
+@pytest.mark.parametrize(
+    ("base", "body"), [("Base", "assert super().test_net() is None"), ("object", "pytest.skip('wide')")]
+)
+def test_a_test_of_the_same_name_that_checks_something_or_is_of_another_class_stays(
+    base: str, body: str, tmp_path: Path
+) -> None:
+    changed, _ = migrated(tmp_path, {"test_base.py": BASE, "test_other.py": AGAIN.format(base, body)}, unsafe=True)
+    assert "test_script" not in changed["test_base.py"]
+    assert "test_other.py" not in changed
