@@ -56,7 +56,8 @@ def read(options: RunOptions) -> Reading:
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
     noting = new_words() if options.ask_code else frozenset()
     python = select_files(project, options.files, rules, options.settings, options.progress, noting)
-    selected = (*python, *select_texts(project, options.texts, rules, options.named))
+    asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
+    selected = (*python, *select_texts(project, options.texts, asked, options.named))
     if _is_any_wanted(selected):
         project = _whole_project(options, project, python)
         options = with_newest_name(options, project, python)

@@ -228,7 +228,7 @@ class Rule:
             needs some, and they alone decide: a file without any is never decoded.
         text_kinds: the languages that `text` is asked about; empty for scripts (`view.text.SCRIPTS`).
         whole: the rule's function for whole files of Python, for what no name of torch leads to; its triggers decide which.
-        wants: which settings leave `whole` anything to report; all unless given.
+        wants: which settings leave `whole` and `text` anything to report; all unless given.
     """
 
     code: str

@@ -272,7 +272,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef is_tracing():\n    return torch._C._is_tracing()\n",
-        "import torch\n\n\ndef is_tracing():\n    return False\n",
+        "def is_tracing():\n    return False\n",
         why="a question under another name",
         run="result = is_tracing()",
         torchscript=DROP,

@@ -81,18 +81,18 @@ SCRIPTED_MODULES: tuple[Bad, ...] = (
     ),
     _script(
         "\n\ndef run(x, jit=True):\n    net = Net().eval()\n    if jit:\n        net = torch.jit.script(net)\n    return net(x)\n",
-        "\n\ndef run(x, jit=True):\n    net = Net().eval()\n    return net(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    return net(x)\n",
         "drop: an option",
     ),
     _script(
         "\n\ndef run(x, jit=True):\n    net = Net().eval()\n    net = torch.jit.script(net) if jit else net\n    return net(x)\n",
-        "\n\ndef run(x, jit=True):\n    net = Net().eval()\n    return net(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    return net(x)\n",
         "drop: an option as an expression",
     ),
     _script(
         "\n\ndef fast(net, jit):\n    if jit:\n        return torch.jit.script(net)\n    return net\n\n\n"
         "run = fast(Net().eval(), True)\n",
-        "\n\ndef fast(net, jit):\n    return net\n\n\nrun = fast(Net().eval(), True)\n",
+        "\n\ndef fast(net):\n    return net\n\n\nrun = fast(Net().eval())\n",
         "drop: an option that returns",
     ),
     _script(
