@@ -278,7 +278,7 @@ ROWS = (
     ),
     KnownError(
         id="cuda-unknown",
-        pattern=r"CUDA unknown error - this may be due to an incorrectly set up environment|Error 999\b|CUDA_ERROR_UNKNOWN"
+        pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
         r"|CUDA error: unknown error",
         cause="CUDA could not start or lost its context: the device node of nvidia-uvm is missing, or the machine was suspended",
         remedy="Load the module, or restart",
