@@ -76,7 +76,7 @@ def migrate(
 
 def read_project(
     paths: Sequence[Path], config: Config, progress: Callable[[str, int, int], None] | None = None
-) -> run.Reading:
+) -> run.KnownProject:
     """A project for several runs that write nothing, which share what they learn of it: `run.examine` makes each.
 
     Args:

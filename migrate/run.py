@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from torchlift.finding import FileFailure, Finding, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.examine import Examiner, State
-from torchlift.migrate.find.kept import notes_on, unanswered
 from torchlift.migrate.find.newest_name import new_words, with_newest_name
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
@@ -17,18 +16,19 @@ from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.rewriting import rewritten, wishes_of
+from torchlift.migrate.tell.notes import notes_on, unanswered, why_min_torch
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule
 from torchlift.wrappers import Wrappers
 
-__all__ = ["Reading", "RunOptions", "analyse", "examine", "read"]
+__all__ = ["KnownProject", "RunOptions", "analyse", "examine", "read"]
 
 _MOST_PASSES = 20
 
 
 @dataclass(frozen=True)
-class Reading:
+class KnownProject:
     """What is known of a project before anything in it is checked.
 
     Attributes:
@@ -50,7 +50,7 @@ def analyse(options: RunOptions) -> RunResult:
     return examine(reading.options, reading)
 
 
-def read(options: RunOptions) -> Reading:
+def read(options: RunOptions) -> KnownProject:
     """Look which files a run has to check."""
     rules = _rules_of(options)
     project = Project(options.root, options.files, options.overlay, wrappers=Wrappers(options.settings.wrappers))
@@ -61,10 +61,10 @@ def read(options: RunOptions) -> Reading:
     if _is_any_wanted(selected):
         project = _whole_project(options, project, python)
         options = with_newest_name(options, project, python)
-    return Reading(options, selected, project)
+    return KnownProject(options, selected, project)
 
 
-def examine(options: RunOptions, reading: Reading) -> RunResult:
+def examine(options: RunOptions, reading: KnownProject) -> RunResult:
     """What a run over a project comes to.
 
     Args:
@@ -144,7 +144,7 @@ def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obsta
     return obstacles.refusing(frozenset(new), options.guard(sorted(new)))
 
 
-def _result(options: RunOptions, reading: Reading, start: State, end: Applied, obstacles: Obstacles) -> RunResult:
+def _result(options: RunOptions, reading: KnownProject, start: State, end: Applied, obstacles: Obstacles) -> RunResult:
     selected = reading.selected
     outcomes, obstacles = outcomes_of(options, start, end, obstacles)
     unreadable = {file.path: file.unreadable for file in selected if file.unreadable is not None}
@@ -167,25 +167,7 @@ def _result(options: RunOptions, reading: Reading, start: State, end: Applied, o
         notes=(
             *notes_on(end.state.kept, end.state.project),
             *unanswered(left, options.settings.torchscript),
-            *_why_min_torch(options, told),
+            *why_min_torch(options, told),
         ),
         root=options.root,
-    )
-
-
-def _why_min_torch(options: RunOptions, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """What was taken for the lowest torch, and what it holds back."""
-    settings = options.settings
-    if not findings or not settings.min_torch_at_least:
-        return options.min_torch_why if findings else ()
-    *notes, why = options.min_torch_why
-    needed = [
-        fix.needs for finding in findings if (fix := finding.fix) and fix.needs and fix.needs > settings.min_torch
-    ]
-    if not needed:
-        return (*notes, f"{why} If it is another, say so with `--min-torch`.")
-    fixes = "1 fix needs" if len(needed) == 1 else f"{len(needed)} fixes need"
-    return (
-        *notes,
-        f"{why} {fixes} a newer one, up to {max(needed)}: `--min-torch {max(needed)}` if the project does, too.",
     )

@@ -94,7 +94,8 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
     after = runs.dropped() if found and stated.support != "keep" else None
     gone = gone_in(after, found) if after is not None else None
     left = left_in(after) if after is not None else []
-    artifacts = artifacts_of(found)
+    artifacts = artifacts_of(found, project)
+    readers = other_readers(project) if found else ()
     questions = []
     if found and stated.support is None and gone is not None:
         questions.append(support_question(found, gone))
@@ -103,7 +104,7 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
     if after is not None and stated.speed is None:
         questions += speed_question(after)
     if after is not None:
-        questions += artifact_questions(artifacts, left)
+        questions += artifact_questions(artifacts, readers, left)
     fixable = sum(item.finding.fix is not None for item in found)
     settled = gone.roots + gone.hints - fixable if gone is not None else 0
     return PlanReport(
@@ -121,7 +122,7 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         questions=ranked(questions),
         gone=gone,
         artifacts=artifacts,
-        other_readers=other_readers(project) if found else (),
+        other_readers=readers,
         options=options_in(project) if found else (),
         tests=tests_by_folder(before, found, after),
         held=held_by_place(found),

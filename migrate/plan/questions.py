@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlift.finding import DeleteStatement, Finding
 from torchlift.migrate.plan.counting import Found, gone_in, left_in
 from torchlift.migrate.plan.folders_of_tests import tests_by_folder
-from torchlift.migrate.plan.report import PlannedAnswer, PlannedArtifact, Question, Unlocked
+from torchlift.migrate.plan.report import OtherReader, PlannedAnswer, PlannedArtifact, Question, Unlocked
 from torchlift.migrate.result import RunResult
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.torchscript.scripting_tests.verdict import UNDECIDED
@@ -126,11 +126,14 @@ def _is_mere_check(finding: Finding) -> bool:
     return finding.fix is not None and all(isinstance(item, DeleteStatement) for item in finding.fix.rewrites)
 
 
-def artifact_questions(artifacts: Sequence[PlannedArtifact], left: Sequence[Found]) -> list[Question]:
+def artifact_questions(
+    artifacts: Sequence[PlannedArtifact], readers: Sequence[OtherReader], left: Sequence[Found]
+) -> list[Question]:
     """One question for each artifact of which something is left when support is dropped.
 
     Args:
         artifacts: those of the project.
+        readers: programs of the project in other languages that read TorchScript.
         left: what is left without TorchScript.
     """
     questions = []
@@ -142,8 +145,19 @@ def artifact_questions(artifacts: Sequence[PlannedArtifact], left: Sequence[Foun
             continue
         keep = f"keep = [{json.dumps(artifact.name, ensure_ascii=False)}]"
         effect = "it stays TorchScript, with what it reaches; its findings become one note."
-        text = f"Does {artifact.name} stay TorchScript, for readers outside this project or in another language?"
+        known = [f"{title} reads TorchScript at {places}" for title, places in _by_title(readers).items()]
+        known += [f"{place} uploads it" for place in artifact.uploads]
+        seen = f" {'; '.join(known)}." if known else ""
+        text = f"Does {artifact.name} stay TorchScript, for readers outside this project or in another language?{seen}"
         questions.append(
             Question("artifact", text, number, artifact.name, (PlannedAnswer("keep", (keep,), effect, None),))
         )
     return questions
+
+
+def _by_title(readers: Sequence[OtherReader]) -> dict[str, str]:
+    """Places by who reads there, C++ first."""
+    places: dict[str, list[str]] = {}
+    for reader in sorted(readers, key=lambda reader: not reader.title.startswith("C++")):
+        places.setdefault(reader.title, []).append(reader.place)
+    return {title: ", ".join(found) for title, found in places.items()}

@@ -81,6 +81,8 @@ class PlannedArtifact:
     """Places."""
     readers: tuple[str, ...]
     """Places."""
+    uploads: tuple[str, ...]
+    """Places of scripts and CI jobs that hand it to others."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.plan.questions import counted
 from torchlift.migrate.plan.report import Left, PlanReport, Unlocked
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.tell.report.paths import shown_path
+from torchlift.migrate.tell.report.paths import shown_path, with_places
 from torchlift.terminal.columns import one_line
 
 _MOST_ROWS = 12
@@ -40,7 +40,8 @@ def text(plan: PlanReport, root: Path, *, color: bool = False) -> str:
     palette = Palette(color)
     lines = [palette.strong(headline(plan)), ""]
     for number, question in enumerate(plan.questions, 1):
-        lines.append(palette.pending(f" {number}. {question.text}") + f"  decides {question.decides}")
+        asked, *more = wrap(f" {number}. {with_places(root, question.text)}  decides {question.decides}", _WIDTH)
+        lines += [palette.pending(asked), *(palette.pending(f"    {line}") for line in more)]
         for answer in question.answers:
             lines.append(f"    {palette.fixable(answer.lines[0])}: {answer.effect}")
     if plan.questions:
@@ -122,7 +123,11 @@ def _artifacts(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]
     rows = []
     for artifact in plan.artifacts:
         ends = []
-        for verb, places in (("written at", artifact.writers), ("read at", artifact.readers)):
+        for verb, places in (
+            ("written at", artifact.writers),
+            ("read at", artifact.readers),
+            ("uploaded at", artifact.uploads),
+        ):
             if places:
                 ends.append(f"{verb} {', '.join(map(place, places))}")
         rows.append(f"{artifact.name}: {'; '.join(ends)}")

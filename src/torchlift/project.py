@@ -21,7 +21,7 @@ from torchlift.search.glance import Glance, Party, Sighting, Wanted
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.prefilter import Prefilter
 from torchlift.search.project_files import ProjectFiles
-from torchlift.search.reads import STAR, Reads, reads_of, starred
+from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
 from torchlift.search.translations import Translations
 from torchlift.search.view_cache import ViewCache
 from torchlift.search.vocabulary import Needle, encoded
@@ -66,7 +66,6 @@ class Deferred(Enum):
 
 
 _IMPORT = Needle(b"import", whole=True)
-_QUOTES = frozenset((b'"', b"'"))
 
 
 class Project:
@@ -326,7 +325,7 @@ class Project:
         word = encoded(name)
         self._ear.asked.texts.add((word, True))
         return [
-            path for path in self._files.naming(name) if path not in skipped and _holds_attribute(word, self.data(path))
+            path for path in self._files.naming(name) if path not in skipped and holds_attribute(word, self.data(path))
         ]
 
     def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
@@ -439,19 +438,6 @@ class Project:
             record = self.record(collector, path)
             if record is not None:
                 yield path, record
-
-
-def _holds_attribute(word: bytes, data: bytes) -> bool:
-    at = data.find(word)
-    while at >= 0:
-        end = at + len(word)
-        behind = data[end : end + 1]
-        if data[at - 1 : at] in _QUOTES and behind in _QUOTES:
-            return True
-        if not (behind.isalnum() or behind == b"_") and data[max(0, at - 200) : at].rstrip().endswith(b"."):
-            return True
-        at = data.find(word, end)
-    return False
 
 
 def _holds(view: ModuleView, use: Use, name: str) -> bool:

@@ -88,10 +88,18 @@ def test_what_the_plan_says_of_dropping_is_what_migrate_then_does(tmp_path: Path
 
 
 def test_artifacts_readers_options_tests_and_what_holds_the_hints_are_told(tmp_path: Path) -> None:
-    report = planned(put(tmp_path, PROJECT))
+    steps = "steps:\n  - uses: actions/upload-artifact@v4\n    with:\n      path: model.pt\n"
+    download = "steps:\n  - run: curl -O https://example.org/model.pt\n"
+    workflows = {".github/workflows/release.yml": steps, ".github/workflows/test.yml": download}
+    report = planned(put(tmp_path, {**PROJECT, **workflows}))
     assert (report["roots"], report["hints"], report["files"]) == (4, 2, 5)
     assert report["artifacts"] == [
-        {"name": "model.pt", "writers": ["src/net/export.py:10"], "readers": ["src/net/serve.py:3"]}
+        {
+            "name": "model.pt",
+            "writers": ["src/net/export.py:10"],
+            "readers": ["src/net/serve.py:3"],
+            "uploads": [".github/workflows/release.yml:4"],
+        }
     ]
     assert [reader["place"] for reader in report["other_readers"]] == ["cpp/server.cpp:2"]
     assert report["options"] == [{"name": "--torchscript", "place": "src/net/export.py:8"}]
@@ -99,6 +107,9 @@ def test_artifacts_readers_options_tests_and_what_holds_the_hints_are_told(tmp_p
     assert sum(row["findings"] for row in report["held"]) == report["hints"]
     artifact = [question for question in report["questions"] if question["about"] == "artifact"]
     assert [question["answers"][0]["lines"] for question in artifact] == [['keep = ["model.pt"]']]
+    assert artifact[0]["text"].endswith(
+        "? C++ (`torch::jit::load`) reads TorchScript at cpp/server.cpp:2; .github/workflows/release.yml:4 uploads it."
+    )
 
 
 def test_it_is_asked_what_takes_the_place_of_scripting_for_speed_until_it_is_answered(tmp_path: Path) -> None:

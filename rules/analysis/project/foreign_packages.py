@@ -51,5 +51,5 @@ def assumption(project: Project) -> str | None:
     packages = foreign_packages(project)
     if not packages:
         return None
-    shown = ", ".join(f"`{name}`" for name in packages[:3])
-    return f"{shown}{' and others' if len(packages) > 3 else ''} must not run TorchScript in the same process"
+    shown = ", ".join(f"`{name}`" for name in packages)
+    return f"{shown} must not run TorchScript in the same process"

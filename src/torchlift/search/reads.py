@@ -11,6 +11,7 @@ from torchlift.view import ModuleView
 
 STAR = b"import *"
 _ITSELF = "."
+_QUOTES = frozenset((b'"', b"'"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,17 @@ def _is_called(view: ModuleView, node: ast.Name) -> bool:
     """Whether a name is called, which a module cannot be."""
     parent = view.parent(node)
     return isinstance(parent, ast.Call) and parent.func is node
+
+
+def holds_attribute(word: bytes, data: bytes) -> bool:
+    """Whether `.word`, or the string `word`, stands in the bytes of a file."""
+    at = data.find(word)
+    while at >= 0:
+        end = at + len(word)
+        behind = data[end : end + 1]
+        if data[at - 1 : at] in _QUOTES and behind in _QUOTES:
+            return True
+        if not (behind.isalnum() or behind == b"_") and data[max(0, at - 200) : at].rstrip().endswith(b"."):
+            return True
+        at = data.find(word, end)
+    return False
