@@ -97,6 +97,7 @@ def examine_as_rank(
         click.ClickException: if this rank could not reach rank 0.
     """
     import os
+    from dataclasses import replace
     from pathlib import Path
     from platform import node
 
@@ -107,16 +108,23 @@ def examine_as_rank(
     from torchlift.doctor.fleet.fleet import fleet_of
     from torchlift.doctor.fleet.rank import examine_rank
 
+    burn = smokes.smoke == "burn"
+    # Ranks burn for as long as they are told to, and their links are tried with more than a few bytes.
+    patience = Patience(join=fleet.fleet_timeout)
+    if burn:
+        longer = patience.examination + 4 * smokes.burn_seconds
+        patience = replace(patience, examination=longer, collective=3 * patience.collective)
     gathered = examine_rank(
         launch,
         python=_python(machine),
         environment=os.environ,
-        patience=Patience(join=fleet.fleet_timeout),
+        patience=patience,
         node=(node() or "unknown") if machine.facts is None else Path(machine.facts).stem,
         look=lambda: examined_facts(machine),
         smokes=lambda facts: _smokes(launch, smokes, facts, style_of(output)),
         speaks_for_machine=launch.local_rank == 0 or machine.facts is not None,
         is_here=machine.facts is None,
+        burn=burn,
     )
     if launch.rank == 0:
         return fleet_of(

@@ -19,6 +19,10 @@ from torchlift.lazy_dataclass import dataclass
 _CHILD = Path(__file__).with_name("exchange_child.py")
 
 
+_SIZES = {"gloo": [4 << 20], "nccl": [16 << 20, 128 << 20, 1 << 30]}
+"""Bytes of an all_reduce whose rate is measured. A network of processors would take minutes for more."""
+
+
 @dataclass(frozen=True)
 class Patience:
     """How long to wait, in seconds.
@@ -70,8 +74,10 @@ class Gathered:
 class FactsExchange:
     """Starts to meet the other ranks at once, so that they see this one live while it examines its machine."""
 
-    def __init__(self, launch: Launch, python: str, environment: Mapping[str, str], patience: Patience) -> None:
-        """Start the child. `python` is an interpreter with torch."""
+    def __init__(
+        self, launch: Launch, python: str, environment: Mapping[str, str], patience: Patience, *, burn: bool = False
+    ) -> None:
+        """Start the child. `python` is an interpreter with torch; with `burn` the collectives' rates are measured."""
         self._launch = launch
         self._folder = tempfile.TemporaryDirectory(prefix="torchlift-fleet-", ignore_cleanup_errors=True)
         self._file = Path(self._folder.name, "record.json")
@@ -89,6 +95,7 @@ class FactsExchange:
             "dead_after": patience.silent,
             "deadline": patience.examination,
             "collective_timeout": patience.collective,
+            "sizes": _SIZES if burn else {},
         }
         # Its own examination may take as long as that of the others.
         whole = 2 * patience.examination + patience.join + 3 * patience.collective + 30
@@ -129,5 +136,6 @@ def _gathered(value: Mapping[str, Any], error: str | None) -> Gathered:
         gathered.records.append(found)
     for item in value.get("collectives", []):
         failed = {int(rank): why for rank, why in item["failed"].items()}
-        gathered.collectives.append(Collective(item["backend"], item["ranks"], item["seconds"], failed))
+        tried = Collective(item["backend"], item["ranks"], item["seconds"], failed, item.get("bus_bandwidth"))
+        gathered.collectives.append(tried)
     return gathered

@@ -203,7 +203,17 @@ def collective_of_all(dist: Any, store: Any, job: dict[str, Any], backend: str) 
         if "error" in result:
             failed[str(rank)] = result["error"]
     slowest = max([result.get("seconds", 0.0) for result in results.values()] or [0.0])
-    return {"backend": backend, "ranks": job["world_size"], "seconds": slowest, "failed": failed}
+    # Of each size the slowest rank counts: all end together.
+    rates = [result.get("rates") or {} for result in results.values()]
+    sizes = set.intersection(*map(set, rates)) if rates else set()
+    best = max((min(rate[size] for rate in rates) for size in sizes), default=None)
+    return {
+        "backend": backend,
+        "ranks": job["world_size"],
+        "seconds": slowest,
+        "failed": failed,
+        "bus_bandwidth": None if failed else best,
+    }
 
 
 def collective(dist: Any, job: dict[str, Any], backend: str) -> dict[str, Any]:
@@ -241,17 +251,42 @@ def all_reduce(dist: Any, job: dict[str, Any], backend: str, result: dict[str, A
             dist.all_reduce(values)
             got = values.cpu()
             seconds = time.monotonic() - started
+            rates = bus_bandwidths(torch, dist, device, job["world_size"], job["sizes"].get(backend, []))
         finally:
             dist.destroy_process_group()
         ranks = job["world_size"]
         wanted = torch.arange(1 << 16, dtype=torch.float64) * ranks + ranks * (ranks - 1) // 2
         if torch.equal(got, wanted):
-            result["seconds"] = seconds
+            result["seconds"], result["rates"] = seconds, rates
         else:
             place = int((got != wanted).nonzero()[0])
             result["error"] = f"wrong sum: {float(got[place])!r} instead of {float(wanted[place])!r} at {place}"
     except Exception as error:
         result["error"] = last_line(error)
+
+
+def bus_bandwidths(torch: Any, dist: Any, device: Any, ranks: int, sizes: list[int]) -> dict[str, float]:
+    """Bytes a second over the slowest link, by size, as nccl-tests count it: 2 (n - 1) / n times the bytes.
+
+    A size that took long is the last: what is decided is reduced before, so that all ranks decide alike.
+    """
+    found: dict[str, float] = {}
+    for size in sizes:
+        values = torch.zeros(size // 4, device=device)
+        dist.all_reduce(values)
+        slowest = float("inf")
+        for _ in range(3):
+            started = time.monotonic()
+            dist.all_reduce(values)
+            # Reading one number waits for the device.
+            values[0].item()
+            taken = torch.tensor([time.monotonic() - started], device=device)
+            dist.all_reduce(taken, op=dist.ReduceOp.MAX)
+            slowest = min(slowest, float(taken.item()))
+        found[str(size)] = size / slowest * 2 * (ranks - 1) / ranks
+        if slowest > 1.0:
+            break
+    return found
 
 
 def last_line(error: BaseException) -> str:

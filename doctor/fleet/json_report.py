@@ -78,6 +78,8 @@ class ReportedCollective:
     ranks: int
     seconds: float
     failed: list[RankReason]
+    bus_bandwidth: float | None
+    """In bytes a second, after a burn."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def report(fleet: Fleet) -> FleetReport:
         ],
         missing=_reasons(fleet.missing),
         collectives=[
-            ReportedCollective(tried.backend, tried.ranks, tried.seconds, _reasons(tried.failed))
+            ReportedCollective(tried.backend, tried.ranks, tried.seconds, _reasons(tried.failed), tried.bus_bandwidth)
             for tried in fleet.collectives
         ],
         skipped_collectives=fleet.skipped_collectives,

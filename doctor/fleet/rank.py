@@ -23,6 +23,7 @@ def examine_rank(
     smokes: Callable[[Facts], list[dict[str, Any]]],
     speaks_for_machine: bool,
     is_here: bool = True,
+    burn: bool = False,
 ) -> Gathered:
     """Look at this machine, run this rank's smokes, exchange records.
 
@@ -35,9 +36,10 @@ def examine_rank(
         look: takes the facts.
         smokes: runs smokes, results as JSON objects.
         speaks_for_machine: whether the facts go to rank 0: one of the ranks of a machine is enough.
+        burn: measure the rates of the collectives, too.
         is_here: the facts are about the machine that this runs on, so that its GPUs can be used.
     """
-    exchange = FactsExchange(launch, python, environment, patience)
+    exchange = FactsExchange(launch, python, environment, patience, burn=burn)
     try:
         facts = look()
         results = smokes(facts)

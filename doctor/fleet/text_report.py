@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.doctor.fleet.aspects import driver, gpu_models, torch_version
 from torchlift.doctor.fleet.differences import Deviation
+from torchlift.doctor.fleet.exchange import Collective
 from torchlift.doctor.fleet.fleet import Fleet, FleetMember
+from torchlift.doctor.report.rates import shown
 from torchlift.doctor.report.words import count, listed, sentence
 from torchlift.terminal.columns import one_line
 from torchlift.terminal.style import Style
@@ -150,7 +152,7 @@ def _ranks(fleet: Fleet, style: Style) -> Iterator[str]:
             yield from _hanging(
                 style,
                 "ok",
-                f"all_reduce on {tried.backend} over {count(tried.ranks, 'rank')}: right, {tried.seconds:.2f} s",
+                f"all_reduce on {tried.backend} over {count(tried.ranks, 'rank')}: right, {tried.seconds:.2f} s{_bus(tried)}",
                 "",
             )
             continue
@@ -169,6 +171,10 @@ def _ranks(fleet: Fleet, style: Style) -> Iterator[str]:
         yield from _hanging(style, "skipped", f"all_reduce over all ranks: {fleet.skipped_collectives}", "")
     if fleet.error:
         yield from _hanging(style, "problem", fleet.error, "")
+
+
+def _bus(tried: Collective) -> str:
+    return "" if tried.bus_bandwidth is None else f", {shown(tried.bus_bandwidth, 'B/s')} of bus bandwidth"
 
 
 def _by_reason(fleet: Fleet) -> dict[str, list[int]]:

@@ -317,3 +317,30 @@ def test_a_redacted_fleet_names_no_machine_and_no_address(tmp_path: Path) -> Non
     for arguments in ((), ("--json",), ("-v",)):
         done = run("merge", tmp_path / "secretnode.json", HEALTHY, "--redact", *arguments)
         assert "machine-1" in done.stdout and "secret" not in done.stdout
+
+
+def test_a_burn_of_many_ranks_tells_the_bandwidth_of_their_links() -> None:
+    port = free_port()
+    arguments = ("--fleet", "--smoke=burn", "--smoke-only=alloc", "--device=cpu", "--burn-seconds=1", "--json")
+    started = [
+        subprocess.Popen(
+            [*DOCTOR, *arguments],
+            env=environment(
+                RANK=rank, LOCAL_RANK=rank, LOCAL_WORLD_SIZE=3, WORLD_SIZE=3, MASTER_ADDR="127.0.0.1", MASTER_PORT=port
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(3)
+    ]
+    outputs = [process.communicate(timeout=240) for process in started]
+    report = json.loads(outputs[0][0])
+    (tried,) = report["collectives"]
+    assert (tried["backend"], tried["failed"]) == ("gloo", []), outputs
+    assert 1e6 < tried["bus_bandwidth"] < 1e12
+    assert [process.returncode for process in started] == [0, 0, 0]
+
+
+def test_without_a_burn_nobody_waits_for_rates(four: list[subprocess.CompletedProcess[str]]) -> None:
+    assert [tried["bus_bandwidth"] for tried in json.loads(four[0].stdout)["collectives"]] == [None]

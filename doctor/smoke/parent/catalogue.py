@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from torchlift.doctor.smoke.loading import own_smokes
+from torchlift.doctor.smoke.parent.burn_verdict import FALL, LINK_FAIL_BELOW, LINK_WARN_BELOW, THROTTLED, THROTTLING
+from torchlift.doctor.smoke.parent.datasheet import cards
 from torchlift.doctor.smoke.parent.desk_check import section
-from torchlift.doctor.smoke.smoke import CALIBRATED, KINDS, TIERS, Signature, Smoke
+from torchlift.doctor.smoke.parent.floor import FAIL_BELOW, WARN_BELOW
+from torchlift.doctor.smoke.smoke import BURN_SECONDS, CALIBRATED, KINDS, TIERS, Signature, Smoke
 
 _NAMES = {"cuda": "NVIDIA", "rocm": "AMD", "xpu": "Intel", "mps": "Apple", "cpu": "CPU"}
 
@@ -25,6 +28,20 @@ ten times that. No limit has been measured on a GPU yet: every smoke below is {c
 share of a datasheet's rate below which a card fails is a guess.
 
 This page is written by `python -m torchlift.doctor.smoke.parent.catalogue`.
+"""
+
+_BURN = """\
+`torchlift doctor --smoke burn` proves hardware: it loads every device for `--burn-seconds` ({seconds:g} by default), all devices side by side,
+then tries what they share. Time and power are told before it begins, a line tells how far it is, Ctrl-C ends it and leaves nothing
+running. Nothing is changed: no clock, no power limit.
+
+A rate is read against the card's datasheet and against the clocks that NVML saw meanwhile. Below {warn:.0%} is said and below {fail:.0%} fails,
+unless the clock explains it; a clock that is low for the card's power budget alone (`sw-power-cap`) is not held against it. Throttling
+({throttling}) in more than {throttled:.0%} of the looks is said whatever the rate, and so is a rate that falls below {fall:.0%} of its best. A PCIe link
+is judged by the generation and width that it has under load: below {link_warn:.0%} is said, below {link_fail:.0%} fails. Where torchlift has no datasheet
+of a card there are numbers and no verdict. All of these shares are guesses until they are measured.
+
+Cards with a datasheet (`doctor/smoke/parent/datasheet.json`, each with its sources): {cards}.
 """
 
 
@@ -54,6 +71,8 @@ def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
     for tier in TIERS:
         yield f"## {tier}"
         yield ""
+        if tier == "burn":
+            yield from _about_burns()
         for smoke in smokes:
             if smoke.tier == tier:
                 yield from _entry(smoke)
@@ -61,6 +80,20 @@ def _page(smokes: Iterable[Smoke]) -> Iterator[str]:
     yield "## Failures that every smoke knows"
     yield ""
     yield "Beside its own, every smoke knows the failures of [errors.md](errors.md)."
+
+
+def _about_burns() -> Iterator[str]:
+    yield _BURN.format(
+        seconds=BURN_SECONDS,
+        warn=WARN_BELOW,
+        fail=FAIL_BELOW,
+        throttling=", ".join(THROTTLING),
+        throttled=THROTTLED,
+        fall=FALL,
+        link_warn=LINK_WARN_BELOW,
+        link_fail=LINK_FAIL_BELOW,
+        cards=", ".join(card.name for card in cards()),
+    )
 
 
 def _entry(smoke: Smoke) -> Iterator[str]:
