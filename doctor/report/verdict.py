@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from torchlift.doctor.check import Result
 from torchlift.doctor.derived.nvidia_driver import driver_version
+from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.report.words import count, gpus, sentence
+from torchlift.doctor.report.words import count, gpus, sentence, shown_vendor
 
 
 def verdict(examination: Examination) -> str:
@@ -64,17 +65,16 @@ def _together(examination: Examination) -> str:
         return f"Apple GPU (Metal) + {torch} work together."
     if not cards and facts.torch is not None and (facts.torch.cuda or facts.torch.hip or facts.torch.xpu):
         return f"{torch} runs on the CPU only, for no GPU was found that it could use."
+    others = gpus(facts)
+    if not cards and others:
+        return f"{torch} runs on the CPU, and not on {others}."
     if not cards:
         return f"{torch} runs on the CPU; no GPU was found."
     return f"{' + '.join([*hardware, torch])} work together."
 
 
 def _uses_them(facts: Facts) -> bool:
-    """Whether the GPUs that the report names are of the vendor that torch is built for; a CPU build is told otherwise."""
-    torch = facts.torch
-    if torch is None or facts.system.os == "darwin":
+    """Whether the GPUs that the report names are of the vendor that torch is built for."""
+    if facts.torch is None or facts.system.os == "darwin":
         return True
-    nvidia = bool(facts.gpus or facts.libcuda.devices)
-    if torch.cuda is not None:
-        return nvidia or not facts.other.rocm_devices
-    return not (torch.hip is not None and nvidia)
+    return torch_build(facts.torch).vendor == shown_vendor(facts)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from torchlift.doctor.derived.intel_cards import intel_cards
+from torchlift.doctor.derived.torch_build import torch_build
 from torchlift.doctor.facts import Facts
 
 _OS = {"linux": "Linux", "windows": "Windows", "darwin": "macOS"}
@@ -27,20 +28,31 @@ def count(number: int, noun: str) -> str:
 
 def gpu_names(facts: Facts) -> list[tuple[str, str | None, int | None]]:
     """Name, compute capability and memory of every GPU, from the best source that has an answer."""
-    if facts.gpus:
-        return [(gpu.name or "unknown GPU", gpu.compute_capability, gpu.memory_total) for gpu in facts.gpus]
-    if facts.libcuda.devices:
-        return [
-            (device.name or "unknown GPU", device.compute_capability, device.memory_total)
-            for device in facts.libcuda.devices
-        ]
-    if facts.other.rocm_devices:
-        return [(device.name or "AMD GPU", device.architecture, None) for device in facts.other.rocm_devices]
-    # Graphics of a processor are worth a word where torch could use them.
-    integrated = facts.hypothetical or (
-        facts.torch is not None and bool(facts.torch.xpu) and bool(facts.other.level_zero)
-    )
-    return [(card.name, None, None) for card in intel_cards(facts) if integrated or card.kind != "integrated"]
+    return _shown(facts)[1]
+
+
+def shown_vendor(facts: Facts) -> str:
+    """Whose GPUs `gpu_names` names: "nvidia", "amd" or "intel"; "none" where there are none."""
+    return _shown(facts)[0]
+
+
+def _shown(facts: Facts) -> tuple[str, list[tuple[str, str | None, int | None]]]:
+    """Of several vendors the one that torch is built for comes first."""
+    torch = facts.torch
+    found: dict[str, list[tuple[str, str | None, int | None]]] = {
+        "nvidia": [(gpu.name or "unknown GPU", gpu.compute_capability, gpu.memory_total) for gpu in facts.gpus]
+        or [(one.name or "unknown GPU", one.compute_capability, one.memory_total) for one in facts.libcuda.devices],
+        "amd": [(device.name or "AMD GPU", device.architecture, None) for device in facts.other.rocm_devices],
+        # Graphics of a processor are worth a word where torch could use them.
+        "intel": [
+            (card.name, None, None)
+            for card in intel_cards(facts)
+            if facts.hypothetical or facts.other.level_zero or card.kind != "integrated"
+        ],
+    }
+    first = torch_build(torch).vendor if torch is not None else "nvidia"
+    order = sorted(found, key=lambda vendor: vendor != first)
+    return next(((vendor, found[vendor]) for vendor in order if found[vendor]), ("none", []))
 
 
 def gpus(facts: Facts) -> str:

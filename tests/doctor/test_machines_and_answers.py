@@ -114,9 +114,21 @@ def test_a_healthy_verdict_and_the_answer_of_json_are_for_the_same_kind_of_gpu(r
         return
     kind = re.sub(r"[\d.]+$", "", choice.build)
     installed = "cu" if facts.torch.cuda else "rocm" if facts.torch.hip else "xpu" if facts.torch.xpu else "cpu"
-    # On a machine without a GPU that torch could use, a build for one computes on the processor as well.
-    assert kind in (installed, "cpu"), choice
+    # A build for GPUs computes on the processor as well, and one for what is part of a processor is worth a note.
+    told = [
+        result
+        for result in examination.independent("note")
+        if result.remedy is not None and "CPU build" in result.summary
+    ]
+    assert kind in (installed, "cpu") or told, choice
     assert kind == installed or "runs on the CPU" in verdict(examination)
+
+
+@pytest.mark.parametrize("row", EXAMINED, ids=[row["machine"] for row in EXAMINED])
+def test_no_verdict_says_that_a_cpu_build_and_a_gpu_work_together(row: dict[str, Any]) -> None:
+    facts = machine(row)
+    if facts.torch is not None and not (facts.torch.cuda or facts.torch.hip or facts.torch.xpu or facts.other.mps):
+        assert "work together" not in verdict(examined(facts))
 
 
 def test_there_are_150_machines_and_each_names_its_source() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Check, Evidence, Result, Status, note
-from torchlift.doctor.derived.intel_cards import cards_for_computing
+from torchlift.doctor.derived.intel_cards import cards_for_computing, intel_cards
 from torchlift.doctor.derived.torch_build import TorchBuild, torch_build
 from torchlift.doctor.derived.visible_gpus import hidden_by_environment, names, visible_gpus
 from torchlift.doctor.facts import Facts
@@ -56,20 +56,25 @@ def look(facts: Facts) -> Iterator[Result]:
 
 
 def _others(facts: Facts) -> Iterator[Result]:
-    """The same for AMD's and Intel's cards; what is part of a processor is there for the screen."""
+    """The same for AMD's and Intel's GPUs; what is part of a processor is there for the screen, and may do more."""
     assert facts.torch is not None
-    status: Status
-    amd = [device for device in facts.other.rocm_devices if not is_integrated(device.architecture)]
-    intel = cards_for_computing(facts)
-    if amd and facts.system.os == "linux":
+    own = [device for device in facts.other.rocm_devices if not is_integrated(device.architecture)]
+    amd = own or [device for device in facts.other.rocm_devices if device.architecture in ROCM_WHEELS]
+    intel = cards_for_computing(facts) or (intel_cards(facts) if facts.other.level_zero else [])
+    status: Status = "note"
+    if amd and facts.system.os == "linux" and (own or not cards_for_computing(facts)):
         cards = [f"{device.name or 'AMD GPU'} ({device.architecture})" for device in amd]
-        computes = any(is_instinct(device.architecture) for device in amd)
-        supported = computes or any(device.architecture in ROCM_WHEELS for device in amd)
-        status = "problem" if computes else "warning" if supported else "note"
+        if any(is_instinct(device.architecture) for device in own):
+            status = "problem"
+        elif any(device.architecture in ROCM_WHEELS for device in own):
+            status = "warning"
         needed = "ROCm"
     elif intel:
         cards = [card.name for card in intel]
-        status = "problem" if any(card.kind == "data-centre" for card in intel) else "warning"
+        if any(card.kind == "data-centre" for card in intel):
+            status = "problem"
+        elif any(card.kind == "discrete" for card in intel):
+            status = "warning"
         needed = "XPU"
     else:
         return
