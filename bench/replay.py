@@ -4,7 +4,8 @@
 `fetch_corpus.py`), migrated with the intent, and compared line by line with what they made of it.
 
 Counted of a commit are files other than documentation from which they removed a line that names TorchScript. There
-the lines count that they removed in one go with such a line, and imports of a name that stands in them. A line is made when torchlift removes the same
+the lines count that they removed in one go with such a line, and imports of a name that stands in them and on no other
+line of the parent: where other code uses the name too, they replaced the import for that code. A line is made when torchlift removes the same
 line of the parent; an added line is made when torchlift adds the same text to the same file. The rest of their changes
 in these files is not about TorchScript, and counted as "other". Places in the column `apart` of the list are
 decisions that only people make; each has its reason there, and its lines are counted by themselves. What torchlift changes in the same files
@@ -237,7 +238,10 @@ def judged(row: Commit, path: str, old: bytes, new: bytes) -> Theirs:
     about = [any(names_it(before[line]) for line in lines) for lines in removed]
     words = {word for lines, is_about in zip(removed, about, strict=True) if is_about
              for line in lines for word in _WORD.findall(before[line])}  # fmt: skip
-    imports = {line for line in import_lines(old) if words & set(_WORD.findall(before[line])) - _SYNTAX}
+    bound = import_lines(old)
+    gone = {line for lines, is_about in zip(removed, about, strict=True) if is_about for line in lines} | set(bound)
+    elsewhere = {word for line, text in enumerate(before) if line not in gone for word in _WORD.findall(text)}
+    imports = {line for line in bound if (words - elsewhere) & set(_WORD.findall(before[line])) - _SYNTAX}
     for hunk, lines, is_about in zip(found, removed, about, strict=True):
         apart = {line for line in lines if row.decided(path, line) and (is_about or line in imports)}
         counted = (lines if is_about else lines & imports) - apart

@@ -21,7 +21,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.rules.torchscript.examples import library_test_examples
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS, SINCE
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.scripting_tests.scripted_values import E3NN_COMPILERS
+from torchlift.rules.torchscript.scripting_tests.scripted_values import E3NN_COMPILERS, MAKERS
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.torchscript_intent import DROP
 from torchlift.view import Use
@@ -202,7 +202,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     way = _way(use, context)
     if way is None:
         return
-    if (tested := in_scripting_test(use, context, "TL107", way.message)) is not None:
+    tested = in_scripting_test(use, context, "TL107", way.message) if use.target in MAKERS else None
+    if tested is not None:
         yield tested
         return
     rewrite = way.rewrite(use, context) if drops(context) else None

@@ -137,7 +137,7 @@ EXAMPLES = (
     ),
     Bad(
         f"import torch\n\n\n@torch.jit.script_if_tracing\n{_LOOP}\n\n"
-        "torch.onnx.export(torch.nn.ReLU(), torch.ones(3), 'x.onnx', dynamo=False)\n",
+        "print(torch.jit.trace(total, torch.ones(3)).graph)\n",
         why="the project still traces",
     ),
     Bad(

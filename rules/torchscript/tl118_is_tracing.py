@@ -10,6 +10,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTOR
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, difference
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
@@ -75,7 +76,11 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     what = difference(view, test, owner, world(compiling=True), world(tracing=True), "a trace")
     dead = dead_questions(context, use.node)
     rewrites = _without(view, use, use.call, dead)[0] if IS_TRACING in dead else ()
-    if rewrites:
+    answer = removal(context, use.node, tracing=True)
+    if drops(context) and answer.safety is Safety.UNSAFE and (unsure := _without(view, use, use.call)[0]):
+        fix = Fix("Take the question out", Safety.UNSAFE, unsure)
+        yield Finding("TL118", view.path, span, message, Severity.INFO, answer.reason, fix)
+    elif rewrites:
         fix = Fix("Take the question out", Safety.SAFE, rewrites)
         yield Finding("TL118", view.path, span, message, Severity.INFO, None, fix)
     elif asks_export(test):

@@ -23,6 +23,9 @@ from torchlift.rules.torchscript.compilers.value_sources import ValueSources
 from torchlift.view import ModuleView
 
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
+# Run on torch 2.13.0, 2026-11-23: a method marked with `torch.jit.export` that cannot be compiled does not keep these from
+# tracing its module, as it does `torch.jit.trace`.
+_GRAPHS = frozenset({"torch.onnx.export", "torch.jit._get_trace_graph"})
 _SCRIPTS = frozenset({"torch.jit.script", "torch.jit.script_method"})
 
 
@@ -41,12 +44,13 @@ def unknown_root(project: Project) -> tuple[str, str] | None:
     return project.once(_unknown_root)
 
 
-def traced_by(project: Project, path: str, keys: tuple[Key, ...]) -> tuple[str, str] | None:
+def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> tuple[str, str] | None:
     """The trace, as `path:line`, that runs one of some functions and classes of a file, or may; None if none does.
 
-    Besides, the place that makes it unknown what that is given; empty where it is known to run them.
+    Besides, the place that makes it unknown what that is given; empty where it is known to run them. With `compiling` only
+    traces count that make a module, and compile the methods of it that are marked: an ONNX exporter takes the graph alone.
     """
-    reached = project.once(_run_by_traces)
+    reached = project.once(_run_by_traces, compiling)
     for key in keys:
         if key in reached.by:
             return reached.by[key], ""
@@ -55,14 +59,14 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...]) -> tuple[str, 
     return next((one for one in (*handed, *lost) if in_one_program(project, path, one[0].rpartition(":")[0])), None)
 
 
-def _run_by_traces(project: Project) -> Reached:
+def _run_by_traces(project: Project, compiling: bool) -> Reached:
     """What anything that traces runs; a library that scripts or traces may do either."""
     reacher = Reacher(project, runs=True)
     for path, record in sorted(project.records(COLLECTOR).items()):
         view = project.view(path) if record.traces or record.scripts else None
         if view is None:
             continue
-        for use in view.uses(TRACING):
+        for use in view.uses(TRACING - _GRAPHS if compiling else TRACING):
             if acts(use, view):
                 root = _Root(project, reacher, f"{path}:{use.node.lineno}")
                 if isinstance(use.node, ast.alias):
@@ -109,18 +113,29 @@ def _reached(project: Project) -> Reached:
 
 
 def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str) -> None:
-    """What a trace compiles: functions that are compiled while something traces, and methods marked for it."""
-    root = _Root(project, reacher, trace)
+    """What traces compile: functions that are compiled while something traces, and methods marked for it."""
     for use in view.uses(CONDITIONAL):
-        if isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
-            root.used(view, use.node, ())
+        marked = view.parent(use.node)
+        place: str | None = trace
+        if isinstance(marked, DEFINITIONS):
+            place = _traced_at(project, view, marked)
+        if place is not None and isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
+            _Root(project, reacher, place).used(view, use.node, ())
     for use in view.uses(EXPORTING):
         method = view.parent(use.node)
         owner = view.parent(method) if method is not None else None
         if isinstance(owner, ast.ClassDef):
-            root.definition(view, owner)
+            place = _traced_at(project, view, owner, compiling=True)
+            if place is not None:
+                _Root(project, reacher, place).definition(view, owner)
         elif use.kind not in {"import", "string", "annotation"}:
-            root.lost(view, use.node)
+            _Root(project, reacher, trace).lost(view, use.node)
+
+
+def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> str | None:
+    """The trace that runs a function or class, or may; with `compiling` one that compiles methods marked for it."""
+    found = traced_by(project, view.path, ((view.path, node.lineno),), compiling=compiling)
+    return found[0] if found is not None else None
 
 
 class _Root:

@@ -209,7 +209,20 @@ DEAD_BRANCHES: tuple[Bad, ...] = (
     ),
 )
 
+_WHOLE = (
+    "\n\nclass Whole(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.net = {}\n\n    def forward(self, x):\n        return self.net(x)\n\n\n"
+    "def run(x):\n    return Whole()(x)\n"
+)
+_TRACED_PART = "torch.jit.trace(Net().eval(), torch.zeros(2, 3))"
+
 TRACED_MODULES: tuple[Bad, ...] = (
+    _script(_WHOLE.format(_TRACED_PART), _WHOLE.format("Net().eval()"), "drop: a part"),
+    _script(
+        _WHOLE.format(_TRACED_PART) + "\n\nprint(torch.jit.script(Whole()).graph)\n",
+        None,
+        "drop: a part of what is still scripted as a whole",
+    ),
     _script(
         "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = torch.jit.trace(net, example)\n"
         "    return traced(x)\n",

@@ -12,6 +12,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
+from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
@@ -91,7 +92,7 @@ def _judged(life: ValueLife, obstacle: Obstacle, project: Project, parts: frozen
     owner = view.class_of(node) if isinstance(node, ast.Attribute) else None
     if owner is not None and _is_script_module(view, owner, project):
         return "script_only", f"becomes a part of `{owner.name}`, a `torch.jit.ScriptModule` that has to go first"
-    return _not_followed(view, obstacle, project, parts)
+    return _not_followed(life, view, obstacle, project, parts)
 
 
 def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, steps: int = 4) -> bool:
@@ -144,10 +145,16 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
 
 
 def _not_followed(
-    view: ModuleView, obstacle: Obstacle, project: Project, parts: frozenset[str] | None
+    life: ValueLife, view: ModuleView, obstacle: Obstacle, project: Project, parts: frozenset[str] | None
 ) -> _Judged | None:
     """A value that is stored, returned or offered where its uses were not looked at."""
     if isinstance(obstacle.node, ast.Attribute) and "becomes a part of" in obstacle.reason:
+        owner = view.class_of(obstacle.node)
+        # A part that is scripted is scripted with the whole, too; a traced one may be what cannot be.
+        traced = life.view.possible_name(life.origin.func).startswith("torch.jit.trace")
+        place = compiled_by(project, ((view.path, owner.lineno),)) if owner is not None and traced else None
+        if owner is not None and place is not None:
+            return "script_only", f"becomes a part of `{owner.name}`, which {place} compiles and which has to go first"
         place = first_walk(project, parts)
         if place is None:
             compiled = _compiled_whole(view, obstacle.node, project)

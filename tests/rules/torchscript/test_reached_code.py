@@ -237,8 +237,9 @@ REACHED = {
         "from pkg.a import ACT\n\n\n@torch.jit.script\ndef f(x):\n    return ACT(x)\n",
     ),
     "traced, and marked for it": (
-        HELPER.replace("def helper", "@torch.jit.script_if_tracing\ndef helper"),
-        "torch.jit.trace(net, x)\n",
+        HELPER.replace("def helper", "@torch.jit.script_if_tracing\ndef helper")
+        + "\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return helper(x)\n",
+        "import pkg.a\n\ntorch.jit.trace(net, x)\n",
     ),
 }
 

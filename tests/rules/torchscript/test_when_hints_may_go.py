@@ -103,10 +103,26 @@ def test_a_hint_stays_while_the_project_hands_a_compiler_on(compiling: str, tmp_
 def test_tracing_compiles_what_is_marked_for_export(marked: str, tmp_path: Path) -> None:
     module = f"import torch\n\n\nclass Net(torch.nn.Module):\n    {marked}"
     # No rule has a word in this file, but a collector does.
-    tracing = "from torch import onnx\n\nonnx.export(net, x, 'net.onnx')\n"
+    tracing = "from pkg import a\n\nwriter.add_graph(a.Net(), x)\n"
     safety, reason = safety_of(tmp_path, {"pkg/a.py": module, "run.py": tracing})
     assert safety is Safety.MANUAL
     assert "run.py:3" in reason
+
+
+@pytest.mark.parametrize(
+    "tracing",
+    [
+        "from torch import onnx\n\nfrom pkg import a\n\nonnx.export(a.Net(), x, 'net.onnx')\n",
+        "import torch\n\nfrom pkg import a\n\ntorch.jit.trace(torch.nn.ReLU(), x)\n",
+    ],
+)
+def test_what_is_marked_for_export_is_held_by_traces_that_make_a_module_of_it(tracing: str, tmp_path: Path) -> None:
+    module = (
+        "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.export\n    def names(self):\n        return 1\n"
+    )
+    files = {"pkg/a.py": module, "run.py": tracing}
+    result = analyse_files(tmp_path, files, codes=frozenset({"TL112"}), torchscript=DROP)
+    assert b"export" not in (new_bytes(result, "pkg/a.py") or module.encode())
 
 
 @pytest.mark.parametrize(
