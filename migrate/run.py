@@ -12,11 +12,11 @@ from torchlift.migrate.find.selection import Selected, select_files, select_text
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.promises import broken_promise
 from torchlift.migrate.fix.settle import applicable, settle
+from torchlift.migrate.notes import notes_on, unanswered, why_min_torch
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.rewriting import rewritten, wishes_of
-from torchlift.migrate.tell.notes import notes_on, unanswered, why_min_torch
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule
