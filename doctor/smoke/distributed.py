@@ -23,10 +23,10 @@ def has_backend(bench: Bench) -> str | None:
     """Gate: torch has the process group backend of this device."""
     dist = bench.module("torch.distributed")
     if not dist.is_available():
-        return "this torch is built without torch.distributed"
+        return "this torch is built without torch.distributed; a build that has it runs this"
     names = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}
     name = names[bench.type]
     known = getattr(dist, f"is_{name}_available", None)
     if known is None or not known():
-        return f"this torch is built without {name}"
+        return f"this torch is built without {name}; a build that has it runs this"
     return None

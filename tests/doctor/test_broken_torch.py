@@ -213,6 +213,21 @@ def test_the_flight_recorder_of_nccl_is_read_by_its_own_name(keeps: bool, monkey
     assert worst("flight-recorder", bench)[0] is keeps
 
 
+def test_the_recorder_that_backends_share_since_2_15_is_asked_for_nccl_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Group:
+        all_reduce = destroy_process_group = staticmethod(lambda *x: None)
+
+    def shared(*, backend: str) -> bytes:
+        return recorder(backend == "nccl")()
+
+    monkeypatch.setattr("torchlift.doctor.smoke.smokes.flight_recorder.join_group", lambda *a, **o: (Group, "cpu"))
+    for name in ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"):
+        monkeypatch.setenv(name, "0")
+    c10d = SimpleNamespace(_dump_nccl_trace=recorder(False), _dump_fr_trace=shared)
+    assert worst("flight-recorder", _Lent("cuda", like_torch(__version__="2.15.0"), _distributed_c10d=c10d))[0]
+    assert not worst("flight-recorder", _Lent("cuda", like_torch(__version__="2.13.0"), _distributed_c10d=c10d))[0]
+
+
 class _Graphs:
     """`torch.cuda` as far as the smokes of graphs and memory go, on the CPU."""
 

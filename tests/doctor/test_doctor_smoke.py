@@ -262,8 +262,8 @@ class _Stub(Bench):
         return SimpleNamespace(
             CUDA_HOME=None if "toolkit" in without else "/usr/local/cuda",
             ROCM_HOME=None if "toolkit" in without else "/opt/rocm",
-            _dump_nccl_trace=0,
-            _dump_fr_trace=0,
+            _dump_nccl_trace=bytes,
+            _dump_fr_trace=bytes,
             is_available=lambda: True,
             is_nccl_available=lambda: True,
             is_xccl_available=lambda: True,

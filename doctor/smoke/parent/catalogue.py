@@ -27,6 +27,12 @@ compilers, profilers and rates, and `burn`: the quick tier, then a proof of the 
 ten times that. No limit has been measured on a GPU yet: every smoke below is {calibrated}, unless it says otherwise. The
 share of a datasheet's rate below which a card fails is a guess.
 
+**Several devices.** A smoke of one GPU sees no other (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK; what is
+hidden already stays hidden), and GPUs work side by side, one for every four cores. What is measured alone, and what all devices
+do together, comes last. NVML is held open meanwhile, so that no GPU falls asleep, and sampled ten times a second while a rate is
+measured: a rate below half of the datasheet's is read against the clock it had. A device that stops answering is gone and ends
+its smokes; one that never answered to this torch is not gone: the first smoke fails with the reason, the others are skipped.
+
 This page is written by `python -m torchlift.doctor.smoke.parent.catalogue`.
 """
 

@@ -47,13 +47,16 @@ def run(bench: Bench) -> Measurement:
         path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
         # Where torch lies is told by this process, which may have found it in other ways than PYTHONPATH.
         code = f"import sys; sys.path.append({str(Path(bench.torch.__file__).parents[1])!r}); import torch"
-        said = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,
             text=True,
             timeout=_SECONDS,
             env={**os.environ, "PYTHONPATH": path},
-            check=True,
-        ).stdout
-    bench.measured("packages that were not loaded", float(_SAYS not in said), 0.0)
+            check=False,
+        )
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"importing torch beside a package with an entry point: {said[0]}")
+    bench.measured("packages that were not loaded", float(_SAYS not in done.stdout), 0.0)
     return bench.measurement()

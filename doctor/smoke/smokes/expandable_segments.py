@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 from ..bench import Bench
@@ -14,6 +15,9 @@ _BYTES = 32 << 20
 def _platform(bench: Bench) -> str | None:
     if bench.facts.get("windows") or "microsoft" in platform.release().lower():
         return "the driver of this system cannot map memory piece by piece; on Linux itself this runs"
+    for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"):
+        if "backend" in os.environ.get(name, ""):
+            return f"{name} chooses another allocator; without that this runs"
     return torch_from(2, 12)(bench) if bench.kind == "rocm" else None
 
 
@@ -22,7 +26,7 @@ SMOKE = Smoke(
     tier="full",
     title="The allocator's segments grow (expandable_segments) and keep what is in them",
     gate=all_of(torch_from(2, 3), _platform),
-    needs="torch 2.3, on AMD 2.12; Linux, not under Windows",
+    needs="torch 2.3, on AMD 2.12; Linux, not under Windows; torch's own allocator",
     reference="the same bytes",
     limits=(("segments that cannot grow", 0.0), ("first block", 0.0), ("grown block", 0.0)),
     kinds=("cuda", "rocm"),
