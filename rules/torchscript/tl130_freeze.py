@@ -54,12 +54,16 @@ _SPEED = (
 _DIGITS = "Freezing folds weights, so results differ in the last digits (2e-7 to 5e-7 were measured)."
 
 
+_STEPS = 12
+
+
 def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
     """The call that makes the value frozen by `call`, through names of the scope of `at` and earlier freezes."""
     if not call.args or isinstance(call.args[0], ast.Starred):
         return None
     value: ast.expr = call.args[0]
-    while True:
+    # `model = freeze(model)` may be all that binds the name.
+    for _ in range(_STEPS):
         match value:
             case ast.Name():
                 binding = view.definition(value)
@@ -68,12 +72,13 @@ def _origin(view: ModuleView, call: ast.Call, at: ast.Call) -> ast.Call | None:
                 value = binding.value
             case ast.Call(func=ast.Attribute(value=inner, attr="eval"), args=[], keywords=[]):
                 value = inner
-            case ast.Call() if _name(view, value) in _TARGETS:
-                return _origin(view, value, at)
+            case ast.Call(args=[ast.expr() as inner, *_]) if _name(view, value) in _TARGETS:
+                value = inner
             case ast.Call():
-                return value
+                return value if _name(view, value) not in _TARGETS else None
             case _:
                 return None
+    return None
 
 
 def _name(view: ModuleView, call: ast.Call) -> str:
