@@ -156,7 +156,9 @@ def _smokes(launch: Launch, smokes: SmokeOptions, facts: Facts, style: Style) ->
     from torchlift.doctor.smoke.parent.options import run
     from torchlift.json_records.writing import plain
 
-    report = run(smokes, facts, style=style, live=False, out=None, share=(launch.local_rank, launch.local_size))
+    share = (launch.local_rank, launch.local_size)
+    # Once for the job, not by every rank.
+    report = run(smokes, facts, style=style, live=False, out=None, share=share, tell=launch.rank == 0)
     failed = (
         []
         if report.problem is None

@@ -73,7 +73,8 @@ def _of(machine: FleetMember) -> Iterator[tuple[int, Markup]]:
         return
     for _, smoke in machine.smokes:
         failed = smoke in [each for _, each in machine.failed_smokes]
-        if failed or (smoke.get("details") or {}).get("warning"):
+        details = smoke.get("details")
+        if failed or (isinstance(details, dict) and details.get("warning")):
             yield 0 if failed else 2, failed_smoke(dict(smoke), f"smoke on {smoke.get('device')}")
     for each in alike(machine.examination.findings):
         if each.result.status in _WRONG:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -65,9 +66,9 @@ def rates_of(smokes: Iterable[Mapping[str, Any]]) -> list[Rate]:
 def pairs_of(smokes: Iterable[Mapping[str, Any]]) -> list[Pair]:
     """How fast every pair of GPUs copies, where that was measured."""
     for smoke in smokes:
-        pairs = (smoke.get("details") or {}).get("pairs")
+        pairs = _mapping(smoke.get("details")).get("pairs")
         if isinstance(pairs, list):
-            return [Pair(each["source"], each["target"], each["rate"], bool(each.get("direct"))) for each in pairs]
+            return [pair for each in pairs if (pair := _pair(_mapping(each))) is not None]
     return []
 
 
@@ -82,15 +83,33 @@ def shown(value: float, unit: str) -> str:
 
 
 def _of(smoke: Mapping[str, Any]) -> Iterator[Rate]:
-    details = smoke.get("details") or {}
+    """What is there in a shape that is known: results may come from files, and from another torchlift."""
+    details = _mapping(smoke.get("details"))
     device = str(smoke.get("device") or "")
     single = _SINGLE.get(str(smoke.get("id")))
-    if single is not None and isinstance(details.get("rate"), (int, float)):
-        yield Rate(device, _WORDS[single[0]], float(details["rate"]), single[1], details.get("datasheet"))
-    rates = details.get("rates")
-    known: dict[str, Any] = rates if isinstance(rates, dict) else {}
-    for what, rate in known.items():
-        of_all = "all_reduce" in what
-        yield Rate(
-            "" if of_all else device, _WORDS.get(what, what), float(rate["rate"]), str(rate["unit"]), rate.get("full")
-        )
+    value = _number(details.get("rate"))
+    if single is not None and value is not None:
+        yield Rate(device, _WORDS[single[0]], value, single[1], _number(details.get("datasheet")))
+    for what, rate in _mapping(details.get("rates")).items():
+        told = _mapping(rate)
+        value = _number(told.get("rate"))
+        if value is not None:
+            of_all = "all_reduce" in what
+            unit = str(told.get("unit") or "")
+            yield Rate("" if of_all else device, _WORDS.get(what, what), value, unit, _number(told.get("full")))
+
+
+def _pair(told: Mapping[str, Any]) -> Pair | None:
+    source, target, rate = told.get("source"), told.get("target"), _number(told.get("rate"))
+    if not (isinstance(source, int) and isinstance(target, int)) or rate is None:
+        return None
+    return Pair(source, target, rate, bool(told.get("direct")))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> float | None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return float(value) if known and isinstance(value, (int, float)) else None

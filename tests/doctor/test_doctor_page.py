@@ -29,7 +29,7 @@ from torchlift.doctor.report import markdown
 from torchlift.doctor.report.page import machine
 from torchlift.doctor.report.page.look import CSS
 from torchlift.doctor.report.page.markup import element
-from torchlift.doctor.report.rates import Rate, rates_of, shown
+from torchlift.doctor.report.rates import Rate, pairs_of, rates_of, shown
 from torchlift.doctor.report.redact import redacted
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.report import SmokeReport
@@ -243,6 +243,29 @@ def test_rates_are_found_in_every_shape_that_smokes_give_them() -> None:
         Rate("cuda:0", "memory", 3e12, "B/s", 4e12),
         Rate("", "all_reduce bus bandwidth", 1e9, "B/s"),
     ]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [None, [], "text", {"rate": "fast"}, {"rates": 3}, {"rates": {"bf16": 1}}, {"rates": {"bf16": {"rate": float("nan")}}},
+     {"rates": {"bf16": {"rate": True}}}, {"pairs": [1, {"source": "a"}, {"source": 0, "target": 1, "rate": -1}]}, {"pairs": {}}],
+)  # fmt: skip
+def test_results_of_another_shape_are_passed_over(details: Any) -> None:
+    smokes = [{"id": "bandwidth", "device": 7, "details": details}]
+    assert rates_of(smokes) == [] and pairs_of(smokes) == []
+    fleet = fleet_of([Record("n", 0, healthy("healthy_h100"), smokes)], _examined)
+    for each in (fleet, redacted_fleet(fleet)):
+        assert "Rates" not in Page(fleet_page.render(each)).text
+    assert fleet_markdown.render(fleet)
+
+
+@pytest.mark.parametrize("arguments", [("--gpu", "H100", "--driver", "580"), ("--gpu", "V100", "--for", "torch==2.15")])
+def test_a_plan_has_a_page_with_what_to_install(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    page = tmp_path / "plan.html"
+    command = [sys.executable, "-m", "torchlift", "doctor", *arguments, "--format=markdown", "--html", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "" and "What to install" in done.stdout and "pip install" in done.stdout
+    assert "What to install" in Page(page.read_text()).text
 
 
 # Markdown

@@ -105,6 +105,7 @@ def run(
     live: bool,
     out: Callable[[str], None] | None,
     share: tuple[int, int] = (0, 1),
+    tell: bool = True,
 ) -> SmokeReport:
     """Run the smokes that the options name under the interpreter that the facts are about.
 
@@ -115,6 +116,7 @@ def run(
         live: whether `out` is a terminal, where a line may be written anew.
         out: takes text as results come; None for a machine format.
         share: (which, of how many) processes of this machine that divide the devices.
+        tell: say on standard error what a burn takes, and how far it is.
 
     Raises:
         click.UsageError: if an id, a device or a folder of the options does not exist.
@@ -137,7 +139,8 @@ def run(
     progress = SmokeProgress(style, live=live, out=out, total=len(smokes.chosen))
     smokes.on_start = progress.start
     burn = BurnNotice(smokes)
-    smokes.on_targets = burn.announce
+    if tell:
+        smokes.on_targets = burn.announce
     try:
         for result in smokes.results():
             report.torch, report.import_seconds, report.note = smokes.torch, smokes.import_seconds, smokes.note
