@@ -161,6 +161,17 @@ def test_torch_stays_for_what_does_not_read_its_name(code: str, files: dict[str,
     assert rewritten(tmp_path, code.format(MARKED), **files) == code.format(PLAIN)
 
 
+def test_a_private_attribute_goes_though_another_class_sets_one_of_this_name(tmp_path: Path) -> None:
+    code = (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self._warned = False\n\n"
+        "    def forward(self, x):\n        if torch.jit.is_scripting() and self._warned:\n            return x + 1\n        return x\n"
+    )
+    other = "class Other:\n    def __init__(self):\n        self._warned = True\n"
+    new = rewritten(tmp_path, HEAD + code, pkg__b=other)
+    assert new is not None
+    assert "_warned" not in new
+
+
 def test_a_private_attribute_stays_for_another_file(tmp_path: Path) -> None:
     code = (
         "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self._warned = False\n\n"

@@ -201,7 +201,9 @@ def _unread_attributes(project: Project, view: ModuleView) -> Iterator[Shape]:
         ):
             continue
         word = re.compile(rf"""["'.]{re.escape(name)}\b(?!\s*=[^=])""")
-        if not word.search(view.source.text) and not project.files_with_attribute(name, (view.path,)):
+        others = (project.data(path) for path in project.files_with_attribute(name, (view.path,)))
+        texts = (view.source.text, *(data.decode("utf-8", "replace") for data in others))
+        if not any(word.search(text) for text in texts):
             deletions = [DeleteStatement(view.span(item)) for item in statements if isinstance(item, ast.Assign)]
             yield f"attribute {name}", tuple(deletions)
 
