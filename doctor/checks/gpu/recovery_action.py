@@ -8,6 +8,7 @@ from torchlift.doctor.check import Check, Evidence, Remedy, Result, Status, ok
 from torchlift.doctor.derived.naming import gpu_label
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.doctor.remedies.driver_install import reset_gpu
+from torchlift.doctor.remedies.restart import restart
 
 _XIDS = "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"
 
@@ -55,9 +56,7 @@ def look(facts: Facts) -> Iterator[Result]:
 
 def _remedy(facts: Facts, gpu: Gpu, action: str) -> Remedy:
     if action in ("node-reboot", "system-reboot"):
-        if facts.system.container:
-            return Remedy("Have the host of this container started anew")
-        return Remedy("End the programs that run, then start the machine anew", "sudo reboot")
+        return restart(facts, ", after the programs that run have ended")
     if action == "recover-imex-domain":
         return Remedy("Start nvidia-imex anew on all machines of the NVLink domain")
     return reset_gpu(facts, gpu)
