@@ -53,7 +53,7 @@ def waits(test: str, base: str) -> CallAdvice:
     )
 
 
-def test_finding(code: str, use: Use, context: Context, said: str, base: str, needs: TorchVersion) -> Finding:
+def finding_about_test(code: str, use: Use, context: Context, said: str, base: str, needs: TorchVersion) -> Finding:
     """The finding about a test: it can name the base class, of which the old and the new ones are."""
     view = context.view
     advice = f"Needs review: `{base}` is its base class, of which what takes its place is, too, and what is made for other devices."

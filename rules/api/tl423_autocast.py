@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import CACHE, touches_cache, triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
-from torchlift.rules.api.old_class_tests import class_tests, first_test, is_class_test, test_finding, waits
+from torchlift.rules.api.old_class_tests import class_tests, finding_about_test, first_test, is_class_test, waits
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -95,7 +95,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return changed(f'Use `torch.amp.autocast("{device}", ...)`', (edit, *imports), _SINCE)
 
     if is_class_test(view, use):
-        yield test_finding("TL423", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, _SINCE)
+        yield finding_about_test("TL423", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, _SINCE)
     else:
         yield from old_uses("TL423", use, context, old, answer)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
-from torchlift.rules.api.old_class_tests import class_tests, first_test, is_class_test, test_finding, waits
+from torchlift.rules.api.old_class_tests import class_tests, finding_about_test, first_test, is_class_test, waits
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -67,7 +67,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return changed(f'Use `torch.amp.GradScaler("{device}", ...)`', (edit, *name[1]), TorchVersion(2, 3))
 
     if is_class_test(view, use):
-        yield test_finding(
+        yield finding_about_test(
             "TL428", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, TorchVersion(2, 3)
         )
     else:
