@@ -56,7 +56,7 @@ _bench.Bench.measured = _go_wrong
 VERDICTS = {
     "exception": ("fail", "illegal-access"),
     "segfault": ("crash", None),
-    "memory": ("fail", "out-of-memory"),
+    "memory": ("fail", "host-out-of-memory"),
     "hang": ("timeout", None),
 }
 
