@@ -104,3 +104,14 @@ def test_what_is_known_of_a_program_does_not_depend_on_what_is_not(source: str, 
         else:
             for rank, program in enumerate(ran):
                 assert program is None or program == _plain(reading.exchanges[size], rank)
+
+
+def test_ranks_that_may_have_returned_before_an_error_are_not_taken_to_fail() -> None:
+    source = (
+        "import torch.distributed as dist\n\n\ndef program(x, k):\n    rank, world = dist.get_rank(), dist.get_world_size()\n"
+        "    if world == 3:\n        dist.isend(x, (rank + 1) % world).wait()\n        if k > 1:\n            return\n"
+        "        if k > 5:\n            [][0]\n        else:\n            [][1]\n"
+    )
+    assert all(recorded(source, "program", rank, 3, 2) for rank in range(3))
+    reading = _read(source)
+    assert reading is not None and reading.unknown

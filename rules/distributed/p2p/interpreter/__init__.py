@@ -15,16 +15,24 @@ One run is a `rank_run.RankRun`. Its parts, each a class that `RankRun` inherits
     rank_state      doubts, choices and limits of the run; what the parts ask of each other
     statements      statements: what they store where, and which of them run
     loops           loops and comprehensions
+    failures        `try` and `with`: what is bound where an error in the middle is caught
     expressions     operators, displays, subscripts, strings
     names           names, attributes, imports
+    objects         own operators and attributes of objects, and what code elsewhere may do with them
     calls           functions, methods and classes of the project, with their arguments bound
     unknown_calls   what is not in the file: builtins, the environment, torch; whether it may communicate
     messages        functions of torch.distributed and methods of groups and handles
 
+    ends            how blocks end, and what a caught error finds
     values          what an expression can be worth
     operators       Python's operators, functions and methods on such values
     communication   groups, handles and the posts of one rank
     code            the file: who calls whom, which functions communicate, which names hold the rank
 
-`tests/rules/distributed/test_p2p_reading_agrees_with_python.py` compares with what Python does when the same code is run.
+What may not run, or not to its end, is treated in one way: it is run in doubt, and what it binds or changes is one thing or
+the other behind it (`RankState._doubting`, `_perhaps`, `ends.Landing`; `Statements._merge` joins the ends of a block). What escapes to
+code that is not followed is not known any more (`Objects._escape`).
+
+`tests/rules/distributed/test_p2p_reading_agrees_with_python.py` compares what is posted with what Python does when the same code
+is run, `test_p2p_numbers_agree_with_python.py` the numbers.
 """

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from torchlift.rules.analysis.places.order import running
 from torchlift.rules.analysis.values.parameter_values import defaults_of
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.ends import Flow
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING, Unworkable, call_method, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, RankState, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, node_text
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,
     CodeRaises,
+    Doubt,
     Ended,
     External,
     Frame,
@@ -53,7 +55,13 @@ class Calls(RankState):
         try:
             if isinstance(node, ast.Lambda):
                 return self._eval(node.body, frame)
-            flow = self._block(node.body, frame)
+            try:
+                flow = self._block(node.body, frame)
+            except CodeRaises:
+                if not frame.returned:
+                    raise
+                self._may_fail()
+                flow, frame.result = Flow.RETURN, frame.returned.pop()
             if flow is Flow.END:
                 raise Ended
         finally:
@@ -165,7 +173,42 @@ class Calls(RankState):
         values = self._bind(function, positional, keywords)
         if values is None:
             return self._opaque(function, positional, keywords, node)
+        if isinstance(definition, FunctionNode) and not communicates and self._is_late(function, node):
+            return self._run_late(function, values, node)
         return self._invoke(function, values, node)
+
+    def _is_late(self, function: Function, node: ast.AST) -> bool:
+        """Whether a call does not run a function, or not each time: generators, coroutines and what has a cache."""
+        definition = function.node
+        assert isinstance(definition, FunctionNode)
+        if any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in running(definition.body)):
+            return True
+        if isinstance(definition, ast.AsyncFunctionDef):
+            return not isinstance(function.frame.view.parent(node), ast.Await)
+        sets = any(isinstance(inner, (ast.Global, ast.Nonlocal)) for inner in running(definition.body))
+        return sets and any("cache" in node_text(decorator) for decorator in definition.decorator_list)
+
+    def _run_late(self, function: Function, values: dict[str, Value], node: ast.AST) -> Value:
+        line = getattr(node, "lineno", 0)
+        why = f"when and how far `{function.name}` is run is not known"
+        result = Unknown(Level.GIVEN, f"{function.name}@{line}", why, never_none=True, candidates=(function,))
+        with self._doubting(Doubt(result, line)):
+            try:
+                self._invoke(function, values, node)
+            except (CodeRaises, Ended):
+                self._may_fail()
+        self._escape(function)
+        return result
+
+    def _is_transparent(self, decorator: ast.expr, frame: Frame) -> bool:
+        """Whether a function or a class under a decorator still does what it says."""
+        expression = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(expression, ast.Name) and expression.id in {"staticmethod", "classmethod", "property"}:
+            return True
+        if isinstance(expression, ast.Attribute) and expression.attr in {"setter", "getter", "deleter"}:
+            return True
+        name = frame.view.possible_name(expression)
+        return name.startswith((*_KNOWN_DECORATORS, "contextlib.", "dataclasses."))
 
     def _check_decorators(self, function: Function) -> None:
         assert isinstance(function.node, FunctionNode)
@@ -201,6 +244,10 @@ class Calls(RankState):
             values[arguments.kwarg.arg] = extra
         defaults = defaults_of(arguments)
         for name in (*names, *only):
+            if name not in values and function.defaults is not None and name in function.defaults:
+                values[name] = function.defaults[name]
+                if self._poisoned:
+                    values[name] = self._poisoned.get(id(values[name]), (None, values[name]))[1]
             if name not in values:
                 if name not in defaults:
                     raise CodeRaises(f"`{function.name}` is called without `{name}`")
@@ -251,9 +298,14 @@ class Calls(RankState):
             if method is None:
                 return Unknown(Level.GIVEN, f"super().{name}", "the base class is not in the file")
             return self._call_function(method, [receiver.receiver, *positional], keywords, node)
+        if self._may_equal((receiver, positional)):
+            if name in MUTATING:
+                self._poison(receiver)
+            return self._computed((receiver, *positional), (node.func, *node.args), node)
         if isinstance(receiver, (list, dict, set)) and name in MUTATING and not self._change(receiver, positional):
             return self._computed((receiver, *positional), (), node)
         if name == "sort" and "key" in keywords:
+            self._escape(keywords["key"])
             self._poison(receiver)
             return None
         try:

@@ -53,10 +53,12 @@ class Code:
         communication: the expressions that stand for a function of torch.distributed that communicates.
         rank_texts: expressions that the file hands to `init_process_group` as the rank, as text.
         world_texts: the same for the number of ranks.
+        steps: how much of the file has been run so far, see `rank_state.MOST_STEPS_OF_FILE`.
     """
 
     def __init__(self, view: ModuleView, project: Project) -> None:
         self.view = view
+        self.steps = 0
         self.communication: set[ast.AST] = set()
         self._point_to_point: dict[Body, list[ast.Call]] = {}
         self._direct: set[Body] = set()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext
+from typing import Any
 
 from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT
 from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
@@ -17,10 +18,9 @@ from torchlift.rules.distributed.p2p.interpreter.operators import (
     subscript,
     unary,
 )
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.values import (
     CodeRaises,
-    Doubt,
     External,
     Frame,
     Function,
@@ -29,6 +29,7 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     ProcessGroup,
     Unknown,
     Value,
+    candidates_in,
     holds_handle,
     join,
     level_of,
@@ -45,6 +46,8 @@ class Expressions(RankState):
         if handler is None:
             return Unknown(Level.GIVEN, f"{node.lineno}:{node.col_offset}", f"`{node_text(node)}` is not followed")
         value = handler(self, node, frame)
+        if self._landings and isinstance(value, Unknown) and isinstance(node, _MAY_FAIL):
+            self._may_fail()
         if self._poisoned and isinstance(value, (list, dict, set)):
             return self._poisoned.get(id(value), (None, value))[1]
         return value
@@ -67,6 +70,7 @@ class Expressions(RankState):
             handles=_passes_on(node) and any(holds_handle(value) for value in values),
             choice=first.choice if first is not None else None,
             source=first if len(values) == 1 or isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)) else None,
+            candidates=candidates_in(*values) if _passes_on(node) else (),
         )
 
     def _constant(self, node: ast.Constant, frame: Frame) -> Value:
@@ -108,6 +112,9 @@ class Expressions(RankState):
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
         container = self._eval(node.value, frame)
         index = self._eval(node.slice, frame)
+        own = self._own(container, "__getitem__", [index], node)
+        if own is not MISSING:
+            return own
         if isinstance(container, External):
             if container.name == ENVIRONMENT:
                 return self._environment(index, None, node)
@@ -125,6 +132,9 @@ class Expressions(RankState):
 
     def _binary(self, node: ast.BinOp, frame: Frame) -> Value:
         left, right = self._eval(node.left, frame), self._eval(node.right, frame)
+        own = self._own_binary(node.op, left, right, node)
+        if own is not MISSING:
+            return own
         try:
             return binary(node.op, left, right)
         except Unworkable:
@@ -133,6 +143,7 @@ class Expressions(RankState):
     def _unary(self, node: ast.UnaryOp, frame: Frame) -> Value:
         value = self._eval(node.operand, frame)
         if isinstance(node.op, ast.Not):
+            value = self._as_test(value, node.operand)
             known = self._truth(value)
             return self._negated(value) if known is None else not known
         try:
@@ -151,20 +162,27 @@ class Expressions(RankState):
         others: list[Value] = []
         for index, operand in enumerate(node.values):
             if unknown:
-                with self._doubting(Doubt(unknown[-1], node.lineno)):
-                    try:
-                        value = self._eval(operand, frame)
-                    except CodeRaises:
-                        break  # then it is not evaluated
+                value = MISSING
+                with self._perhaps(unknown[-1], node.lineno, frame):
+                    value = self._eval(operand, frame)
+                if value is MISSING:
+                    break  # it fails, and so is not evaluated
             else:
                 value = self._eval(operand, frame)
-            known = self._truth(value)
+            test = self._as_test(value, operand)
+            known = self._truth(test)
+            if test is not value and index < len(node.values) - 1 and known is not stops_at:
+                others.append(value)
+                value = test
             if known is stops_at:
                 if not unknown:
                     return value
                 # Whatever the operands before it are, the whole is as true as this one.
                 why, key = unknown[0].why, condition_key(node, unknown)
-                return Unknown(unknown[0].level, key, why, formula=("and" if stops_at else "or", ()))
+                formula: Any = ("and" if stops_at else "or", ())
+                return Unknown(
+                    unknown[0].level, key, why, formula=formula, candidates=candidates_in(*unknown, *others, value)
+                )
             if known is None:
                 assert isinstance(value, Unknown)
                 unknown.append(value)
@@ -180,6 +198,7 @@ class Expressions(RankState):
             handles=any(holds_handle(value) for value in (*unknown, *others)),
             choice=next((value.choice for value in unknown if value.choice is not None), None),
             formula=("or" if stops_at else "and", tuple(unknown)),
+            candidates=candidates_in(*unknown, *others),
         )
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Value:
@@ -187,9 +206,16 @@ class Expressions(RankState):
         left_node = node.left
         results: list[Unknown] = []
         for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self._eval(right_node, frame)
+            with self._perhaps(results[-1], node.lineno, frame) if results else nullcontext():
+                right = self._eval(right_node, frame)
             try:
-                answer = self._compared(op, left, right)
+                answer = self._own_comparison(op, left, right, node)
+                if isinstance(answer, Unknown):
+                    results.append(answer)
+                    left, left_node = right, right_node
+                    continue
+                if answer is MISSING:
+                    answer = self._compared(op, left, right)
                 if not answer:
                     return False
             except Unworkable:
@@ -232,14 +258,14 @@ class Expressions(RankState):
         return self._negated(result) if positive is not None else result
 
     def _conditional(self, node: ast.IfExp, frame: Frame) -> Value:
-        test = self._eval(node.test, frame)
+        test = self._tested(node.test, frame)
         known = self._truth(test)
         if known is not None:
             return self._eval(node.body if known else node.orelse, frame)
         assert isinstance(test, Unknown)
         results: list[Value] = []
         for branch in (node.body, node.orelse):
-            with self._doubting(Doubt(test, node.lineno)), suppress(CodeRaises):
+            with self._perhaps(test, node.lineno, frame):
                 results.append(self._eval(branch, frame))
         if not results:
             raise CodeRaises("both values raise an exception")
@@ -251,7 +277,7 @@ class Expressions(RankState):
         return value
 
     def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
-        return Function(node, frame)
+        return Function(node, frame, defaults=self._defaults(node.args, frame))
 
     def _inner(self, node: ast.Starred | ast.Await, frame: Frame) -> Value:
         return self._eval(node.value, frame)
@@ -280,6 +306,11 @@ class Expressions(RankState):
             return "".join(pieces)
         return self._computed(values, nodes, node)
 
+
+_MAY_FAIL = (
+    ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Starred, ast.Await,
+)  # fmt: skip
+"""What may raise an exception where it gives something unknown."""
 
 _COUNTING = frozenset("abs all any bool float format hash id int isinstance len repr round str sum type".split())
 

@@ -30,6 +30,9 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     ProcessGroup,
     Unknown,
     Value,
+    candidates_in,
+    holds_handle,
+    is_plain,
 )
 from torchlift.torch_names import public_name
 from torchlift.view import Binding, ModuleView
@@ -52,6 +55,10 @@ class Names(RankState):
             if resolution is not None and resolution.certain:
                 return self._named(resolution.name, frame.view)
             return Unknown(Level.GIVEN, name, f"`{name}` is not defined in the file")
+        if self._open_names and (id(owner), name) in self._open_names:
+            old = owner.values.get(name)
+            why = f"code that is not followed may change `{name}`"
+            return Unknown(Level.GIVEN, name, why, handles=holds_handle(old), candidates=candidates_in(old))
         if name in owner.values and owner.values[name] is not MISSING:
             return owner.values[name]
         value = self._looked_up(name, owner)
@@ -65,6 +72,7 @@ class Names(RankState):
         if owner.running and owner.outer is not None:
             if all(binding.imported is not None for binding in bindings) and bindings:
                 return self._imported(bindings[0], owner.view)
+            self._may_fail()
             return Unknown(Level.GIVEN, f"unset {name}", f"`{name}` may not be set")
         values = [self._bound(binding, owner) for binding in bindings]
         if len(values) == 1:
@@ -81,7 +89,7 @@ class Names(RankState):
         if binding.imported is not None:
             return self._imported(binding, owner.view)
         if isinstance(binding.node, FunctionNode):
-            return Function(binding.node, owner)
+            return self._decorated(Function(binding.node, owner), owner)
         if isinstance(binding.node, ast.ClassDef):
             return Class(binding.node, owner)
         name = binding.name
@@ -198,12 +206,28 @@ class Names(RankState):
                 handles=base.handles,
                 choice=base.choice,
                 source=base,
+                candidates=base.candidates,
             )
         if isinstance(base, ProcessGroup) and name == "WORLD":
             return self.communication.world
         return Method(name, base)
 
     def _instance_attribute(self, base: Instance, name: str, node: ast.Attribute) -> Value:
+        if name == "__dict__":
+            self._escape(base)
+            return Unknown(Level.GIVEN, node_text(node), f"`{node_text(node)}` is not followed")
+        if base.of is not None and self._find_method(base.of, "__getattribute__") is not None:
+            return Unknown(Level.GIVEN, node_text(node), f"`{node_text(node)}` is not followed")
+        if base.escaped and (name in base.attributes or base.of is None or self._find_method(base.of, name) is None):
+            value = base.attributes.get(name, MISSING)
+            if value is MISSING or is_plain(value) or isinstance(value, (list, dict, set)):
+                return Unknown(
+                    Level.GIVEN,
+                    node_text(node),
+                    f"code that is not followed may change `{node_text(node)}`",
+                    handles=holds_handle(value),
+                    candidates=candidates_in(value),
+                )
         if name in base.attributes and base.attributes[name] is not MISSING:
             return base.attributes[name]
         if name == "__class__" and base.of is not None:
@@ -215,6 +239,9 @@ class Names(RankState):
                 return self._overridden(base.of, name, node)
             if has_decorator(method.node, "property", "cached_property"):
                 return self._call_function(method, [base], {}, node)
+            changed = self._decorated(method, base.of.frame) if base.of is not None else method
+            if changed is not method:
+                return Method(changed, base) if isinstance(changed, Function) else changed
             if is_static(method.node):
                 return method
             return Method(method, base.of if is_class_method(method.node) else base)
@@ -261,7 +288,7 @@ class Names(RankState):
         code = self.code
         if view is not code.view:
             return MISSING
-        if name in code.attribute_stores():
+        if name in code.attribute_stores() or not self._open_classes.isdisjoint(code.bases(base.node)):
             return MISSING
         for node in code.bases(base.node):
             scope = view.scopes.scope_of[node]

@@ -248,7 +248,10 @@ def _enumerate(values: Value, start: Value = 0) -> Once:
 
 
 def _zip(*values: Value, strict: Value = False) -> Once:
-    return Once(zip(*map(elements, values), strict=False))
+    found = [elements(value) for value in values]
+    if truth(strict) is None:
+        raise Unworkable
+    return Once(attempt(lambda: list(zip(*found, strict=bool(strict)))))
 
 
 def _len(value: Value) -> int:

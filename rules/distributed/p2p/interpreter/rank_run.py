@@ -20,12 +20,15 @@ from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.distributed.p2p.interpreter.calls import Calls
 from torchlift.rules.distributed.p2p.interpreter.code import Body, FunctionNode, Started
 from torchlift.rules.distributed.p2p.interpreter.communication import may_be_group
+from torchlift.rules.distributed.p2p.interpreter.ends import Flow
 from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
+from torchlift.rules.distributed.p2p.interpreter.failures import Failures
 from torchlift.rules.distributed.p2p.interpreter.loops import Loops
 from torchlift.rules.distributed.p2p.interpreter.messages import Messages
 from torchlift.rules.distributed.p2p.interpreter.names import Names
+from torchlift.rules.distributed.p2p.interpreter.objects import Objects
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable
-from torchlift.rules.distributed.p2p.interpreter.rank_state import Flow, is_class_method, is_static, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import is_class_method, is_static, node_text
 from torchlift.rules.distributed.p2p.interpreter.statements import Statements
 from torchlift.rules.distributed.p2p.interpreter.unknown_calls import UnknownCalls
 from torchlift.rules.distributed.p2p.interpreter.values import (
@@ -57,7 +60,7 @@ class _Stores:
     only_state: bool = True
 
 
-class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messages):
+class RankRun(Statements, Loops, Failures, Names, Expressions, Objects, Calls, UnknownCalls, Messages):
     """One run of one function by one rank; see `RankState` for what it is made with and what it leaves."""
 
     statement_handlers: ClassVar[dict[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]] = {
@@ -70,9 +73,9 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         ast.For: Loops._for,
         ast.AsyncFor: Loops._for,
         ast.While: Loops._while,
-        ast.With: Statements._with,
-        ast.AsyncWith: Statements._with,
-        ast.Try: Statements._try,
+        ast.With: Failures._with,
+        ast.AsyncWith: Failures._with,
+        ast.Try: Failures._try,
         ast.Return: Statements._return,
         ast.Raise: Statements._raise,
         ast.Assert: Statements._assert,
@@ -88,7 +91,7 @@ class RankRun(Statements, Loops, Names, Expressions, Calls, UnknownCalls, Messag
         ast.Continue: Statements._simple,
     }
     if hasattr(ast, "TryStar"):
-        statement_handlers[ast.TryStar] = Statements._try
+        statement_handlers[ast.TryStar] = Failures._try
 
     expression_handlers: ClassVar[dict[type[ast.expr], Callable[[Any, Any, Frame], Value]]] = {
         ast.Constant: Expressions._constant,

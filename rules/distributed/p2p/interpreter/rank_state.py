@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from typing import Any, ClassVar, NoReturn
+from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import Communication
+from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow, Landing, landed
 from torchlift.rules.distributed.p2p.interpreter.operators import truth
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
+    CodeRaises,
     CommonChoice,
     Doubt,
     Frame,
@@ -31,19 +34,10 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
 from torchlift.view import Binding, ModuleView
 
 _MOST_STEPS = 40_000
+MOST_STEPS_OF_FILE = 400_000
+"""Statements and expressions that are run for one file, by all ranks of all worlds together: about five seconds."""
 # Words in the name of a setting that says what this rank in particular is.
 RANK_WORDS = ("rank", "stage", "first", "last", "is_main", "is_master", "local", "node", "host", "coord")
-
-
-class Flow(Enum):
-    """How a statement ends."""
-
-    NEXT = 0
-    BREAK = 1
-    CONTINUE = 2
-    RETURN = 3
-    RAISE = 4
-    END = 5
 
 
 class RankState(ABC):
@@ -77,6 +71,12 @@ class RankState(ABC):
         self._modules: dict[str, Frame] = {}
         self._stack: list[Frame] = []
         self._doubts: list[Doubt] = []
+        self._landings: list[Landing] = []
+        self._stored = 0
+        self._changes = 0
+        self._open_names: set[tuple[int, str]] = set()
+        self._frames: list[Frame] = []
+        self._open_classes: set[ast.ClassDef] = set()
         self._poisoned: dict[int, tuple[Value, Unknown]] = {}
         self._steps = 0
         self._looking_up: set[Binding] = set()
@@ -93,21 +93,76 @@ class RankState(ABC):
             self._doubts.remove(doubt)
             del self._stack[depth:]
 
+    @contextmanager
+    def _perhaps(self, condition: Unknown, line: int, frame: Frame) -> Iterator[None]:
+        """What runs inside may not run, or not to its end: what it binds is bound to one thing or the other."""
+        frames = [frame]
+        while frames[-1].scope.kind == "comprehension" and frames[-1].outer is not None:
+            frames.append(frames[-1].outer)
+        before = [dict(one.values) for one in frames]
+        with self._doubting(Doubt(condition, line)):
+            try:
+                yield
+            except CodeRaises:
+                self._may_fail()
+        for one, values in zip(frames, before, strict=True):
+            one.values = self._joined(one.values, values, condition)
+
+    @contextmanager
+    def _landing(self, frame: Frame) -> Iterator[Landing]:
+        """What runs inside may fail and be caught: see `Landing`."""
+        landing = Landing(frame)
+        self._landings.append(landing)
+        depth = len(self._stack)
+        try:
+            yield landing
+        finally:
+            self._landings.remove(landing)
+            del self._stack[depth:]
+
+    def _may_fail(self, level: Level = Level.GIVEN) -> None:
+        """What runs now may raise an exception."""
+        for landing in self._landings:
+            landing.level = max(landing.level, level)
+            if landing.seen != self._stored or landing.values is None:
+                landing.seen = self._stored
+                now = landing.frame.values
+                unsure = Unknown(level, "an error", "an error may be handled")
+                landing.values = dict(now) if landing.values is None else landed(landing.values, now, unsure)
+
+    def _overwrites(self, holder: Value, name: str | None = None) -> None:
+        """A name of another frame, an attribute or an element is about to change, which an error before it prevents."""
+        for landing in self._landings:
+            if landing.values is not None:
+                old = (
+                    MISSING
+                    if name is None
+                    else (holder.values if isinstance(holder, Frame) else holder.attributes).get(name, MISSING)
+                )
+                landing.overwritten.append((holder, name, old))
+
     def _active_doubts(self) -> Iterator[Doubt]:
         yield from self._doubts
         for frame in self._stack:
             yield from frame.doubts
-            for doubts in frame.loops:
-                yield from doubts
+            for jumps in frame.loops:
+                yield from (jump.doubt for jump in jumps)
 
-    def _certain(self, line: int) -> None:
+    def _certain(self, line: int, *, fails: bool = False) -> None:
         """Insist that the code which runs now is surely run.
+
+        Args:
+            line: its line.
+            fails: whether it raises an exception, which does not happen where another one has been handled before.
 
         Raises:
             CommonChoice, Open: it is not known whether it is.
         """
         for doubt in self._active_doubts():
             self._choose(doubt.condition, doubt.line)
+            if doubt.is_error and not fails:
+                self.assumed[f"nothing fails in the block in line {doubt.line}"] = None
+                continue
             raise Open(f"whether line {line} is run depends on line {doubt.line}: {doubt.condition.why}")
 
     def _open(self, line: int, why: str) -> NoReturn:
@@ -151,6 +206,7 @@ class RankState(ABC):
     def _poison(self, container: Value) -> None:
         """From now on nothing is known about what is in `container`."""
         if isinstance(container, (list, dict, set)):
+            self._changes += id(container) not in self._poisoned
             condition = next(self._active_doubts(), None)
             unknown = Unknown(
                 Level.GIVEN,
@@ -164,6 +220,7 @@ class RankState(ABC):
 
     def _change(self, container: Value, new: Sequence[Value] = ()) -> bool:
         """Whether `container` may be changed; in doubt it is poisoned instead."""
+        self._overwrites(container)
         if next(self._active_doubts(), None) is None:
             return True
         self._poison(container)
@@ -173,8 +230,11 @@ class RankState(ABC):
 
     def _tick(self) -> None:
         self._steps += 1
+        self.code.steps += 1
         if self._steps > _MOST_STEPS:
             raise Open("it is too long to be followed")
+        if self.code.steps > MOST_STEPS_OF_FILE:
+            raise Open("the file has too much of this kind to be followed")
 
     def _line(self, node: ast.Call) -> int:
         """Line of a call in the file that is read: of the call that led to it, if it stands in another file."""
@@ -197,6 +257,38 @@ class RankState(ABC):
     def _store_name(self, name: str, value: Value, frame: Frame) -> None: ...
     @abstractmethod
     def _element(self, value: Value, index: int | str) -> Unknown: ...
+    @abstractmethod
+    def _tested(self, node: ast.expr, frame: Frame) -> Value: ...
+    @abstractmethod
+    def _as_test(self, value: Value, node: ast.expr) -> Value: ...
+    @abstractmethod
+    def _own_binary(
+        self, op: ast.operator, left: Value, right: Value, node: ast.AST, *, in_place: bool = False
+    ) -> Value: ...
+    @abstractmethod
+    def _own_comparison(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value: ...
+    @abstractmethod
+    def _own(self, value: Value, name: str, arguments: Sequence[Value], node: ast.AST) -> Value: ...
+    @abstractmethod
+    def _store_attribute(self, base: Value, name: str, value: Value) -> None: ...
+    @abstractmethod
+    def _delete_attribute(self, base: Value, name: str) -> None: ...
+    @abstractmethod
+    def _decorated(self, function: Function, frame: Frame) -> Value: ...
+    @abstractmethod
+    def _is_transparent(self, decorator: ast.expr, frame: Frame) -> bool: ...
+    @abstractmethod
+    def _defaults(self, arguments: ast.arguments, frame: Frame) -> dict[str, Value]: ...
+    @abstractmethod
+    def _may_equal(self, *values: Value) -> bool: ...
+    @abstractmethod
+    def _escape_all(self) -> None: ...
+    @abstractmethod
+    def _escape(self, value: Value) -> None: ...
+    @abstractmethod
+    def _forget_names(self, node: ast.AST, frame: Frame, why: Unknown) -> None: ...
+    @abstractmethod
+    def _merge(self, ends: Sequence[End], frame: Frame) -> Flow: ...
     @abstractmethod
     def _either(self, doubt: Doubt, branches: Sequence[Sequence[ast.stmt]], frame: Frame) -> Flow: ...
     @abstractmethod
@@ -263,6 +355,14 @@ class RankState(ABC):
     ) -> Value: ...
 
 
+_PRESENT = frozenset({"torch", *sys.stdlib_module_names})
+
+
+def alias_is_there(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether a module is there for sure, because it comes with Python or is torch."""
+    return ((node.module or "") if isinstance(node, ast.ImportFrom) else alias.name).partition(".")[0] in _PRESENT
+
+
 class Missing:
     """Stands for a name or attribute that has no value."""
 
@@ -270,9 +370,15 @@ class Missing:
 MISSING = Missing()
 
 
+_texts: WeakKeyDictionary[ast.AST, str] = WeakKeyDictionary()
+
+
 def node_text(node: ast.AST) -> str:
     """Source text of an expression, on one line."""
-    return ast.unparse(node)
+    text = _texts.get(node)
+    if text is None:
+        text = _texts[node] = ast.unparse(node)
+    return text
 
 
 def condition_key(node: ast.AST, values: Sequence[Value]) -> str:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
 
+from torchlift.rules.analysis.values.parameter_values import defaults_of
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
-from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, binary, call_method, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, Flow, RankState
+from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow
+from torchlift.rules.distributed.p2p.interpreter.operators import (
+    MUTATING,
+    Once,
+    Unworkable,
+    binary,
+    call_method,
+    elements,
+)
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, alias_is_there
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
-    Coalescing,
     CodeRaises,
     Doubt,
     Ended,
@@ -19,6 +26,7 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Frame,
     Function,
     Instance,
+    Jump,
     Level,
     Open,
     Unknown,
@@ -45,24 +53,53 @@ class Statements(RankState):
         try:
             return handler(self, node, frame)
         except CodeRaises as error:
+            if not self._doubts:
+                self._certain(node.lineno, fails=True)
             if "line" in str(error):
                 raise
-            if not self._doubts:
-                self._certain(node.lineno)
             raise CodeRaises(f"{error} in line {node.lineno}") from None
 
     def _other_statement(self, node: ast.stmt, frame: Frame) -> Flow:
-        """A kind of statement that is not followed: `match`, and what later versions of Python bring."""
+        """A kind of statement that is not followed: `match`, of which any case may be taken, and what Python has yet to bring."""
         if self._matters([node], frame):
             raise Open(f"the `{type(node).__name__.lower()}` statement in line {node.lineno} is not followed")
-        for inner in walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                self._store_name(inner.id, Unknown(Level.GIVEN, f"{inner.id}@{node.lineno}", f"`{inner.id}`"), frame)
-        if any(isinstance(inner, (ast.Return, ast.Break, ast.Continue)) for inner in walk(node)):
-            why = f"the statement in line {node.lineno} is not followed"
-            frame.doubts.append(Doubt(Unknown(Level.GIVEN, "match", why), node.lineno))
-            frame.returned.append(None)
+        why = Unknown(Level.GIVEN, f"match:{node.lineno}", f"the statement in line {node.lineno} is not followed")
+        cases = getattr(node, "cases", ())
+        for case in cases:
+            for name in (
+                n for inner in walk(case.pattern) for n in (getattr(inner, "name", None), getattr(inner, "rest", None))
+            ):
+                if isinstance(name, str):
+                    self._store_name(name, why, frame)
+        if cases:
+            self._eval(node.subject, frame)  # type: ignore[attr-defined]
+            guards = [ast.copy_location(ast.Expr(case.guard), case.guard) for case in cases if case.guard is not None]
+            return self._either(Doubt(why, node.lineno), [*([*guards, *case.body] for case in cases), guards], frame)
+        self._forget_names(node, frame, why)
+        self._may_fail()
         return Flow.NEXT
+
+    def _forget_names(self, node: ast.AST, frame: Frame, why: Unknown) -> None:
+        """What `node` stores may be anything from now on."""
+        for inner in walk(node):
+            unknown = Unknown(why.level, f"{getattr(inner, 'id', '')} after {why.key}", why.why)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                owner = frame.owner(inner.id) or frame
+                unknown.handles = holds_handle(owner.values.get(inner.id))
+                owner.values[inner.id] = unknown
+            elif isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.value, ast.Name):
+                owner = frame.owner(inner.value.id) or frame
+                value = owner.values.get(inner.value.id)
+                called = isinstance(inner, ast.Attribute) and inner.attr in MUTATING
+                if isinstance(value, (list, dict, set)) and (called or not isinstance(inner.ctx, ast.Load)):
+                    self._poison(value)
+                elif (
+                    isinstance(value, Instance)
+                    and isinstance(inner, ast.Attribute)
+                    and isinstance(inner.ctx, ast.Store)
+                ):
+                    unknown.handles = holds_handle(value.attributes.get(inner.attr))
+                    value.attributes[inner.attr] = unknown
 
     def _expression(self, node: ast.Expr, frame: Frame) -> Flow:
         self._eval(node.value, frame)
@@ -96,10 +133,16 @@ class Statements(RankState):
                 return Flow.NEXT
             if method is not None:
                 return Flow.NEXT
-        try:
-            result = binary(node.op, old, value)
-        except Unworkable:
-            result = self._computed((old, value), (target, node.value), node)
+        if isinstance(old, Unknown):
+            self._change_all(old.candidates)
+        result = self._own_binary(node.op, old, value, node, in_place=True)
+        if result is MISSING:
+            try:
+                result = binary(node.op, old, value)
+            except Unworkable:
+                result = self._computed((old, value), (target, node.value), node)
+        if isinstance(result, Unknown):
+            self._may_fail()
         self._store(target, result, frame)
         return Flow.NEXT
 
@@ -114,31 +157,40 @@ class Statements(RankState):
             container = self._eval(target.value, frame)
             index = self._eval(target.slice, frame)
             if isinstance(container, (list, dict)) and not isinstance(container, Once):
-                if self._change(container, [value]):
+                if isinstance(index, slice) and not isinstance(value, (list, tuple)):
+                    self._overwrites(container)
+                    self._poison(container)
+                elif self._change(container, [value]):
                     try:
                         call_method(container, "__setitem__", [index, value], {})
                     except Unworkable:
                         self._poison(container)
                         self._poisoned[id(container)][1].handles |= holds_handle(value)
             elif isinstance(container, Unknown):
+                self._may_fail()
                 container.handles |= holds_handle(value)
+                self._change_all(container.candidates)
+            else:
+                self._own(container, "__setitem__", [index, value], target)
         elif isinstance(target, ast.Starred):
             self._store(target.value, value, frame)
 
+    def _change_all(self, containers: Sequence[Value]) -> None:
+        """Lists, dicts and sets of which nobody knows which one is changed."""
+        for part in containers:
+            if isinstance(part, (list, dict, set)):
+                self._overwrites(part)
+                self._poison(part)
+
     def _store_name(self, name: str, value: Value, frame: Frame) -> None:
         owner = frame.owner(name) or frame
+        self._stored += 1
         if owner is not frame and frame.scope.kind != "comprehension":
+            self._overwrites(owner, name)
             doubt = next(self._active_doubts(), None)
             if doubt is not None:
                 value = join(value, owner.values.get(name), doubt.condition)
         owner.values[name] = value
-
-    def _store_attribute(self, base: Value, name: str, value: Value) -> None:
-        doubt = next(self._active_doubts(), None)
-        if isinstance(base, (Instance, Unknown)):
-            if doubt is not None:
-                value = join(value, base.attributes.get(name, MISSING), doubt.condition)
-            base.attributes[name] = value
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
         targets = target.elts
@@ -149,6 +201,7 @@ class Statements(RankState):
         except Unworkable:
             values = [self._element(value, index) for index in range(len(targets))]
             starred = None
+            self._may_fail()
         if starred is not None:
             behind = len(targets) - starred - 1
             if len(values) < len(targets) - 1:
@@ -170,6 +223,7 @@ class Statements(RankState):
                 handles=value.handles,
                 choice=value.choice,
                 source=value,
+                candidates=value.candidates,
             )
         name = value.name if isinstance(value, External) else type(value).__name__
         return Unknown(Level.GIVEN, f"{name}[{index}]", f"`{name}` is not followed")
@@ -179,7 +233,12 @@ class Statements(RankState):
             if isinstance(target, ast.Name):
                 owner = frame.owner(target.id)
                 if owner is not None:
-                    owner.values.pop(target.id, None)
+                    owner.values[target.id] = Unknown(
+                        Level.GIVEN, f"unset {target.id}", f"`{target.id}` may not be set"
+                    )
+                self._may_fail()
+            elif isinstance(target, ast.Attribute):
+                self._delete_attribute(self._eval(target.value, frame), target.attr)
             elif isinstance(target, ast.Subscript):
                 container = self._eval(target.value, frame)
                 index = self._eval(target.slice, frame)
@@ -188,6 +247,9 @@ class Statements(RankState):
                         call_method(container, "__delitem__", [index], {})
                     except Unworkable:
                         self._poison(container)
+                elif isinstance(container, Unknown):
+                    self._may_fail()
+                    self._change_all(container.candidates)
         return Flow.NEXT
 
     def _return(self, node: ast.Return, frame: Frame) -> Flow:
@@ -198,14 +260,28 @@ class Statements(RankState):
         raise CodeRaises("an exception is raised")
 
     def _assert(self, node: ast.Assert, frame: Frame) -> Flow:
-        if self._truth(self._eval(node.test, frame)) is False:
+        holds = self._truth(self._tested(node.test, frame))
+        if holds is False:
             raise CodeRaises("the assertion does not hold")
+        if holds is None:
+            self._may_fail()
         return Flow.NEXT
 
     def _define(self, node: FunctionNode | ast.ClassDef, frame: Frame) -> Flow:
-        value = Class(node, frame) if isinstance(node, ast.ClassDef) else Function(node, frame)
+        value: Value
+        if isinstance(node, ast.ClassDef):
+            value = Class(node, frame)
+            if not all(self._is_transparent(decorator, frame) for decorator in node.decorator_list):
+                why = f"`{node.name}` is decorated"
+                value = Unknown(Level.GIVEN, node.name, why, candidates=(value,))
+        else:
+            value = self._decorated(Function(node, frame, defaults=self._defaults(node.args, frame)), frame)
         self._store_name(node.name, value, frame)
         return Flow.NEXT
+
+    def _defaults(self, arguments: ast.arguments, frame: Frame) -> dict[str, Value]:
+        """What the parameters of a function that is defined now are worth when nothing is given."""
+        return {name: self._eval(default, frame) for name, default in defaults_of(arguments).items()}
 
     def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Flow:
         for alias in node.names:
@@ -214,6 +290,8 @@ class Statements(RankState):
             bound = alias.asname or alias.name.partition(".")[0]
             owner = frame.owner(bound)
             for binding in owner.scope.bindings[bound] if owner is not None else ():
+                if not alias_is_there(node, alias):
+                    self._may_fail(Level.UNIFORM)
                 if binding.node is alias and owner is not None:
                     owner.values[bound] = self._imported(binding, frame.view)
         return Flow.NEXT
@@ -228,7 +306,7 @@ class Statements(RankState):
         )
 
     def _if(self, node: ast.If, frame: Frame) -> Flow:
-        test = self._eval(node.test, frame)
+        test = self._tested(node.test, frame)
         known = self._truth(test)
         if known is not None:
             return self._block(node.body if known else node.orelse, frame)
@@ -237,45 +315,50 @@ class Statements(RankState):
 
     def _either(self, doubt: Doubt, branches: Sequence[Sequence[ast.stmt]], frame: Frame) -> Flow:
         """Run all branches, of which one is taken, nobody knows which."""
-        before = frame.values
-        ends: list[tuple[Flow, dict[str, Value], Value]] = []
+        before, result = frame.values, frame.result
+        ends: list[End] = []
         for branch in branches:
-            frame.values = dict(before)
+            frame.values, frame.result = dict(before), result
             with self._doubting(doubt):
                 try:
                     flow = self._block(branch, frame)
                 except CodeRaises:
-                    flow = Flow.RAISE
+                    # A branch that raises is not what the code is written for, so the others are taken to be what happens.
+                    self._may_fail()
+                    continue
                 except Ended:
                     flow = Flow.END
-            ends.append((flow, frame.values, frame.result))
-        frame.values = before
-        going = [(flow, values, result) for flow, values, result in ends if flow is not Flow.RAISE]
-        if not going:
+            ends.append((doubt, flow, frame.values, frame.result))
+        frame.values, frame.result = before, result
+        if not ends:
             raise CodeRaises(f"every branch of line {doubt.line} raises an exception")
-        # A branch that raises is not what the code is written for, so the others are taken to be what happens.
-        if all(flow is going[0][0] for flow, _, _ in going):
-            flow, values, result = going[0]
-            for _, other, other_result in going[1:]:
-                values = self._joined(values, other, doubt.condition)
-                result = join(result, other_result, doubt.condition) if flow is Flow.RETURN else result
-            frame.values, frame.result = values, result
-            return flow
-        kept = next((end for end in going if end[0] is Flow.NEXT), None)
-        kept = kept or next((end for end in going if end[0] in {Flow.BREAK, Flow.CONTINUE}), going[0])
-        for flow, _, result in going:
-            if flow is kept[0]:
+        return self._merge(ends, frame)
+
+    def _merge(self, ends: Sequence[End], frame: Frame) -> Flow:
+        """Go on behind several ends of which nobody knows which one it is; names are what they are at one of them."""
+        joined: dict[Flow, End] = {}
+        for doubt, flow, values, result in ends:
+            if flow not in joined:
+                joined[flow] = doubt, flow, values, result
+                continue
+            _, _, others, other = joined[flow]
+            back = join(other, result, doubt.condition) if flow is Flow.RETURN else result
+            joined[flow] = doubt, flow, self._joined(others, values, doubt.condition), back
+        order = (Flow.NEXT, Flow.BREAK, Flow.CONTINUE)
+        kept = next((flow for flow in order if flow in joined), ends[0][1])
+        for flow, (doubt, _, values, result) in joined.items():
+            if flow is kept:
                 continue
             if flow in {Flow.BREAK, Flow.CONTINUE} and frame.loops:
-                frame.loops[-1].append(doubt)
+                frame.loops[-1].append(Jump(doubt, flow is Flow.BREAK, values))
             elif flow is Flow.END:
                 self._stack[0].doubts.append(doubt)
                 self._stack[0].returned.append(None)
             else:
                 frame.doubts.append(doubt)
                 frame.returned.append(result)
-        frame.values, frame.result = kept[1], kept[2]
-        return kept[0]
+        _, _, frame.values, frame.result = joined[kept]
+        return kept
 
     def _joined(self, left: dict[str, Value], right: dict[str, Value], condition: Unknown) -> dict[str, Value]:
         joined = dict(left)
@@ -284,55 +367,6 @@ class Statements(RankState):
             if one is not other:
                 joined[name] = join(one, other, condition)
         return joined
-
-    def _with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> Flow:
-        managers: list[Coalescing] = []
-        for item in node.items:
-            value = self._eval(item.context_expr, frame)
-            if isinstance(value, Coalescing):
-                managers.append(value)
-            if item.optional_vars is not None:
-                self._store(item.optional_vars, self._entered(value), frame)
-        flow = self._block(node.body, frame)
-        for _ in managers:
-            self.communication.close_manager(node.lineno)
-        return flow
-
-    def _entered(self, value: Value) -> Value:
-        if isinstance(value, Instance) and value.of is not None:
-            method = self._find_method(value.of, "__enter__")
-            if method is not None and isinstance(method.node, FunctionNode):
-                return self._call_function(method, [value], {}, method.node)
-        return value
-
-    def _try(self, node: Any, frame: Frame) -> Flow:
-        try:
-            flow = self._block(node.body, frame)
-            error = None
-        except CodeRaises as caught:
-            flow, error = Flow.NEXT, caught
-        if error is not None and node.handlers:
-            raise Open(f"an error in the `try` in line {node.lineno} is handled: {error}")
-        if error is None:
-            self._doubt_flags(node, frame)
-            if flow is Flow.NEXT:
-                flow = self._block(node.orelse, frame)
-        last = self._block(node.finalbody, frame)
-        if last is not Flow.NEXT:
-            return last
-        if error is not None:
-            raise error
-        return flow
-
-    def _doubt_flags(self, node: Any, frame: Frame) -> None:
-        """`HAS_X = True` in a `try` and False in its handler is unknown, and the same on every rank."""
-        for handler in node.handlers:
-            for statement in handler.body:
-                match statement:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=bool(value))):
-                        owner = frame.owner(name) or frame
-                        if isinstance(owner.values.get(name), bool) and owner.values[name] is not value:
-                            owner.values[name] = Unknown(Level.UNIFORM, name, f"`{name}` is set in a `try`")
 
     def _matters(self, nodes: Sequence[ast.AST], frame: Frame) -> bool:
         """Whether running `nodes` may post or wait for anything."""

@@ -71,6 +71,10 @@ _ENDING = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 _SYNCHRONIZING = frozenset({"torch.cuda.synchronize", "torch.accelerator.synchronize"})
 _HARMLESS = ("logging.", "warnings.", "builtins.print", "builtins.repr", "builtins.id", "builtins.type", "time.")
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print"})
+_REACHING = frozenset(
+    f"builtins.{name}" for name in ("exec", "eval", "globals", "__import__", "object.__setattr__", "object.__delattr__")
+)
+"""What may change anything."""
 _THREADS = ("threading.", "concurrent.", "asyncio.")
 _PROCESSES = ("torch.multiprocessing.", "multiprocessing.")
 
@@ -114,6 +118,8 @@ class UnknownCalls(RankState):
                 return self.code.matters([value.node.body]) if view is self.code.view else True
             code = self.code if view is self.code.view else self._other_code(view)
             return code.communicates(value.node) or code.matters(value.node.body)
+        if isinstance(value, Unknown):
+            return any(self._communicates(part) for part in value.candidates)
         if isinstance(value, (Class, Instance)):
             owner = value if isinstance(value, Class) else value.of
             if owner is None or owner.frame.view is not self.code.view:
@@ -152,10 +158,7 @@ class UnknownCalls(RankState):
                 if any(self._communicates(part) for part in parts(value)):
                     self._open(line, f"`{text}` in line {line} is given something that communicates")
         if not known:
-            for value in values:
-                for part in list(parts(value)):
-                    if isinstance(part, (list, dict, set)) and part:
-                        self._poison(part)
+            self._escape([*values, function])
         return self._result(function, values, node)
 
     def _result(self, function: Value, values: Sequence[Value], node: ast.AST) -> Unknown:
@@ -208,6 +211,13 @@ class UnknownCalls(RankState):
             return None
         if name.startswith(_THREADS) and any(self._communicates(p) for v in (positional, keywords) for p in parts(v)):
             raise Open(f"line {node.lineno} communicates in a thread of its own")
+        if name in _REACHING:
+            self._escape_all()
+            self._escape(positional)
+        elif name.startswith(("builtins.", "functools.", "itertools.")):
+            for value in (*positional, *keywords.values()):
+                if isinstance(value, (Function, Method)) and not self._communicates(value):
+                    self._escape(value)
         if complete:
             special = self._special_builtin(name, positional, keywords, node)
             if special is not MISSING:
@@ -240,6 +250,21 @@ class UnknownCalls(RankState):
                 if isinstance(value, Unknown):
                     return MISSING
                 return isinstance(value, _KINDS[kind[9:]]) and not isinstance(value, Once)
+            case "builtins.setattr", [base, attribute, value] if isinstance(attribute, str):
+                self._store_attribute(base, attribute, value)
+                return None
+            case "builtins.setattr" | "builtins.delattr" | "builtins.vars", [base, *_]:
+                self._escape(base)
+                return MISSING
+            case "builtins.bool", [value]:
+                known = self._truth(self._as_test(value, node))
+                return MISSING if known is None else known
+            case "builtins.len", [Instance() as value]:
+                return self._own(value, "__len__", [], node)
+            case _, _ if name.startswith("builtins.") and name != "builtins.isinstance" and self._may_equal(positional):
+                return self._computed(positional, node.args, node)
+            case "builtins.next", [Once() as value, *_] if not self._change(value):
+                return self._computed(positional, node.args, node)
             case "builtins.print", _:
                 return None
             case "builtins.super", []:

@@ -6,7 +6,7 @@ Numbers, strings, None, lists, tuples, dicts, sets and ranges stand for themselv
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, Literal
@@ -19,6 +19,7 @@ Value = Any
 """A Python value, or an instance of a class of this file."""
 
 _LONGEST_KEY = 160
+_PLAIN = (int, str, float, bool, type(None), tuple, range)
 
 
 class Level(IntEnum):
@@ -45,7 +46,7 @@ class Unknown:
         choice: the condition it depends on, where it is known apart from that.
         formula: how the truth of it follows from other unknown values.
         source: what it was read from; data received into one has been received into the other.
-        candidates: functions, classes and objects that it may be.
+        candidates: functions, classes, objects, lists, dicts and sets that it may be or hold.
         attributes: what was stored as its attributes.
     """
 
@@ -153,7 +154,7 @@ class Frame:
         result: what a `return` gave back.
         returned: values that an undecided `return` may have given back.
         doubts: conditions on which an undecided `return` depends.
-        loops: for every loop being run, the conditions of undecided `break` and `continue`.
+        loops: for every loop being run, the undecided `break` and `continue` of this round and the rounds before.
     """
 
     view: ModuleView
@@ -165,7 +166,7 @@ class Frame:
     result: Value = None
     returned: list[Value] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
-    loops: list[list[Doubt]] = field(default_factory=list)
+    loops: list[list[Jump]] = field(default_factory=list)
 
     def owner(self, name: str) -> Frame | None:
         """The frame that a name belongs to; None for builtins and star imports."""
@@ -191,11 +192,13 @@ class Function:
 
     Attributes:
         owner: the class it is a method of.
+        defaults: what its parameters are worth when nothing is given; None where its definition has not been run.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     frame: Frame
     owner: Class | None = None
+    defaults: Mapping[str, Value] | None = None
 
     @property
     def name(self) -> str:
@@ -218,11 +221,13 @@ class Instance:
     Attributes:
         of: its class; None for the context object of an autograd function.
         complete: whether `attributes` has everything its constructor sets.
+        escaped: whether code that is not known may change it at any time.
     """
 
     of: Class | None
     attributes: dict[str, Value] = field(default_factory=dict)
     complete: bool = True
+    escaped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,10 +240,25 @@ class Method:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A condition nobody knows, on which it depends whether the code that runs now is run at all."""
+    """A condition nobody knows, on which it depends whether the code that runs now is run at all.
+
+    Attributes:
+        is_error: whether the condition is that something before has raised an exception which the code handles. What is
+            posted then is read as if it had not, which is said.
+    """
 
     condition: Unknown
     line: int
+    is_error: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Jump:
+    """A `break` or a `continue` of which nobody knows whether it is run, with the names as it leaves them."""
+
+    doubt: Doubt
+    leaves: bool
+    values: dict[str, Value]
 
 
 class Open(Exception):
@@ -293,15 +313,20 @@ def holds_handle(value: Value) -> bool:
 
 
 def candidates_in(*values: Value) -> tuple[Value, ...]:
-    """Everything in `values` that can be called, or has methods that can be."""
-    found: list[Value] = []
+    """Everything in `values` that can be called or changed."""
+    found: dict[int, Value] = {}
     for value in values:
-        for part in parts(value):
-            if isinstance(part, (External, Function, Class, Method, Instance)):
-                found.append(part)
+        for part in () if isinstance(value, (int, str, float)) else parts(value):
+            if isinstance(part, (External, Function, Class, Method, Instance, list, dict, set)):
+                found[id(part)] = part
             elif isinstance(part, Unknown):
-                found += part.candidates
-    return tuple(found)
+                found.update((id(inner), inner) for inner in part.candidates)
+    return tuple(found.values())
+
+
+def is_plain(value: Value) -> bool:
+    """Whether a value is a number, a text or None, or a tuple or range of such."""
+    return isinstance(value, _PLAIN) and unknown_in(value) is None
 
 
 def unknown_in(value: Value) -> Unknown | None:
@@ -330,8 +355,7 @@ def join(left: Value, right: Value, condition: Unknown) -> Value:
     """What a name is worth that is worth `left` or `right`, depending on `condition`."""
     if left is right:
         return left
-    plain = (int, str, float, bool, type(None), tuple, range)
-    if isinstance(left, plain) and type(left) is type(right) and unknown_in((left, right)) is None and left == right:
+    if type(left) is type(right) and is_plain(left) and is_plain(right) and left == right:
         return left
     if isinstance(left, External) and left == right:
         return left
