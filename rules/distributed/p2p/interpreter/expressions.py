@@ -11,6 +11,7 @@ from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT
 from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
 from torchlift.rules.distributed.p2p.interpreter.communication import is_no_member, may_be_group
 from torchlift.rules.distributed.p2p.interpreter.operators import (
+    Once,
     Unworkable,
     binary,
     compare,
@@ -48,8 +49,13 @@ class Expressions(RankState):
         value = handler(self, node, frame)
         if self._landings and isinstance(value, Unknown) and isinstance(node, _MAY_FAIL):
             self._may_fail()
-        if self._poisoned and isinstance(value, (list, dict, set)):
-            return self._poisoned.get(id(value), (None, value))[1]
+        if self._poisoned and isinstance(value, (list, dict, set)) and id(value) in self._poisoned:
+            return self._poisoned[id(value)][1]
+        kept = isinstance(value, Once) and not isinstance(node, (ast.Call, ast.GeneratorExp))
+        if kept and next(self._active_doubts(), None) is not None:
+            items = Once(value)
+            self._poison(value)  # something may be taken out of it, or not
+            return items
         return value
 
     def _computed(self, values: Sequence[Value], nodes: Sequence[ast.expr], node: ast.AST) -> Unknown:
