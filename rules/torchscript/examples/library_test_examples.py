@@ -42,6 +42,16 @@ LIGHTNING = (
 
 BESIDE = (
     Bad(
+        f"{_NET}def test_net():\n    net = Net()\n    net = torch.jit.script(net)\n    net.to(torch.float64)\n    net.train()\n"
+        "    assert net(torch.zeros(2)).sum() == 2\n    assert net.training\n",
+        f"{_NET}def test_net():\n    net = Net()\n    net.to(torch.float64)\n    net.train()\n"
+        "    assert net(torch.zeros(2)).sum() == 2\n    assert net.training\n",
+        why="what moves the scripted module moves the module",
+        path="test_net.py",
+        run="test_net()\nresult = True",
+        torchscript=DROP,
+    ),
+    Bad(
         "import timm\nimport torch\n\n\ndef test_net():\n    net = timm.create_model('resnet18', scriptable=True)\n"
         "    net = torch.jit.script(net)\n    assert net(torch.ones(1, 3, 64, 64)).dim() == 2\n",
         "import timm\nimport torch\n\n\ndef test_net():\n    net = timm.create_model('resnet18')\n"

@@ -100,6 +100,8 @@ def _is_there(node: ast.expr, values: ScriptedValues) -> bool:
             func=ast.Attribute(attr="assertIsNotNone" | "assertTrue") | ast.Name(id="callable"), args=[asked, *_]
         ):
             return values.original(asked) is not None
+        case ast.Call(func=ast.Attribute(value=changed)) if values.original(changed) is not None:
+            return False  # `scripted.to(device)` moves what is called later
     return values.original(node) is not None
 
 
