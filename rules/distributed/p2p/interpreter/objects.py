@@ -227,6 +227,7 @@ class Objects(RankState):
     def _escape_all(self) -> None:
         """Code that may reach everything: `exec`, `globals`."""
         for frame in (*self._stack, *self._modules.values()):
+            self._frames.append(frame)
             for name in frame.scope.bindings:
                 self._open_names.add((id(frame), name))
 

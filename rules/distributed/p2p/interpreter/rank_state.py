@@ -75,7 +75,7 @@ class RankState(ABC):
         self._stored = 0
         self._changes = 0
         self._open_names: set[tuple[int, str]] = set()
-        self._frames: list[Frame] = []
+        self._frames: list[Frame] = []  # those of `_open_names`, so that no other frame gets their ids
         self._open_classes: set[ast.ClassDef] = set()
         self._poisoned: dict[int, tuple[Value, Unknown]] = {}
         self._steps = 0
