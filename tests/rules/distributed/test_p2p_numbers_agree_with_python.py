@@ -101,7 +101,7 @@ def test_a_batch_is_not_safe_where_its_order_rests_on_a_number_that_is_not_certa
 
 
 def test_a_file_with_many_exchanges_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_state, "MOST_STEPS_OF_FILE", rank_state.MOST_STEPS_OF_FILE // 10)
+    monkeypatch.setattr(rank_state, "MOST_STEPS_OF_FILE", rank_state.MOST_STEPS_OF_FILE // 25)
     function = "".join(
         f"    if cfg.option_{i}:\n        b.append(dist.isend(x, (r + {i}) % w))\n    else:\n"
         f"        b.append(dist.irecv(x, (r - {i}) % w))\n"

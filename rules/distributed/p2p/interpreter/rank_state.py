@@ -34,7 +34,7 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
 from torchlift.view import Binding, ModuleView
 
 _MOST_STEPS = 40_000
-MOST_STEPS_OF_FILE = 400_000
+MOST_STEPS_OF_FILE = 1_000_000
 """Statements and expressions that are run for one file, by all ranks of all worlds together: about five seconds."""
 # Words in the name of a setting that says what this rank in particular is.
 RANK_WORDS = ("rank", "stage", "first", "last", "is_main", "is_master", "local", "node", "host", "coord")
