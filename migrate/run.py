@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from torchlift.finding import FileFailure, Finding, Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.find.newest_name import new_words, with_newest_name
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
@@ -20,6 +22,7 @@ from torchlift.migrate.rewriting import rewritten, wishes_of
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule
+from torchlift.source import SourceText
 from torchlift.wrappers import Wrappers
 
 __all__ = ["KnownProject", "RunOptions", "analyse", "examine", "read"]
@@ -126,7 +129,8 @@ def _attempt(
             return None, obstacles
         project = start.project.with_texts({**now.texts, **texts})
         after = now.and_then(chosen, texts, examiner.next(now.state, project))
-        broken = broken_promise(found, after.state.findings, chosen)
+        states = (now.state.project, project)
+        broken = broken_promise(found, after.state.findings, chosen, partial(_texts, states))
         if broken is not None:
             path, problem = broken
             return None, obstacles.blocking(path, "verify", problem)
@@ -134,6 +138,11 @@ def _attempt(
     for path in sorted(chosen):
         obstacles = obstacles.blocking(path, "verify", "its fixes do not come to an end")
     return None, obstacles
+
+
+def _texts(states: tuple[Project, Project], path: str) -> tuple[SourceText, SourceText]:
+    before, after = (open_document(state, path).source for state in states)
+    return before, after
 
 
 def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obstacles: Obstacles) -> Obstacles:
