@@ -49,6 +49,7 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
             touched = touched or (
                 first > 0 and starts[first - 1] == span.start and edits[first - 1].span.end > span.start
             )
+            touched = touched or (first < len(edits) and _goes_on_with(view, span, edits[first]))
             if touched or _has_decorator_edit(view, child, edits):
                 stack.append(child)
                 continue
@@ -58,6 +59,16 @@ def _changed_statement(view: ModuleView, edits: Sequence[TextEdit], new: SourceT
                 line, _ = view.source.location(span.start)
                 return f"The statement on line {line} would change although no edit concerns it."
     return None
+
+
+def _goes_on_with(view: ModuleView, span: Span, edit: TextEdit) -> bool:
+    """Whether an insertion right behind the compound statement at `span` is one more line of its last block."""
+    if edit.span.start != edit.span.end or edit.span.start < span.end:
+        return False
+    between = view.source.slice(Span(span.end, edit.span.start))
+    column = view.source.location(span.start)[1] - 1
+    inserted = len(edit.text) - len(edit.text.lstrip(" \t"))
+    return inserted > column and len(between.splitlines()) <= 1 and between.partition("#")[0].strip() == ""
 
 
 def _same(left: ast.AST, right: ast.AST) -> bool:
