@@ -103,7 +103,7 @@ class Dispatcher:
                 try:
                     if not _may_report(rule, use, settings):
                         continue
-                    if not rule.sees_guarded and is_guarded(view, use.node, _decisive(rule, settings)):
+                    if not rule.sees_guarded and is_guarded(view, use.node, _decisive(rule, settings), project.binding):
                         continue
                     for finding in rule.check(use, context):
                         settled = _complete(finding, use, view, settings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
+from torchlift.project import Project
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView
@@ -14,12 +16,44 @@ from torchlift.view.release_tests import decided
 
 _LOWEST = TorchVersion(2, 9)
 _IMPORTS = "import torch\nfrom packaging import version\nfrom packaging.version import Version\nV = Version(torch.__version__)\n"
-_IMPORTS += """MAJOR = int(torch.__version__.split(".")[0])
+_IMPORTS += """import operator
+from accelerate.utils import is_torch_version
+from lightning_utilities.core.imports import compare_version
+from monai.utils import pytorch_after
+from transformers.utils import is_torch_greater_or_equal
+MAJOR = int(torch.__version__.split(".")[0])
 MINOR = int(torch.__version__.split(".")[1])
 UNPACKED, _ = map(int, torch.__version__.split(".")[:2])
 LISTED, LISTED_MINOR = [int(x) for x in torch.__version__.split(".")[:2]]
 NUMBERS = [int(x) for x in torch.__version__.split(".")[:2]]
 TORCH_VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
+def requires(v): return V >= Version(v)
+def over(major, minor=0):
+    "Doc."
+    if not HAVE_PACKAGING:
+        raise ImportError
+    return TORCH_VERSION >= (major, minor)
+def between(low=None, high=None):
+    now = version.parse(torch.__version__)
+    if low and version.parse(str(low)) > now:
+        return False
+    if high and version.parse(str(high)) < now:
+        return False
+    return True
+def now(): return torch.__version__
+def strictly(v, equal=True):
+    if equal:
+        return version.parse(now()) >= version.parse(v)
+    return version.parse(version.parse(now()).base_version) > version.parse(v)
+@torch_only
+def decorated(v): return V >= Version(v)
+def about_cuda(v): return Version(torch.version.cuda) >= Version(v)
+def changed(v):
+    v = other(v)
+    return V >= Version(v)
+HAS_OUTER = hasattr(torch, "outer")
+HAS_FIELD = hasattr(config, "field")
+TORCH_GREATER_2_5 = requires("2.5")
 OTHER, _ = map(int, numpy.__version__.split(".")[:2])
 """
 
@@ -62,6 +96,23 @@ def _decision(test: str) -> bool | None:
         ("(LISTED, LISTED_MINOR) < (2, 1)", False),
         ("NUMBERS[0] < 2", False),
         ("TORCH_VERSION < (2, 0)", False),
+        ('requires("2.5")', True),
+        ('requires(v="2.5")', True),
+        ('not requires("2.5")', False),
+        ("over(2, 5)", True),
+        ("over(2)", True),
+        ("between(2.5)", True),
+        ('between(high="2.5")', False),
+        ('strictly("2.9")', True),
+        ('strictly("2.8", equal=False)', True),
+        ("TORCH_GREATER_2_5", True),
+        ("not TORCH_GREATER_2_5", False),
+        ('Version("1.10") <= V', True),
+        ('Version("1.10") > V', False),
+        ('is_torch_greater_or_equal("2.5")', True),
+        ('is_torch_version("<", "2.5")', False),
+        ('compare_version("torch", operator.ge, "2.5.0")', True),
+        ("pytorch_after(2, 5)", True),
     ],
 )
 def test_a_version_test_that_every_supported_torch_answers_alike_is_decided(test: str, answer: bool) -> None:
@@ -82,6 +133,17 @@ def test_a_version_test_that_every_supported_torch_answers_alike_is_decided(test
         'tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8, 1)',
         'V.minor >= 5',
         'V >= OLDEST',
+        'requires("2.10")',
+        'requires(OLDEST)',
+        'over(2, 10)',
+        'between(high="2.10")',
+        'strictly("2.9", equal=False)',
+        'decorated("2.5")',
+        'about_cuda("2.5")',
+        'changed("2.5")',
+        'is_torch_version(OPERATOR, "2.5")',
+        'compare_version("numpy", operator.ge, "1.0")',
+        'other("2.5")',
         'MINOR >= 5',
         'LISTED_MINOR >= 5',
         'MAJOR == 2 and MINOR < 12',
@@ -114,9 +176,55 @@ def test_a_version_test_that_is_open_or_not_understood_decides_nothing(test: str
         ('x = getattr(config, "outer", None) or mark()\n', False),
         ("if MAJOR < 2:\n    pass\nelse:\n    mark()\n", False),
         ("if TORCH_MINOR > 12:\n    mark()\n", True),
+        ('if requires("2.12"):\n    mark()\n', True),
+        ('if requires("2.5"):\n    mark()\n', False),
+        ('if requires("2.5"):\n    pass\nelse:\n    mark()\n', True),
+        ('if requires("2.5") and flag:\n    mark()\n', False),
+        ("if over(2, 12) and flag:\n    mark()\n", True),
+        ('if other("2.12"):\n    mark()\n', False),
+        ("if HAS_OUTER:\n    pass\nelse:\n    mark()\n", True),
+        ("if HAS_FIELD:\n    mark()\n", False),
     ],
 )
 def test_a_decided_version_test_guards_only_the_branch_that_never_runs(code: str, guarded: bool) -> None:
     view = _view(_IMPORTS + code)
     mark = next(node for node in ast.walk(view.tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "mark")
     assert is_guarded(view, mark, _LOWEST) is guarded
+
+
+@pytest.mark.parametrize(
+    ("test", "answer", "guarded"),
+    [
+        ('requires("2.5")', True, False),
+        ('not requires("2.5")', False, True),
+        ('compat.requires("2.5")', True, False),
+        ('again("2.5")', True, False),
+        ("IS_NEW", True, False),
+        ("compat.IS_NEW", True, False),
+        ("not compat.IS_NEW", False, True),
+        ('requires("2.12")', None, True),
+        ("HAS_OUTER", None, True),
+        ("DEBUG", None, False),
+    ],
+)
+def test_helpers_and_constants_are_read_in_the_file_that_defines_them(
+    tmp_path: Path, test: str, answer: bool | None, guarded: bool
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/compat.py": "import torch\nfrom packaging.version import parse\n\nDEBUG = True\nV = parse(torch.__version__)\n"
+        'HAS_OUTER = hasattr(torch, "outer")\n\n\ndef requires(release: str) -> bool:\n    return V >= parse(release)\n\n\n'
+        'IS_NEW = requires("2.5")\n',
+        "pkg/shown.py": "from .compat import requires as again\n",
+        "pkg/a.py": "from . import compat\nfrom .compat import DEBUG, HAS_OUTER, IS_NEW, requires\nfrom .shown import again\n\n"
+        f"if {test}:\n    mark()\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    project = Project(tmp_path, sorted(files))
+    view = project.parse("pkg/a.py")
+    choice = view.tree.body[-1]
+    assert isinstance(choice, ast.If)
+    assert decided(view, choice.test, _LOWEST, project.binding) is answer
+    assert is_guarded(view, choice.body[0], _LOWEST, project.binding) is guarded

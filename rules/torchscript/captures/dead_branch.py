@@ -16,7 +16,7 @@ from torchlift.view.release_tests import decided
 
 def is_silent(use: Use, context: Context) -> bool:
     """Whether a version test or an import fallback around a use has dealt with its deprecation."""
-    return is_guarded(context.view, use.node, min(context.settings.min_torch, DEPRECATED))
+    return is_guarded(context.view, use.node, min(context.settings.min_torch, DEPRECATED), context.project.binding)
 
 
 def dead_branch(use: Use, context: Context, code: str, message: str) -> Finding | None:
@@ -27,7 +27,7 @@ def dead_branch(use: Use, context: Context, code: str, message: str) -> Finding 
     child: ast.AST = use.node
     for ancestor in view.ancestors(use.node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            passed = decided(view, ancestor.test, lowest)
+            passed = decided(view, ancestor.test, lowest, context.project.binding)
             body = ancestor.body if isinstance(ancestor.body, list) else [ancestor.body]
             if passed is not None and passed is not any(child is part for part in body):
                 test = view.text(ancestor.test)

@@ -7,7 +7,7 @@ import re
 
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
-from torchlift.view.release_tests import decided
+from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
 from torchlift.view.walk import walk
 
 _VERSION_WORD = re.compile(
@@ -20,17 +20,19 @@ _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeEr
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
-def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = None) -> bool:
+def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = None, find: Lookup | None = None) -> bool:
     """Whether `node` runs only where a test or a handler has dealt with the other release.
 
-    A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
+    Helpers and constants of the project are read, those in other files with `find`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
     """
     child = node
     for ancestor in view.ancestors(node):
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            answer = decided(view, ancestor.test, lowest) if lowest is not None else None
+            answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
             if answer is None:
-                if tests_release(view, ancestor.test) and not _is_open_about_more(view, ancestor.test, lowest):
+                if tests_release(view, ancestor.test, find) and not _is_open_about_more(
+                    view, ancestor.test, lowest, find
+                ):
                     return True
             elif answer is not _is_body(ancestor, child):
                 return True
@@ -69,13 +71,13 @@ def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
     return any(child is part for part in body)
 
 
-def _is_open_about_more(view: ModuleView, test: ast.expr, lowest: TorchVersion | None) -> bool:
+def _is_open_about_more(view: ModuleView, test: ast.expr, lowest: TorchVersion | None, find: Lookup | None) -> bool:
     """Whether all that `test` asks about releases is decided from `lowest` on, and it is open for other reasons."""
     parts = test.values if isinstance(test, ast.BoolOp) else []
     return (
         lowest is not None
         and bool(parts)
-        and not any(tests_release(view, part) and decided(view, part, lowest) is None for part in parts)
+        and not any(tests_release(view, part, find) and decided(view, part, lowest, find) is None for part in parts)
     )
 
 
@@ -96,7 +98,7 @@ def catches_anything(handler: ast.ExceptHandler) -> bool:
     return any(kind is None or (isinstance(kind, ast.Name) and kind.id in _ANY_ERROR) for kind in types)
 
 
-def tests_release(view: ModuleView, test: ast.expr) -> bool:
+def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
     """Whether a condition asks about a release, or about what a release of torch has."""
     for node in walk(test):
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
@@ -104,7 +106,10 @@ def tests_release(view: ModuleView, test: ast.expr) -> bool:
             return True
         if isinstance(node, ast.Call) and _looks_in_torch(view, node, "hasattr"):
             return True
-    return False
+        known = assigned(view, node, find) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if known is not None and isinstance(known[1], ast.Call) and _looks_in_torch(known[0], known[1], "hasattr"):
+            return True
+    return compares_release(view, test, find)
 
 
 def _catches_missing_name(handler: ast.ExceptHandler) -> bool:
