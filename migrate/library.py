@@ -128,7 +128,13 @@ def _options(
         codes=choice.codes,
         unsafe_fixes=config.unsafe_fixes,
         settings=Settings(
-            target, config.min_torch or target, config.batch_example, config.all_wrappers, machine, config.torchscript
+            target,
+            config.min_torch or target,
+            config.batch_example,
+            config.all_wrappers,
+            machine,
+            config.torchscript,
+            torchfix=any(name.startswith("TOR") for name in config.select),
         ),
         min_torch_source=str(config.source or "the configuration") if config.min_torch else None,
         per_file_ignores=choice.ignored_in,

@@ -40,6 +40,7 @@ class Settings:
         wrappers: modules that mirror modules of torch.
         machine: what the migrated project is installed on; None where nobody said.
         torchscript: what the user says about TorchScript in the project.
+        torchfix: whether rules were selected by TorchFix's codes.
         min_torch_at_least: whether nothing says that it must run on a release as old as that, only on no older one.
     """
 
@@ -50,6 +51,7 @@ class Settings:
     machine: Machine | None = None
     torchscript: TorchScriptIntent = UNSTATED
     min_torch_at_least: bool = False
+    torchfix: bool = False
 
     @property
     def supports(self) -> str:

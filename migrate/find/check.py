@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from torchlift.finding import FileFailure, Finding, Fix, ReplaceText, Safety
+from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
@@ -22,9 +22,6 @@ from torchlift.view.guards import is_guarded
 from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
-
-# Families about what code does, and not about what is called how: TorchScript, distributed, behaviour.
-_OF_RUNNING_CODE = ("TL1", "TL2", "TL5")
 
 
 @dataclass(frozen=True)
@@ -94,12 +91,11 @@ class Dispatcher:
         context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
         crashed: dict[str, list[FileFailure]] = {}
-        for use in view.uses(self.targets, project.translate):
+        # Nothing in a stub ever runs.
+        for use in view.uses(self.targets, project.translate) if not view.is_stub else ():
             if longest_target(public_name(use.name), self._all_targets) != use.target:
                 continue
             for rule in self._by_target[use.target]:
-                if view.is_stub and rule.code.startswith(_OF_RUNNING_CODE):
-                    continue
                 try:
                     if not _may_report(rule, use, settings):
                         continue
@@ -149,7 +145,7 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     fix = finding.fix
     if fix is None:
         return finding
-    if isinstance(use.node, ast.Constant) and use.kind == "annotation":
+    if isinstance(use.node, ast.Constant) and use.kind == "annotation" and not _keeps_quotes(fix, use.node, view):
         return finding.without_fix("It stands in quotes, where nothing is rewritten.")
     if use.resolution is not None and not use.resolution.certain:
         others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
@@ -166,6 +162,16 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     return finding.without_fix(
         f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
         f"bound, or pass --min-torch {fix.needs}."
+    )
+
+
+def _keeps_quotes(fix: Fix, node: ast.Constant, view: ModuleView) -> bool:
+    """Whether a fix writes a whole annotation anew, in its quotes."""
+    return any(
+        isinstance(rewrite, ReplaceExpression)
+        and rewrite.span == view.span(node)
+        and rewrite.template.text[:1] == view.text(node)[:1]
+        for rewrite in fix.rewrites
     )
 
 

@@ -101,7 +101,7 @@ def old_uses(
     """The finding about one use of `old`; `answer` is asked about calls.
 
     An import is reported only where nothing in its file uses the name: every use is a finding of its own, and the import
-    goes with the last one. A stub that imports it describes somebody else's names.
+    goes with the last one.
     """
     state = old.state(context.settings.target)
     view = context.view
@@ -111,8 +111,6 @@ def old_uses(
     if use.kind == "import":
         binding = use.resolution.binding if use.resolution is not None else None
         if binding is None or not isinstance(binding.statement, ast.ImportFrom) or view.reads_of(binding):
-            return
-        if view.path.endswith(".pyi"):
             return
         yield Finding(code, view.path, view.span(use.node), f"{said}.", severity, old.advice)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
@@ -51,6 +51,27 @@ def waits(test: str, base: str) -> CallAdvice:
         f"Not rewritten: {test} asks for the old class, of which the new object is not. Ask for its base class `{base}` "
         "there first."
     )
+
+
+def finding_about_annotation(
+    code: str, use: Use, context: Context, said: str, base: str, needs: TorchVersion
+) -> Iterator[Finding]:
+    """The finding about an annotation in a file that makes such objects: it moves with them, to the class of both."""
+    view = context.view
+    if not any(other.call is not None for other in view.uses(frozenset((use.target,)))):
+        return
+    name = spelled(view, use, base)
+    if name is None:
+        return
+    text = name[0]
+    if isinstance(use.node, ast.Constant):
+        quote = view.text(use.node)[:1]
+        if use.node.value not in {"GradScaler", "autocast"} or quote not in {"'", '"'}:
+            return
+        text = f"{quote}{text}{quote}"
+    rewrite = ReplaceExpression(view.span(use.node), Template(text))
+    fix = Fix(f"Write `{base}`, the class of the old objects and the new ones", Safety.SAFE, (rewrite, *name[1]), needs)
+    yield Finding(code, view.path, view.span(use.node), said, Severity.WARNING, None, fix)
 
 
 def finding_about_test(code: str, use: Use, context: Context, said: str, base: str, needs: TorchVersion) -> Finding:

@@ -79,6 +79,14 @@ EXAMPLES = (
         run="result = f(torch.ones(3, 2), None)",
     ),
     Bad(
+        "import functorch as ft\nimport torch\nimport torch.nn.init as init\n\n\ndef f(a, b):\n"
+        "    return ft.vmap(torch.dot)(init.constant(a, 3), a)\n",
+        "import torch\nimport torch.nn.init as init\n\n\ndef f(a, b):\n"
+        "    return torch.func.vmap(torch.dot)(init.constant_(a, 3), a)\n",
+        why="a module under another name: it goes where nothing is left of it",
+        run="result = f(torch.ones(3, 2), None)",
+    ),
+    Bad(
         "import torch\nfrom functorch import grad, vmap\n\n\ndef f(a, b):\n    return vmap(grad(torch.sin))(a)\n",
         "import torch\nfrom torch.func import grad, vmap\n\n\ndef f(a, b):\n    return vmap(grad(torch.sin))(a)\n",
         why="all names of an import move together",

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import CACHE, touches_cache, triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
-from torchlift.rules.api.old_class_tests import class_tests, finding_about_test, first_test, is_class_test, waits
+from torchlift.rules.api.old_class_tests import (
+    class_tests,
+    finding_about_annotation,
+    finding_about_test,
+    first_test,
+    is_class_test,
+    waits,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -94,7 +101,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         imports = (*name[1], *(item for item in kind[1] if item not in name[1]))
         return changed(f'Use `torch.amp.autocast("{device}", ...)`', (edit, *imports), _SINCE)
 
-    if is_class_test(view, use):
+    if use.kind == "annotation":
+        said = f"`{old.name}` is deprecated since torch 2.4."
+        yield from finding_about_annotation("TL423", use, context, said, _BASE, _SINCE)
+    elif is_class_test(view, use):
         yield finding_about_test("TL423", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, _SINCE)
     else:
         yield from old_uses("TL423", use, context, old, answer)
@@ -142,9 +152,15 @@ EXAMPLES = (
     ),
     Bad(
         "import torch.cuda.amp as amp\n\n\ndef f():\n    return amp.autocast()\n",
-        "import torch.cuda.amp as amp\nimport torch\n\n\ndef f():\n"
-        '    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
+        'import torch\n\n\ndef f():\n    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
         why="a module that is not torch.amp",
+        run=_SEEN + "result = seen(f())",
+    ),
+    Bad(
+        "import torch\nfrom torch.cuda.amp import autocast\n\n\ndef f() -> autocast:\n    return autocast()\n",
+        "import torch\n\n\ndef f() -> torch.amp.autocast:\n"
+        '    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
+        why="an annotation, which moves with what it tells of",
         run=_SEEN + "result = seen(f())",
     ),
     Bad(

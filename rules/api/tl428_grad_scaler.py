@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from torchlift.finding import EditCall, Finding, Template
 from torchlift.rules.api.old_amp import triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
-from torchlift.rules.api.old_class_tests import class_tests, finding_about_test, first_test, is_class_test, waits
+from torchlift.rules.api.old_class_tests import (
+    class_tests,
+    finding_about_annotation,
+    finding_about_test,
+    first_test,
+    is_class_test,
+    waits,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
@@ -66,7 +73,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         edit = EditCall(view.span(call), Template(name[0]), view.span(call.func), first=Template(f'"{device}"'))
         return changed(f'Use `torch.amp.GradScaler("{device}", ...)`', (edit, *name[1]), TorchVersion(2, 3))
 
-    if is_class_test(view, use):
+    if use.kind == "annotation":
+        said = f"`{old.name}` is deprecated since torch 2.4."
+        yield from finding_about_annotation("TL428", use, context, said, _BASE, TorchVersion(2, 3))
+    elif is_class_test(view, use):
         yield finding_about_test(
             "TL428", use, context, f"`{old.name}` is deprecated since torch 2.4.", _BASE, TorchVersion(2, 3)
         )
@@ -103,6 +113,16 @@ EXAMPLES = (
         safety="unsafe",
         why="a test for the old class, which moves first",
         run="result = is_scaler(make())",
+    ),
+    Bad(
+        "from typing import Optional\n\nimport torch\nfrom torch.cuda.amp import GradScaler\n\n\n"
+        'def make(scaler: "GradScaler", other: Optional[GradScaler] = None) -> GradScaler:\n'
+        "    return other or GradScaler()\n",
+        "from typing import Optional\n\nimport torch\n\n\n"
+        'def make(scaler: "torch.amp.GradScaler", other: Optional[torch.amp.GradScaler] = None) -> torch.amp.GradScaler:\n'
+        '    return other or torch.amp.GradScaler("cuda")\n',
+        why="annotations, which move with what they tell of",
+        run=_SEEN + "result = seen(make(None))",
     ),
     Bad("from torch.cuda.amp import GradScaler\n\n\nclass Scaler(GradScaler):\n    pass\n", why="a base class"),
     Ok("import torch\n\nscaler = torch.amp.GradScaler('cuda')\n", "the new class"),

@@ -26,8 +26,11 @@ RULE = Rule(
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     call, view = use.call, context.view
-    if call is None or not is_test_file(view.path) or view.function_of(call) is None:
-        return  # a library of the whole file is there for its operators
+    if call is None:
+        return
+    # A library of the whole file is there for its operators; TorchFix reports every one, in any file.
+    if not context.settings.torchfix and (not is_test_file(view.path) or view.function_of(call) is None):
+        return
     message = "A `Library` that a test makes stays registered until it is collected, and other tests see its operators."
     advice = "Write `with torch.library._scoped_library(...) as lib:`, as PyTorch's own tests do; the name is private."
     yield Finding("TL446", view.path, view.span(call), message, Severity.INFO, advice)

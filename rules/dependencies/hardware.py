@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.dependencies.builds import Line, known_line, newest_of, spelled, target_line
@@ -12,6 +13,7 @@ from torchlift.wheels.machine import Machine
 from torchlift.wheels.offers import line_of, offers
 from torchlift.wheels.resolver import resolve
 
+_ON_WINDOWS = (".bat", ".cmd", ".ps1")
 _OLDER = ((7, 0), (6, 1), (5, 2))
 
 
@@ -60,23 +62,25 @@ def serves(machine: Machine, build: str, line: Line) -> bool:
     return resolve(machine, f"=={spelled(line)}.*+{build}").kind == "wheel"
 
 
-def advice(settings: Settings) -> str:
-    """What to write instead: for the GPUs that the user named, else by class of hardware."""
+def advice(settings: Settings, path: str) -> str:
+    """What to write in a file instead: for the GPUs that the user named, else by class of hardware."""
     if settings.machine is not None:
         wheel = wheel_for(settings.machine, target_line(settings.target))
         return wheel if isinstance(wheel, str) else wheel.told
-    return _advice(target_line(settings.target))
+    os = "windows" if path.lower().endswith(_ON_WINDOWS) else "linux"
+    return _advice(target_line(settings.target), os)
 
 
 @lru_cache(maxsize=8)
-def _advice(target: Line) -> str:
-    plain = [offer for offer in offers("linux_x86_64") if offer.cuda and not offer.secondary and offer.line <= target]
+def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
+    there = offers("windows_amd64" if os == "windows" else "linux_x86_64")
+    plain = [offer for offer in there if offer.cuda and not offer.secondary and offer.line <= target]
     if not known_line(target) or not plain:
         return "Name the GPUs (`--gpus`) to have the line rewritten."
     newest = sorted({offer.cuda: offer for offer in plain if offer.line == target}.items())
     oldest_run = min((offer for _, offer in newest), key=lambda offer: min(int(image) for image in offer.sass))
     builds = " or ".join(offer.build for _, offer in newest)
-    floors = {drivers.lowest(cuda[0], "linux") for cuda, _ in newest if cuda}
+    floors = {drivers.lowest(cuda[0], os) for cuda, _ in newest if cuda}
     lines = [
         f"GPUs of compute capability {_capability(oldest_run.sass)} and newer with driver {' or '.join(filter(None, floors))} "
         f"or newer: torch {spelled(target)} for {builds}"
@@ -86,7 +90,7 @@ def _advice(target: Line) -> str:
     old = [offer for offer in plain if any(offer.runs_on(number) for number in _OLDER)]
     if before:
         last = max(before, key=lambda offer: (offer.line, offer.cuda or (0, 0)))
-        lines.append(f"with driver {drivers.lowest(major - 1, 'linux')} or newer: torch {last.torch} for {last.build}")
+        lines.append(f"with driver {drivers.lowest(major - 1, os)} or newer: torch {last.torch} for {last.build}")
     if old and not any(offer.line == target for offer in old):
         last = max(old, key=lambda offer: offer.line)
         lines.append(

@@ -43,7 +43,7 @@ class Move:
 def move(view: TextView, item: PinSet, settings: Settings) -> Move:
     """Move a set to the wheel for the user's GPUs."""
     if settings.machine is None:
-        return Move(None, advice(settings))
+        return Move(None, advice(settings, view.path))
     wheel = wheel_for(settings.machine, target_line(settings.target))
     if isinstance(wheel, str):
         return Move(None, wheel)

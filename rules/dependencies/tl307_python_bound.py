@@ -10,7 +10,15 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.strength import Strength, strength_of
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
-from torchlift.rules.dependencies.builds import allowed, minors_in, newest_of, pythons_of, spelled, target_line
+from torchlift.rules.dependencies.builds import (
+    allowed,
+    minors_in,
+    newest_of,
+    pythons_of,
+    reaches_beyond,
+    spelled,
+    target_line,
+)
 from torchlift.rules.dependencies.reading import SETUP, sets_of, setup_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
@@ -93,8 +101,8 @@ def _bound(path: str, python: Pin, torch: Pin, settings: Settings) -> Iterator[F
         )
         return
     found = allowed(torch.specifier)
-    if not found or not torch.clauses:
-        return
+    if not found or not torch.clauses or reaches_beyond(torch.specifier)[0]:
+        return  # torch 1 has wheels for older Pythons
     possible = set().union(*(pythons_of(version) for version in found))
     barred = [minor for minor in wanted if minor < min(possible)]
     if not barred:
@@ -205,6 +213,11 @@ EXAMPLES = (
     Ok(
         '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch>=2.0"]\n',
         "an older torch for older Pythons",
+        "pyproject.toml",
+    ),
+    Ok(
+        '[project]\nname = "a"\nrequires-python = ">=3.7"\ndependencies = ["torch>=1.12"]\n',
+        "torch 1.12 and 1.13 for Python 3.7",
         "pyproject.toml",
     ),
     Ok(

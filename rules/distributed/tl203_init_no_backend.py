@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.project import Collector, Project
+from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS as OF_DEVICES
 from torchlift.rules.distributed.devices.device_binding import device_advice, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
@@ -44,7 +45,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if unbound is None or unbound.init.backend != "absent":
         return
     view = context.view
-    places = _backend_comparisons(context.project)
+    places = _backend_comparisons(context.project, view.path)
     compared = ""
     if places:
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
@@ -123,9 +124,21 @@ def _is_telling(view: ModuleView, test: ast.AST | None) -> bool:
 _COMPARISONS = Collector("distributed.backend_comparisons", ("get_backend",), _collect)
 
 
-def _backend_comparisons(project: Project) -> list[str]:
-    """`path:line` of every comparison of `get_backend()` of the default group that "undefined" changes."""
-    return [f"{path}:{line}" for path, lines in sorted(project.records(_COMPARISONS).items()) for line in lines]
+def _backend_comparisons(project: Project, near: str) -> list[str]:
+    """`path:line` of comparisons of `get_backend()` of the default group that "undefined" changes, near a file.
+
+    Near is the file itself, then what lies in its folder, in one below or in one above: other folders hold other programs.
+    Tests are near tests only.
+    """
+    records = project.records(_COMPARISONS)
+    paths = sorted((path for path in records if _is_near(path, near)), key=lambda path: (path != near, path))
+    return [f"{path}:{line}" for path in paths for line in records[path]]
+
+
+def _is_near(path: str, near: str) -> bool:
+    one, other = (f"{name.rpartition('/')[0]}/".lstrip("/") for name in (path, near))
+    is_nested = one.startswith(other) or other.startswith(one)
+    return path == near or (is_nested and (is_test_file(near) or not is_test_file(path)))
 
 
 COLLECTORS = (*OF_DEVICES, _COMPARISONS)

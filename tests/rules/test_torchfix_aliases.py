@@ -38,6 +38,14 @@ def test_every_code_of_torchfix_stands_for_a_rule() -> None:
     assert aliases == set(TORCHFIX)
 
 
+@pytest.mark.parametrize(("name", "count"), [("TOR901", 2), ("TOR", 2), ("TL446", 0)])
+def test_every_library_is_reported_where_codes_of_torchfix_ask_for_it(name: str, count: int, tmp_path: Path) -> None:
+    code = (
+        'from torch.library import Library\n\nA = Library("a", "DEF")\n\n\ndef f():\n    return Library("b", "DEF")\n'
+    )
+    assert codes(migrate(tmp_path, "--select", name, code=code)).count("TL446") == count
+
+
 @pytest.mark.parametrize("name", ["TOR", "TOR1", "TOR10", "TOR102"])
 def test_a_code_and_its_beginnings_select(name: str, tmp_path: Path) -> None:
     assert "TL501" in codes(migrate(tmp_path, "--select", name))

@@ -24,8 +24,10 @@ from torchlift.view import Binding, ModuleView
 
 _WORD = re.compile(r"(?<![.$\w])\w+")
 
-# Packages that a rewrite can leave behind altogether; `import torch` itself always stays.
+# Packages that a rewrite can leave behind altogether; `import torch` and modules by their full name always stay.
 _LEFT_BEHIND = frozenset({"functorch"})
+# Parts of torch that `import torch` leaves out: a new name may be there because such an import has loaded its module.
+_LOADS_MORE = ("torch.distributed", "torch.export", "torch.ao")
 
 
 def unused_imports(
@@ -39,7 +41,12 @@ def unused_imports(
     rewrites = list(rewrites)
     edited = {(rewrite.span, rewrite.name) for rewrite in rewrites if isinstance(rewrite, EditImport)}
     gone = list(removed(view, rewrites))
-    quoted = {word for constant, _ in view.scopes.quoted for word in _WORD.findall(str(constant.value))}
+    quoted = {
+        word
+        for constant, _ in view.scopes.quoted
+        if not any(area.contains(view.span(constant)) for area in gone)
+        for word in _WORD.findall(str(constant.value))
+    }
     written = {word for text in new_texts(rewrites) for word in _WORD.findall(text)}
     removals: list[EditImport | DeleteStatement] = []
     for scope in view.scopes.scope_of.values():
@@ -87,10 +94,19 @@ def new_texts(rewrites: Iterable[Rewrite]) -> Iterator[str]:
 
 def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
     if isinstance(binding.statement, ast.Import):
-        return binding.imported in _LEFT_BEHIND and len(binding.statement.names) == 1
+        if len(binding.statement.names) != 1:
+            return False
+        return binding.imported in _LEFT_BEHIND or _is_renamed_module(binding)
     if not isinstance(binding.statement, ast.ImportFrom) or binding.imported is None:
         return False
     return (view.absolute(binding.imported) or "").startswith("torch.")
+
+
+def _is_renamed_module(binding: Binding) -> bool:
+    """Whether it is `import torch.cuda.amp as amp`, of a module that nothing but this name is imported for."""
+    assert isinstance(binding.node, ast.alias)
+    name = binding.imported or ""
+    return binding.node.asname is not None and name.startswith("torch.") and not name.startswith(_LOADS_MORE)
 
 
 def removed(view: ModuleView, rewrites: Iterable[Rewrite]) -> Iterator[Span]:

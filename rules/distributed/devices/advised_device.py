@@ -37,6 +37,9 @@ def advised_device(view: ModuleView, project: Project, init: InitCall, found: Pr
         known = _known_here(view, project, init)
         if known is not None:
             return known
+    index = _index_at_hand(view, init) if found is None else None
+    if index is not None:
+        return index
     if _own_launcher(view, project, init):
         return 'torch.device("cuda", own_gpu)', ", with the index of this rank's own GPU for `own_gpu`"
     instead = "; under another launcher take this rank's own GPU" if found is None else ""
@@ -121,6 +124,28 @@ def _typed_device(view: ModuleView, call: ast.Call) -> str | None:
 
 def _is_device(view: ModuleView, annotation: ast.expr | None) -> bool:
     return annotation is not None and view.possible_name(annotation) == "torch.device"
+
+
+def _index_at_hand(view: ModuleView, init: InitCall) -> tuple[str, str] | None:
+    """A parameter that the function around `init` moves things to, `x.cuda(gpu)`, or that it gives as the rank."""
+    function = view.function_of(init.call)
+    if function is None:
+        return None
+    for node in walk(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="cuda" | "to"), args=[ast.Name(id=name) as index, *_]) if (
+                NUMBER.search(name) and _is_parameter(view, index)
+            ):
+                return f'torch.device("cuda", {name})', f", to which line {node.lineno} moves what it computes with"
+    rank = init.arguments.get("rank")
+    if isinstance(rank, ast.Name) and _is_parameter(view, rank):
+        return f'torch.device("cuda", {rank.id})', ", if all processes run on one host"
+    return None
+
+
+def _is_parameter(view: ModuleView, name: ast.Name) -> bool:
+    binding = view.definition(name)
+    return binding is not None and binding.kind == "param"
 
 
 def _own_launcher(view: ModuleView, project: Project, init: InitCall) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from example_project import all_findings, analyse_files
 
 from torchlift.finding import Finding, Safety
 from torchlift.migrate.result import Mode
@@ -307,6 +308,48 @@ def test_advice_names_local_rank_only_where_torchrun_may_have_set_it(
 def test_advice_prefers_a_device_in_scope_that_is_annotated(code: str, expected: str, tmp_path: Path) -> None:
     text = help_for(tmp_path, f"class A:\n{code}        dist.init_process_group(rank=self.rank, world_size=2)\n")
     assert expected in text.replace("`,", ",")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            "def f(gpu, n):\n    dist.init_process_group('nccl', rank=n)\n    model.cuda(gpu)\n",
+            'torch.device("cuda", gpu)',
+        ),
+        (
+            "def f(rank, n):\n    dist.init_process_group('nccl', rank=n)\n    x.to(rank)\n",
+            'torch.device("cuda", rank)',
+        ),
+        ("def f(rank):\n    dist.init_process_group('nccl', rank=rank)\n", 'torch.device("cuda", rank)'),
+    ],
+)
+def test_advice_names_the_parameter_that_stands_by(code: str, expected: str, tmp_path: Path) -> None:
+    text = help_for(tmp_path, code)
+    assert expected in text and "own_gpu" not in text
+
+
+@pytest.mark.parametrize(
+    ("other", "told"), [("dist_info.py", True), ("tools/info.py", True), ("tests/test_info.py", False)]
+)
+def test_a_comparison_of_the_backend_is_evidence_where_it_is_of_the_same_program(
+    other: str, told: bool, tmp_path: Path
+) -> None:
+    files = {
+        "a.py": HEAD + "dist.init_process_group()\n",
+        other: HEAD + "fast = dist.get_backend() == 'nccl'\n",
+    }
+    (finding,) = [item for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL203"]
+    assert (other in finding.message) is told
+
+
+def test_a_comparison_of_the_backend_in_a_sibling_folder_is_no_evidence(tmp_path: Path) -> None:
+    files = {
+        "one/a.py": HEAD + "dist.init_process_group()\n",
+        "two/b.py": HEAD + "fast = dist.get_backend() == 'nccl'\n",
+    }
+    (finding,) = [item for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL203"]
+    assert "two/b.py" not in finding.message
 
 
 def test_advice_says_nothing_of_names_of_another_place(tmp_path: Path) -> None:
