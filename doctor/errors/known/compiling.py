@@ -271,4 +271,18 @@ ROWS = (
         says=("RuntimeError: Graph is not supported on device type: cuda",),
         sources=(torch_file("torch/lib/libtorch_cpu.so"),),
     ),
+    KnownError(
+        id="inductor-remarks",
+        pattern=r"Not enough SMs to use max_autotune_gemm|TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled"
+        r"|that has Tensor Cores\. To properly utilize them|skipping cudagraphs due to",
+        cause="torch tells what would be faster: a GPU with fewer processors than autotuning is worth, TF32 that is off, a graph that CUDA graphs "
+        "cannot hold",
+        remedy="Nothing; torch.set_float32_matmul_precision('high') allows TF32, with less precision",
+        says=(
+            "torch/_inductor/utils.py:1558] Not enough SMs to use max_autotune_gemm mode",
+            "UserWarning: TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled.",
+        ),
+        sources=(thread("NVIDIA/TensorRT", 4398, "2025-03-24"), thread("kijai/ComfyUI-KJNodes", 362, "2025-08-12")),
+        level="warning",
+    ),
 )

@@ -16,7 +16,7 @@ ROWS = (
             "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P or IB. Please set "
             '`NCCL_P2P_DISABLE="1"` and `NCCL_IB_DISABLE="1" or use `accelerate launch` which will do this automatically.',
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("QwenLM/Qwen-VL", 447, "2024-08-22"), thread("cocktailpeanut/fluxgym", 283, "2024-12-31")),
     ),
     KnownError(
         id="duplicate-gpu",

@@ -48,7 +48,10 @@ ROWS = (
             "RuntimeError: Not compiled with GPU support",
             "RuntimeError: nms_impl: implementation for device cuda:0 not found.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("open-mmlab/mmdetection", 2882, "2020-06-02"),
+            thread("HKUST-Aerial-Robotics/Stereo-RCNN", 43, "2019-09-19"),
+        ),
     ),
     KnownError(
         id="torch-shm-manager",

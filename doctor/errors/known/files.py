@@ -43,4 +43,29 @@ ROWS = (
             torch_file("torch/lib/libtorch_python.so"),
         ),
     ),
+    KnownError(
+        id="file-newer-than-torch",
+        pattern=r"Attempted to read a PyTorch file with version \d{1,3}|kMaxSupportedFileFormatVersion",
+        cause="The file was written by a newer torch than this one reads",
+        remedy="Upgrade torch; or write it again there with torch.save(..., _use_new_zipfile_serialization=False) for torch before 1.6",
+        wheel=True,
+        says=(
+            "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED at /pytorch/caffe2/serialize/"
+            "inline_container.cc:132, please report a bug to PyTorch. Attempted to read a PyTorch file with version 3, but the maximum "
+            "supported version for reading is 2.",
+        ),
+        sources=(thread("pytorch/pytorch", 47243, "2020-11-03"), thread("WongKinYiu/ScaledYOLOv4", 199, "2021-03-24")),
+    ),
+    KnownError(
+        id="download-hash",
+        pattern=r"invalid hash value \(expected",
+        cause="The downloaded weights are not the file that they should be: the download was cut, or its address gives something else now",
+        remedy="Delete the file from ~/.cache/torch/hub/checkpoints and load again, or get it by hand",
+        command="rm -rf ~/.cache/torch/hub/checkpoints",
+        says=('RuntimeError: invalid hash value (expected "e012d006", got "7f29ab803d816cd5e7036edba138876058fe5b3c")',),
+        sources=(
+            thread("pytorch/hub", 29, "2019-06-11"),
+            thread("hobincar/pytorch-video-feature-extractor", 5, "2019-11-19"),
+        ),
+    ),
 )

@@ -49,7 +49,10 @@ ROWS = (
         remedy="Take the file whose cpXY and platform are this Python's (python -m pip debug --verbose lists them)",
         checks=("python-version", "python-platform", "glibc-too-old"),
         says=("ERROR: torch-2.1.0+cu121-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("render-examples/fastai-v3", 4, "2019-02-08"),
+            thread("evshiron/rocm_lab", 6, "2023-06-08"),
+        ),
         wheel=True,
     ),
     KnownError(
@@ -60,7 +63,7 @@ ROWS = (
         command="python3 -m venv .venv && . .venv/bin/activate",
         checks=("externally-managed",),
         says=("error: externally-managed-environment",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("Comfy-Org/ComfyUI", 3554, "2024-05-24"),),
     ),
     KnownError(
         id="download-broken",
@@ -70,7 +73,7 @@ ROWS = (
         remedy="Try again without the cache and with a longer time limit",
         command="pip install --no-cache-dir --timeout 120 torch",
         says=("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 110847, "2023-10-09"), thread("pytorch/pytorch", 78420, "2022-05-27")),
         likely=True,
     ),
     KnownError(
@@ -82,7 +85,7 @@ ROWS = (
         says=(
             "LibMambaUnsatisfiableError: Encountered problems while solving:\n  - nothing provides __cuda needed by pytorch",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("escape2020/school2022", 37, "2022-06-22"),),
     ),
     KnownError(
         id="windows-long-path",
@@ -243,7 +246,11 @@ ROWS = (
             "nvcc error   : 'cicc' died due to signal 9 (Kill signal)",
             "g++: fatal error: Killed signal terminated program cc1plus",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("NVIDIA/cudf", 8018),
+            thread("Anbeeld/beellama.cpp", 80),
+            thread("cms-sw/cmssw", 43117, "2023-10-26"),
+        ),
     ),
     KnownError(
         id="extension-build-failed",

@@ -38,7 +38,10 @@ ROWS = (
             "Memory access fault by GPU node-1 (Agent handle: 0x55f3f40) on address 0x7f0000000000. Reason: Page not present "
             "or supervisor privilege.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("pytorch/pytorch", 109929, "2023-09-25"),
+            thread("ROCm/legacy-rocm-build", 5051, "2026-01-09"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -55,7 +58,10 @@ ROWS = (
             "RuntimeError: CUDA error: unspecified launch failure",
             "CUDA error: misaligned address",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("pytorch/pytorch", 21819, "2020-03-28"),
+            thread("autonomousvision/stylegan-xl", 62, "2022-06-04"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -64,7 +70,7 @@ ROWS = (
         cause="The GPU also drives a screen, and the system stops kernels that run for more than a few seconds",
         remedy="Do less in one kernel, use a GPU without a screen, or raise the limit (TdrDelay in the registry of Windows)",
         says=("RuntimeError: CUDA error: the launch timed out and was terminated",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("numba/numba", 9381, "2024-01-03"), thread("opendatalab/MinerU", 2117)),
     ),
     KnownError(
         id="cublas-failure",
@@ -77,7 +83,7 @@ ROWS = (
             "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("QwenLM/Qwen3", 873, "2024-08-23"),),
         likely=True,
     ),
     KnownError(
@@ -93,7 +99,10 @@ ROWS = (
             "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, "
             "a, lda, b, ldb, &beta, c, ldc)`",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("0nutation/SpeechGPT", 37, "2024-07-28"),
+            thread("OpenNMT/CTranslate2", 1865, "2025-03-10"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -119,7 +128,10 @@ ROWS = (
             "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
             "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("yukkyo/PyTorch-FilterResponseNormalizationLayer", 4, "2021-04-15"),
+            thread("NVIDIA/TensorRT", 2911, "2023-04-28"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -147,7 +159,7 @@ ROWS = (
         remedy="Install a torch for CUDA 11.8 or newer; take other CUDA folders out of LD_LIBRARY_PATH",
         checks=("library-path", "nvidia-pins", "gpu-architecture"),
         says=("RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 88038, "2023-04-01"), thread("pytorch/pytorch", 119420)),
         likely=True,
     ),
     KnownError(
@@ -159,7 +171,7 @@ ROWS = (
         says=(
             "torch._C._LinAlgError: cusolver error: CUSOLVER_STATUS_EXECUTION_FAILED, when calling `cusolverDnXgeev(`",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 70122, "2021-12-17"), thread("pytorch/pytorch", 77248, "2022-05-11")),
         likely=True,
     ),
     KnownError(
@@ -174,7 +186,10 @@ ROWS = (
             "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
             "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("InternRobotics/HIMLoco", 14, "2025-12-06"),
+            thread("YINYIPENG-EN/handpose_and_yolo", 1, "2024-09-25"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -201,7 +216,10 @@ ROWS = (
             "flash_attn seems to be not installed.",
             "ModuleNotFoundError: No module named 'flash_attn'",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("eric19990110/EasyR1", 43, "2025-11-17"),
+            thread("wudongming97/Prompt4Driving", 5, "2024-11-30"),
+        ),
     ),
     KnownError(
         id="no-flash-in-torch",
@@ -213,7 +231,10 @@ ROWS = (
             "UserWarning: 1Torch was not compiled with flash attention. (Triggered internally at "
             "..\\aten\\src\\ATen\\native\\transformers\\cuda\\sdp_utils.cpp:263.)",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("kijai/ComfyUI-CogVideoXWrapper", 97, "2024-09-25"),
+            thread("bigai-nlco/IMTalker", 11, "2025-12-09"),
+        ),
         level="warning",
     ),
     KnownError(
@@ -253,7 +274,10 @@ ROWS = (
             "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+",
             "type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("kijai/ComfyUI-HunyuanVideoWrapper", 98, "2024-12-10"),
+            thread("Comfy-Org/ComfyUI", 4531, "2024-08-21"),
+        ),
     ),
     KnownError(
         id="profiling-not-permitted",
@@ -261,7 +285,7 @@ ROWS = (
         cause="The driver lets only root read the GPU's counters",
         remedy="Load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0 (NVIDIA's page ERR_NVGPUCTRPERM), or run as root",
         says=("ERROR: ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("deepseek-ai/DeepGEMM", 46, "2025-03-07"), thread("RRZE-HPC/likwid", 347, "2020-12-04")),
     ),
     KnownError(
         id="cuda-invalid-argument",
@@ -274,5 +298,103 @@ ROWS = (
         says=("RuntimeError: CUDA error: invalid argument", "RuntimeError: CUDA error: invalid configuration argument"),
         sources=(thread("unslothai/unsloth", 2863, "2025-07-02"),),
         level="vague",
+    ),
+    KnownError(
+        id="cudnn-attention",
+        pattern=r"\[cudnn_frontend\] Error|cuDNN Frontend error",
+        cause="cuDNN's attention has no kernel for this call; torch 2.5.0 chose it by default where it cannot run, and it needs Ampere or newer",
+        remedy="Leave torch 2.5.0 (2.5.1 does not choose it), or switch it off with torch.backends.cuda.enable_cudnn_sdp(False)",
+        checks=("gpu-features", "nvidia-pins"),
+        likely=True,
+        says=("RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.",),
+        sources=(
+            thread("ostris/ai-toolkit", 203, "2024-10-25"),
+            thread("karpathy/llm.c", 761, "2025-02-11"),
+            thread("bytedance/UNO", 56, "2025-04-23"),
+        ),
+    ),
+    KnownError(
+        id="cuda-not-supported",
+        pattern=r"CUDA( driver)? error: operation not supported|cudaErrorNotSupported|CUDA_ERROR_NOT_SUPPORTED"
+        r"|API call is not supported in the installed CUDA driver|Unable to pin memory: operation not supported",
+        cause="The driver does not offer what was called: virtual memory (expandable_segments, cudaMallocAsync) or managed memory on a vGPU, on "
+        "Jetson or under WSL, or kernels with large arguments before driver 530",
+        remedy="Take expandable_segments and cudaMallocAsync out of PYTORCH_ALLOC_CONF; upgrade the driver; on a vGPU let the host switch on "
+        "unified memory",
+        command="unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF",
+        checks=("driver-too-old", "vgpu-licence", "wsl-driver"),
+        likely=True,
+        says=(
+            "RuntimeError: CUDA error: operation not supported",
+            "RuntimeError: CUDA driver error: operation not supported",
+            "RuntimeError: CUDA error: API call is not supported in the installed CUDA driver",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 135126, "2025-02-11"),
+            thread("unslothai/unsloth", 1446, "2025-02-24"),
+            thread("lllyasviel/Fooocus", 95, "2023-08-16"),
+        ),
+    ),
+    KnownError(
+        id="pinned-memory",
+        pattern=r"OS call failed or operation not supported on this OS|cudaErrorOperatingSystem|cudaHostAlloc.{0,40}fail",
+        cause="The system refused to pin memory, or to share GPU memory between processes: pinned memory is limited (WSL, memlock), and Windows "
+        "shares no CUDA tensors",
+        remedy="Set pin_memory=False, or pin less; keep CUDA tensors out of data loader workers",
+        checks=("memlock-limit",),
+        likely=True,
+        says=("RuntimeError: CUDA error: OS call failed or operation not supported on this OS",),
+        sources=(
+            thread("FalkonML/falkon", 31, "2021-05-05"),
+            thread("cupy/cupy", 8733, "2024-11-08"),
+            thread("pytorch/pytorch", 13117, "2018-10-25"),
+        ),
+    ),
+    KnownError(
+        id="kernel-not-in-module",
+        pattern=r"CUDA (driver )?error: named symbol not found|CUDA_ERROR_NOT_FOUND|Cuda failure '?named symbol not found",
+        cause="A library has no such kernel for this GPU: it was built for other architectures",
+        remedy="Install its build for this GPU, or build it here with TORCH_CUDA_ARCH_LIST set to the GPU's capability",
+        checks=("gpu-architecture",),
+        likely=True,
+        says=("RuntimeError: CUDA error: named symbol not found",),
+        sources=(thread("kyutai-labs/moshi", 355), thread("NVIDIA/nccl", 1528), thread("sgl-project/sglang", 4624, "2025-03-20")),
+    ),
+    KnownError(
+        id="kernel-image-invalid",
+        pattern=r"device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_SOURCE",
+        cause="A kernel was compiled for this GPU in a form that its driver cannot load: the driver is older than the compiler, or the file is "
+        "damaged",
+        remedy="Upgrade the driver; delete the caches of kernels (~/.triton/cache, ~/.nv/ComputeCache) and reinstall the package",
+        checks=("driver-too-old", "gpu-architecture"),
+        likely=True,
+        says=("RuntimeError: CUDA error: device kernel image is invalid", "Triton Error [CUDA]: device kernel image is invalid"),
+        sources=(
+            thread("Akegarasu/lora-scripts", 652, "2025-03-20"),
+            thread("cupy/cupy", 8045, "2023-12-22"),
+            thread("ollama/ollama", 6997, "2024-09-27"),
+        ),
+    ),
+    KnownError(
+        id="launch-resources",
+        pattern=r"too many resources requested for launch|ERROR_LAUNCH_OUT_OF_RESOURCES",
+        cause="A kernel asks for more registers than the GPU has for so many threads: it was tuned for a larger GPU",
+        remedy="Build the package for this GPU (TORCH_CUDA_ARCH_LIST), or lower its threads a block",
+        checks=("gpu-architecture",),
+        likely=True,
+        says=("RuntimeError: CUDA error: too many resources requested for launch",),
+        sources=(
+            thread("fzi-forschungszentrum-informatik/gpu-voxels", 112, "2020-09-29"),
+            thread("pytorch/pytorch", 1956, "2017-06-30"),
+        ),
+    ),
+    KnownError(
+        id="too-many-peers",
+        pattern=r"peer mapping resources exhausted|CUDA_ERROR_TOO_MANY_PEERS",
+        cause="One process opened peer access among more than eight GPUs, which the driver does not allow",
+        remedy="Use one process a GPU, or show each process at most eight",
+        command="export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7",
+        says=("RuntimeError: cuda runtime error (60) : peer mapping resources exhausted",),
+        sources=(thread("pytorch/pytorch", 25019, "2019-08-22"), thread("ggml-org/llama.cpp", 21883, "2026-04-14")),
     ),
 )

@@ -43,7 +43,7 @@ ROWS = (
             "ValueError: Free memory on device (10.2/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, "
             "21.28 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("vllm-project/vllm", 2248, "2023-12-24"), thread("QwenLM/Qwen3", 12, "2024-02-06")),
     ),
     KnownError(
         id="triton-shared-memory",
@@ -56,7 +56,7 @@ ROWS = (
             "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, Hardware limit: 101376. "
             "Reducing block sizes or `num_stages` may help.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("triton-lang/triton", 8182, "2025-09-15"), thread("state-spaces/mamba", 387, "2024-06-13")),
     ),
     KnownError(
         id="shared-memory",
@@ -112,7 +112,7 @@ ROWS = (
         cause="Something killed the process; the kernel does so when memory runs out",
         remedy="Look at the kernel log (dmesg) and at the container's memory limit",
         says=("killed by SIGKILL",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=("torchlift writes it for a smoke that was killed, doctor/smoke, 2026-11-23",),
         likely=True,
         smokes_only=True,
     ),
@@ -199,7 +199,7 @@ ROWS = (
             "OpenBLAS blas_thread_init: pthread_create failed for thread 63 of 64: Resource temporarily unavailable",
             "RuntimeError: can't start new thread",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("MIC-DKFZ/nnUNet", 1343), thread("willsheffler/worms", 2, "2018-02-23")),
     ),
     KnownError(
         id="shared-memory-mapping",
@@ -223,7 +223,7 @@ ROWS = (
         command="df -h",
         checks=("shm-size",),
         says=("OSError: [Errno 28] No space left on device",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pypa/pip", 7745, "2020-02-14"), thread("huggingface/lerobot", 59, "2024-03-28")),
     ),
     KnownError(
         id="cuda-in-fork",

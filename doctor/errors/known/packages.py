@@ -19,7 +19,10 @@ ROWS = (
             "RuntimeError: Detected that PyTorch and TorchAudio were compiled with different CUDA versions. PyTorch has CUDA "
             "version 12.8 whereas TorchAudio has CUDA version 12.6.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("m-bain/whisperX", 320, "2023-06-12"),
+            thread("mathmanu/edgeai-torchvision", 18, "2023-08-11"),
+        ),
         wheel=True,
     ),
     KnownError(
@@ -48,7 +51,7 @@ ROWS = (
     KnownError(
         id="companion-requirement",
         pattern=r"torch(vision|audio|text)? \S{1,40} requires torch==\S{1,40}, but you have torch \S{1,40} which is "
-        r"incompatible|The conflict is caused by:.{0,200}depends on torch",
+        r"incompatible|has requirement torch==\S{1,40}, but you'll have torch \S{1,40} which is|The conflict is caused by:.{0,200}depends on torch",
         cause="pip replaced torch by a release that an installed companion was not built for",
         remedy="Install torch and its companions in one command, from one index",
         checks=("companion-mismatch",),
@@ -56,7 +59,10 @@ ROWS = (
             "torchvision 0.20.1 requires torch==2.5.1, but you have torch 2.6.0 which is incompatible.",
             "torchaudio 2.5.1+cu124 requires torch==2.5.1, but you have torch 2.7.0 which is incompatible.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("2kpr/ComfyUI-PMRF", 11, "2024-10-31"),
+            thread("Lightning-AI/pytorch-lightning", 739, "2020-01-23"),
+        ),
         wheel=True,
     ),
     KnownError(
@@ -198,7 +204,10 @@ ROWS = (
         remedy="Install opencv-python-headless instead of opencv-python, or the system's library",
         command="sudo apt-get install -y libgl1 libglib2.0-0",
         says=("ImportError: libGL.so.1: cannot open shared object file: No such file or directory",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("amdegroot/ssd.pytorch", 525, "2020-11-06"),
+            thread("PDFMathTranslate/PDFMathTranslate", 49, "2025-02-22"),
+        ),
     ),
     KnownError(
         id="missing-library",
@@ -242,7 +251,10 @@ ROWS = (
         remedy="Load the library first: put its path, which the message names, into LD_PRELOAD, or import torch before the others",
         checks=("preloaded-libraries",),
         says=("ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("NVIDIA-AI-IOT/jetcard", 34, "2021-05-21"),
+            thread("triton-inference-server/server", 4952, "2022-10-07"),
+        ),
     ),
     KnownError(
         id="openmp-twice",
@@ -282,7 +294,7 @@ ROWS = (
         remedy="Show the processor's flags to the virtual machine (CPU type host), or build the library on this machine",
         checks=("python-platform",),
         says=("Illegal instruction (core dumped)",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 2714, "2023-01-27"), thread("pytorch/pytorch", 12112, "2019-05-11")),
         likely=True,
     ),
     KnownError(
@@ -309,7 +321,11 @@ ROWS = (
             "ModuleNotFoundError: No module named 'torch'",
             "None of PyTorch, TensorFlow >= 2.0, or Flax have been found. PyTorch was not found",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("exo-explore/exo", 521, "2024-12-03"),
+            thread("huggingface/transformers", 11996, "2021-06-02"),
+            thread("Dao-AILab/flash-attention", 253, "2023-05-31"),
+        ),
         wheel=True,
     ),
     KnownError(
@@ -319,7 +335,7 @@ ROWS = (
         remedy="Install it together with torch, from the same index, so that the two fit",
         checks=("companion-mismatch",),
         says=("ModuleNotFoundError: No module named 'torchvision'",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 12525, "2018-10-10"), thread("pytorch/pytorch", 4697, "2018-01-17")),
         wheel=True,
     ),
     KnownError(
@@ -335,7 +351,7 @@ ROWS = (
             "ImportError: TorchCodec is required for load_with_torchcodec. Please install torchcodec to use this function.",
             "RuntimeError: Could not load libtorchcodec. Likely causes:",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("meta-pytorch/torchcodec", 1143, "2025-12-19"), thread("ace-step/ACE-Step-1.5", 685)),
     ),
     KnownError(
         id="name-not-in-this-torch",

@@ -17,7 +17,10 @@ ROWS = (
             "OSError: [WinError 1114] A dynamic link library (DLL) initialization routine failed. Error loading "
             '"C:\\Python311\\Lib\\site-packages\\torch\\lib\\c10.dll" or one of its dependencies.',
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("nagadomi/nunif", 701, "2026-06-13"),
+            thread("1517005260/graph-rag-agent", 54, "2025-11-05"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -52,7 +55,7 @@ ROWS = (
         remedy="Nothing has to be done",
         checks=("wsl-driver",),
         says=("/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("microsoft/WSL", 5663, "2025-01-14"), thread("microsoft/WSL", 11229, "2024-02-29")),
         level="warning",
     ),
     KnownError(
@@ -80,7 +83,7 @@ ROWS = (
             "RuntimeError: miopenStatusUnknownError",
             "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(prog.get(), c_options)'",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("ROCm/TheRock", 1229, "2025-10-01"), thread("ROCm/MIOpen", 3943)),
         likely=True,
     ),
     KnownError(
@@ -91,7 +94,7 @@ ROWS = (
         says=(
             "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 138067, "2024-10-16"), thread("ROCm/rocm-libraries", 780, "2025-07-22")),
         level="warning",
     ),
     KnownError(
@@ -135,7 +138,10 @@ ROWS = (
         command="sudo usermod -aG render $USER",
         checks=("device-permissions", "torch-other-vendor"),
         says=("RuntimeError: No XPU devices are available.",),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(
+            thread("intel/AI-Playground", 374, "2026-01-10"),
+            thread("intel/torch-xpu-ops", 4787, "2026-08-03"),
+        ),
         likely=True,
     ),
     KnownError(
@@ -170,6 +176,85 @@ ROWS = (
             "RuntimeError: The MPS backend is supported on MacOS 12.3+.Current OS version can be queried using `sw_vers`",
             "MPS not available because the current PyTorch install was not built with MPS enabled.",
         ),
-        sources=("written from experience; no thread was looked up, 2026-11-23",),
+        sources=(thread("pytorch/pytorch", 164943, "2025-10-08"), thread("pytorch/pytorch", 100879, "2023-05-08")),
+    ),
+    KnownError(
+        id="rocm-gpu-hang",
+        pattern=r"HW Exception by GPU node-\d{1,2}|reason ?: ?GPU Hang",
+        cause="The AMD GPU stopped answering: kernel, firmware and ROCm do not fit each other, or the card is not one that ROCm supports",
+        remedy="Upgrade kernel and firmware (linux-firmware) and take torch for the newest ROCm; HSA_ENABLE_SDMA=0 helps on integrated GPUs. Look at "
+        "dmesg for amdgpu",
+        command="sudo dmesg | grep -i amdgpu",
+        checks=("gpu-architecture", "torch-other-vendor"),
+        likely=True,
+        lost=True,
+        says=("HW Exception by GPU node-1 (Agent handle: 0x55dc6e221990) reason :GPU Hang",),
+        sources=(
+            thread("lamikr/rocm_sdk_builder", 257, "2025-07-16"),
+            thread("segurac/force-host-alloction-APU", 2, "2025-07-20"),
+            thread("ROCm/legacy-rocm-build", 5259, "2025-09-05"),
+        ),
+    ),
+    KnownError(
+        id="mps-buffer",
+        pattern=r"Invalid buffer size: [\d.]{1,12} ?[GM]i?B|kIOGPUCommandBufferCallbackErrorOutOfMemory",
+        cause="One tensor is larger than a buffer that Metal gives out on this Mac",
+        remedy="Lower the batch or the resolution; upgrade torch, which splits more operations",
+        says=("RuntimeError: Invalid buffer size: 19.45 GB",),
+        sources=(thread("pytorch/pytorch", 141909, "2025-01-21"), thread("huggingface/diffusers", 5894, "2024-03-11")),
+    ),
+    KnownError(
+        id="mps-bfloat16",
+        pattern=r"BFloat16 is not supported on MPS|convert BFloat16 to the MPS backend",
+        cause="bfloat16 on MPS needs macOS 14 and an Apple GPU; older systems and Macs with AMD GPUs do not have it",
+        remedy="Upgrade macOS and torch, or load the model in float16",
+        says=(
+            "TypeError: BFloat16 is not supported on MPS",
+            "TypeError: Trying to convert BFloat16 to the MPS backend but it does not have support for that dtype.",
+        ),
+        sources=(
+            thread("lllyasviel/stable-diffusion-webui-forge", 2399, "2024-11-30"),
+            thread("pytorch/pytorch", 78168, "2023-04-16"),
+        ),
+    ),
+    KnownError(
+        id="mac-architecture",
+        pattern=r"mach-o file, but is an incompatible architecture|found architecture '(x86_64|arm64)', required architecture"
+        r"|wrong architecture.{0,60}(x86_64|arm64)",
+        cause="Python and the library are for different processors: an Intel Python runs under Rosetta, or a package was installed by one",
+        remedy="Install Python for this Mac's processor (python -c 'import platform; print(platform.machine())') and the packages again",
+        checks=("python-platform", "extension-architecture"),
+        says=(
+            "OSError: dlopen(librwkv.dylib, 0x0006): tried: 'librwkv.dylib' (mach-o file, but is an incompatible architecture (have 'x86_64', "
+            "need 'arm64'))",
+        ),
+        sources=(thread("RWKV/rwkv.cpp", 59, "2023-05-13"), thread("LaurentMazare/tch-rs", 881, "2024-07-25")),
+    ),
+    KnownError(
+        id="windows-dll-unnamed",
+        pattern=r"from torch\._C import \*[^!]{0,60}DLL load failed",
+        cause="A library that torch's own one needs is not there: Microsoft's C++ runtime, or an incomplete installation of torch",
+        remedy="Install https://aka.ms/vs/17/release/vc_redist.x64.exe, then torch again, in an environment of its own",
+        checks=("torch-import-fails", "conda-pip-mix", "missing-libraries"),
+        likely=True,
+        says=("    from torch._C import *\nImportError: DLL load failed: The specified module could not be found.",),
+        sources=(thread("pytorch/pytorch", 4518, "2022-08-31"), thread("pytorch/pytorch", 28363, "2019-10-22")),
+    ),
+    KnownError(
+        id="jetson-memory-manager",
+        pattern=r"NvRmMemInit(Nvmap)?\W{0,4} failed|NvMapMemAllocInternalTagged",
+        cause="On a Jetson the memory manager of the GPU cannot be opened (user or container without rights), or has no piece of that size left",
+        remedy="Start containers with --runtime nvidia and join the groups video and render; where memory is short, restart and load less",
+        checks=("device-permissions", "jetson-wheel", "memory-in-use"),
+        likely=True,
+        says=(
+            "NvRmMemInitNvmap failed with Permission denied",
+            "NvMapMemAllocInternalTagged: 1075072515 error 12",
+        ),
+        sources=(
+            thread("dusty-nv/jetson-containers", 384, "2024-02-12"),
+            thread("pytorch/pytorch", 185240, "2026-05-26"),
+            thread("0xShug0/audio.cpp", 12, "2026-08-20"),
+        ),
     ),
 )
