@@ -149,8 +149,7 @@ ROWS = (
     KnownError(
         id="conda-packages-not-found",
         pattern=r"PackagesNotFoundError: The following packages are not (available|found)[^!]{0,300}"
-        r"(pytorch|torch|cudatoolkit|cuda)|ResolvePackageNotFound:[^!]{0,300}(pytorch|torch|cudatoolkit|cuda)"
-        r"|UnsatisfiableError[^!]{0,300}(pytorch|torch|cudatoolkit)",
+        r"(pytorch|torch|cudatoolkit|cuda)|ResolvePackageNotFound:[^!]{0,300}(pytorch|torch|cudatoolkit|cuda)",
         cause="conda has no such packages for this platform and Python in its channels: the channel pytorch has ended with torch 2.5, has "
         "nothing for 32 bits and linux-aarch64, and no CUDA for macOS",
         remedy="Install torch with pip in that environment, or from conda-forge (pytorch-gpu)",
