@@ -62,7 +62,9 @@ ROWS = (
         cause="The downloaded weights are not the file that they should be: the download was cut, or its address gives something else now",
         remedy="Delete the file from ~/.cache/torch/hub/checkpoints and load again, or get it by hand",
         command="rm -rf ~/.cache/torch/hub/checkpoints",
-        says=('RuntimeError: invalid hash value (expected "e012d006", got "7f29ab803d816cd5e7036edba138876058fe5b3c")',),
+        says=(
+            'RuntimeError: invalid hash value (expected "e012d006", got "7f29ab803d816cd5e7036edba138876058fe5b3c")',
+        ),
         sources=(
             thread("pytorch/hub", 29, "2019-06-11"),
             thread("hobincar/pytorch-video-feature-extractor", 5, "2019-11-19"),

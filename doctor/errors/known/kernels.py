@@ -358,7 +358,11 @@ ROWS = (
         checks=("gpu-architecture",),
         likely=True,
         says=("RuntimeError: CUDA error: named symbol not found",),
-        sources=(thread("kyutai-labs/moshi", 355), thread("NVIDIA/nccl", 1528), thread("sgl-project/sglang", 4624, "2025-03-20")),
+        sources=(
+            thread("kyutai-labs/moshi", 355),
+            thread("NVIDIA/nccl", 1528),
+            thread("sgl-project/sglang", 4624, "2025-03-20"),
+        ),
     ),
     KnownError(
         id="kernel-image-invalid",
@@ -368,7 +372,10 @@ ROWS = (
         remedy="Upgrade the driver; delete the caches of kernels (~/.triton/cache, ~/.nv/ComputeCache) and reinstall the package",
         checks=("driver-too-old", "gpu-architecture"),
         likely=True,
-        says=("RuntimeError: CUDA error: device kernel image is invalid", "Triton Error [CUDA]: device kernel image is invalid"),
+        says=(
+            "RuntimeError: CUDA error: device kernel image is invalid",
+            "Triton Error [CUDA]: device kernel image is invalid",
+        ),
         sources=(
             thread("Akegarasu/lora-scripts", 652, "2025-03-20"),
             thread("cupy/cupy", 8045, "2023-12-22"),
