@@ -29,7 +29,6 @@ LONG_FILES = {
 # What is small, used by one other file, and still a file of its own, and why.
 SMALL_FILES = {
     "doctor/smoke/triton_kernel.py": "Triton reads the source of a kernel, in annotations that are no strings",
-    "migrate/fix/promises.py": "a stage of the road with a name of its own",
 }
 # What has one name in two rooms, and why no other would be better.
 SHARED_NAMES = {

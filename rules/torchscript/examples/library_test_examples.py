@@ -52,16 +52,6 @@ BESIDE = (
         torchscript=DROP,
     ),
     Bad(
-        "import timm\nimport torch\n\n\ndef test_net():\n    net = timm.create_model('resnet18', scriptable=True)\n"
-        "    net = torch.jit.script(net)\n    assert net(torch.ones(1, 3, 64, 64)).dim() == 2\n",
-        "import timm\nimport torch\n\n\ndef test_net():\n    net = timm.create_model('resnet18')\n"
-        "    assert net(torch.ones(1, 3, 64, 64)).dim() == 2\n",
-        safety="unsafe",
-        why="a switch of timm's beside the scripting",
-        path="test_net.py",
-        torchscript=DROP,
-    ),
-    Bad(
         f"{_NET}def test_net():\n    net = Net()\n    x = torch.rand(2)\n    assert net(x).shape == (2,)\n"
         "    scripted = torch.jit.script(net)\n    assert torch.equal(scripted(x), net(x))\n",
         f"{_NET}def test_net():\n    net = Net()\n    x = torch.rand(2)\n    assert net(x).shape == (2,)\n",
