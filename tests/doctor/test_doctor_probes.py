@@ -124,7 +124,7 @@ def test_a_card_served_by_nouveau(tmp_path: Path) -> None:
     assert facts.pci is not None
     assert [(card.driver, card.link_width, card.link_speed) for card in facts.pci] == [("nouveau", None, None)]
     assert facts.kernel_driver == KernelDriver(
-        modules=["nouveau"], fabric_manager_running=False, persistence_daemon_running=False
+        modules=["nouveau"], fabric_manager_running=False, persistence_daemon_running=False, imex_running=False
     )
 
 

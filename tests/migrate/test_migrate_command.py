@@ -212,8 +212,8 @@ def test_the_diff_of_a_project_below_applies_from_where_it_was_made(repository: 
 def test_a_defect_is_told_in_a_sentence_and_is_not_mistaken_for_findings(repository: Path) -> None:
     code = (
         "import torchlift.migrate.run as run\n"
-        "def broken(options):\n    raise ZeroDivisionError('by design')\n"
-        "run.analyse = broken\n"
+        "def broken(*anything):\n    raise ZeroDivisionError('by design')\n"
+        "run.read = broken\n"
         "import sys; sys.argv = ['torchlift', 'migrate', '--check']\n"
         "from torchlift.cli import main; main()\n"
     )

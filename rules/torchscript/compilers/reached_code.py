@@ -167,7 +167,8 @@ class Reacher:
         if unit.is_class:
             self._class(unit, root, compiles=compiles)
             return
-        if compiles or not called:
+        # What is called to make a value may return a lambda that calls what it names.
+        if compiles or not called or self.runs:
             self._task(unit, None, root, compiles=True)
         if not compiles:
             self._task(unit, None, root, compiles=False)

@@ -225,7 +225,8 @@ class _Root:
             else:
                 unit = digest_of(self.project, source.view, source.node)
                 self.reacher.build(unit, self.place)
-                if source.names:
+                # No compiler takes a lambda, and a trace runs what stands in it.
+                if source.names or (self.reacher.runs and isinstance(source.node, ast.Lambda)):
                     self.reacher.value(unit, self.place)
         if sources.unknown is not None:
             self.reacher.reached.unknown.setdefault(self.place, sources.unknown)

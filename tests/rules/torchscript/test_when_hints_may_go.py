@@ -146,3 +146,23 @@ def test_a_trace_holds_what_it_runs_also_where_a_compiler_does_not_look(
     files = {"net.py": module, "run.py": f"import torch\n{trace}"}
     result = analyse_files(tmp_path, files, codes=frozenset({"TL118"}), torchscript=DROP)
     assert ((new_bytes(result, "net.py") or b"is_tracing").count(b"is_tracing") > 0) == stays
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "f", "lambda x: f(x)", "functools.partial(f)", "[f][0]", "Net()", "Net().again", "make()", "outer()", "named",
+        "(lambda: f)()",
+    ],
+)  # fmt: skip
+def test_a_trace_runs_what_is_called_in_whatever_it_is_given(value: str, tmp_path: Path) -> None:
+    files = {
+        "helper.py": "import torch\n\n\n@torch.jit.script_if_tracing\ndef f(x):\n    return x\n",
+        "tracer.py": "import functools\nimport torch\nfrom helper import f\n\n\n"
+        "class Net(torch.nn.Module):\n    def again(self, x):\n        return f(x)\n\n"
+        "    def forward(self, x):\n        return self.again(x)\n\n\n"
+        "def make():\n    return lambda x: f(x)\n\n\n"
+        "def outer():\n    def inner(x):\n        return f(x)\n\n    return inner\n\n\n"
+        f"named = lambda x: f(x)\ntraced = torch.jit.trace({value}, torch.ones(2))\n",
+    }
+    assert [finding.safety for finding in found(tmp_path, files, "TL111")] == [Safety.MANUAL]
