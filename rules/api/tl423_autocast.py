@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
-from torchlift.rules.api.old_amp import CACHE, touches_cache, triggers
+from torchlift.rules.api.old_amp import CACHE, DTYPES, may_choose_dtype, touches_cache, triggers
 from torchlift.rules.api.old_call import CallAdvice, OldName, bind, changed, old_uses, spelled, value_of
 from torchlift.rules.api.old_class_tests import (
     class_tests,
@@ -41,13 +41,13 @@ RULE = Rule(
         "one takes the dtype of the autocast around it, where the old ones always meant float16 on CUDA and bfloat16 on the CPU."
     ),
     fix=(
-        "Safe: arguments become keywords, and the dtype that the old default meant is written out. `cache_enabled=True` is "
+        "Safe: arguments become keywords, and the dtype that the old default meant is written out, unless the project can have no other. `cache_enabled=True` is "
         "written out too where the project touches that setting anywhere. Where the project asks for an instance of the old class, "
         "that test is offered for review first, to ask for the base class; what only `with` gets to see is not held back by it."
     ),
     targets=tuple(_DEVICES),
     triggers=_TRIGGERS,
-    collectors=(CACHE, _TESTS),
+    collectors=(CACHE, DTYPES, _TESTS),
     deprecated=TorchVersion(2, 4),
     aliases=("TOR101", "TOR103"),
     sources=(
@@ -86,7 +86,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             return CallAdvice(old.advice)
         positional = [(key, argument) for key, argument in given.items() if argument.key != key]
         add = [(key, value_of(view, argument)) for key, argument in positional]
-        if "dtype" not in given:
+        written = "dtype" not in given and may_choose_dtype(context.project, view.path)
+        if written:
             add.append(("dtype", Template(kind[0])))
         if "cache_enabled" not in given and touches_cache(context.project):
             add.append(("cache_enabled", Template("True")))
@@ -98,7 +99,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             add=tuple(add),
             first=Template(f'"{device}"'),
         )
-        imports = (*name[1], *(item for item in kind[1] if item not in name[1]))
+        imports = (*name[1], *(item for item in kind[1] if written and item not in name[1]))
         return changed(f'Use `torch.amp.autocast("{device}", ...)`', (edit, *imports), _SINCE)
 
     if use.kind == "annotation":
@@ -137,8 +138,8 @@ EXAMPLES = (
     Bad(
         "import torch\nfrom torch.cpu.amp import autocast\n\n\n@autocast(False)\ndef f(x):\n    return x @ x\n\n\n"
         "def g(x):\n    with autocast():\n        return x @ x, f(x)\n",
-        'import torch\n\n\n@torch.amp.autocast("cpu", enabled=False, dtype=torch.bfloat16)\ndef f(x):\n    return x @ x\n\n\n'
-        'def g(x):\n    with torch.amp.autocast("cpu", dtype=torch.bfloat16):\n        return x @ x, f(x)\n',
+        'import torch\n\n\n@torch.amp.autocast("cpu", enabled=False)\ndef f(x):\n    return x @ x\n\n\n'
+        'def g(x):\n    with torch.amp.autocast("cpu"):\n        return x @ x, f(x)\n',
         why="on the CPU, as a decorator too, imported by name",
         run="x = torch.arange(4.0).reshape(2, 2).cos()\nresult = g(x)",
     ),
@@ -152,14 +153,13 @@ EXAMPLES = (
     ),
     Bad(
         "import torch.cuda.amp as amp\n\n\ndef f():\n    return amp.autocast()\n",
-        'import torch\n\n\ndef f():\n    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
+        'import torch\n\n\ndef f():\n    return torch.amp.autocast("cuda")\n',
         why="a module that is not torch.amp",
         run=_SEEN + "result = seen(f())",
     ),
     Bad(
         "import torch\nfrom torch.cuda.amp import autocast\n\n\ndef f() -> autocast:\n    return autocast()\n",
-        "import torch\n\n\ndef f() -> torch.amp.autocast:\n"
-        '    return torch.amp.autocast("cuda", dtype=torch.float16)\n',
+        'import torch\n\n\ndef f() -> torch.amp.autocast:\n    return torch.amp.autocast("cuda")\n',
         why="an annotation, which moves with what it tells of",
         run=_SEEN + "result = seen(f())",
     ),
@@ -170,7 +170,7 @@ EXAMPLES = (
     Bad(
         "import torch\n\n\ndef make():\n    return torch.cuda.amp.autocast()\n\n\ndef is_one(value):\n"
         "    return isinstance(value, (int, torch.cuda.amp.autocast))\n",
-        'import torch\n\n\ndef make():\n    return torch.amp.autocast("cuda", dtype=torch.float16)\n\n\ndef is_one(value):\n'
+        'import torch\n\n\ndef make():\n    return torch.amp.autocast("cuda")\n\n\ndef is_one(value):\n'
         "    return isinstance(value, (int, torch.amp.autocast))\n",
         safety="unsafe",
         why="a test for the old class, which moves first",

@@ -22,7 +22,7 @@ REWRITTEN = {
     ),
     "a module called as the new one would be": (
         "import torch.cuda.amp as amp\n\nwith amp.autocast(enabled=False):\n    pass\n",
-        'import torch\n\nwith torch.amp.autocast("cuda", enabled=False, dtype=torch.float16):\n    pass\n',
+        'import torch\n\nwith torch.amp.autocast("cuda", enabled=False):\n    pass\n',
     ),
     "comments and lines of a call": (
         "import torch\n\nx = torch.cholesky(\n    # positive definite\n    torch.eye(2),  # here\n    True,\n)\n",
@@ -89,7 +89,29 @@ def test_a_fix_of_autocast_pins_the_cache_where_the_project_speaks_of_it(tmp_pat
         "b.py": "import torch\n\ntorch.set_autocast_cache_enabled(False)\n",
     }
     text = new_bytes(analyse_files(tmp_path, files), "a.py")
-    assert text is not None and b'autocast("cuda", dtype=torch.float16, cache_enabled=True)' in text
+    assert text is not None and b'autocast("cuda", cache_enabled=True)' in text
+
+
+@pytest.mark.parametrize(
+    ("other", "written"),
+    [
+        ("import torch\n\nx = torch.ones(2)\n", False),
+        ("import torch\n\nwith torch.autocast('cuda', enabled=False):\n    pass\n", False),
+        ("import torch\n\nwith torch.autocast('cuda', dtype=torch.bfloat16):\n    pass\n", True),
+        ("import torch\n\n\ndef f(kind):\n    with torch.autocast('cuda', kind):\n        pass\n", True),
+        ("import torch\n\n\ndef f(options):\n    return torch.autocast(**options)\n", True),
+        ("import torch\n\ntorch.set_autocast_gpu_dtype(torch.bfloat16)\n", True),
+        ("import lightning\n", True),
+        ("from setuptools import setup\n\nsetup(name='a')\n", True),
+    ],
+)
+def test_autocast_gets_its_dtype_only_where_the_project_may_have_another(
+    other: str, written: bool, tmp_path: Path
+) -> None:
+    code = "import torch\n\n\ndef f(on):\n    with torch.cuda.amp.autocast(on):\n        pass\n"
+    name = "setup.py" if "setuptools" in other else "b.py"
+    new = (new_bytes(analyse_files(tmp_path, {"a.py": code, name: other}), "a.py") or b"").decode()
+    assert f'"cuda", enabled=on{", dtype=torch.float16" if written else ""})' in new
 
 
 def test_a_test_for_the_old_scaler_elsewhere_keeps_the_fix_back(tmp_path: Path) -> None:
