@@ -7,7 +7,8 @@ from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 ROWS = (
     KnownError(
         id="ptxas-too-old",
-        pattern=r"PTXASError|Value 'sm_\w{1,10}' is not defined( for option 'gpu-name')?|ptxas fatal ? ?:",
+        pattern=r"PTXASError|Value 'sm_\w{1,10}' is not defined( for option 'gpu-name')?|ptxas fatal ? ?:"
+        r"|bin/ptxas .{1,400}returned non-zero exit status",
         cause="Triton's assembler does not know this GPU: Triton is not the one torch was released with, or it is too old",
         remedy="Install the Triton that torch names in its requirements, or set TRITON_PTXAS_PATH to a newer ptxas",
         checks=("triton-ptxas", "triton-pin"),

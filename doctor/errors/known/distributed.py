@@ -132,7 +132,7 @@ ROWS = (
         id="rendezvous-unreachable",
         pattern=r"client socket has timed out|client socket has failed to connect to any network address|RendezvousConnectionError"
         r"|RendezvousTimeoutError|store based barrier on rank|\d{1,5} clients joined|TCP client failed to connect/validate|connection to the C10d store has failed"
-        r"|hostname of the client socket cannot be retrieved",
+        r"|hostname of the client socket cannot be retrieved|No socket on \(.{1,80}\) is listening yet",
         cause="A process cannot reach the one that hosts the rendezvous: it did not start or ended early, its name or port is "
         "another, or a firewall is between them",
         remedy="Look at the log of rank 0 first; check MASTER_ADDR and MASTER_PORT from the other host (nc -vz HOST PORT)",
@@ -249,7 +249,7 @@ ROWS = (
         id="collective-timeout",
         pattern=r"Watchdog caught collective operation timeout|Some NCCL operations have failed or timed out|watchdog got stuck"
         r"|Timed out waiting \d{1,9}ms for (recv|send)|due to (watchdog hang|collective timeout)|monitoredBarrier"
-        r"|HeartbeatMonitor.{0,80}(timed out|timeout)",
+        r"|HeartbeatMonitor.{0,80}(timed out|timeout)|Timeout at NCCL work: \d",
         cause="A collective did not end in its time: a rank ended, fell behind or took another branch, or GPUs cannot reach each "
         "other although the driver says so (IOMMU, PCIe access control)",
         remedy="Look for the rank that is missing from these messages and its own log; where none failed, try "

@@ -48,7 +48,7 @@ ROWS = (
         id="illegal-access",
         pattern=r"an illegal memory access was encountered|CUDA error: misaligned address|unspecified launch failure"
         r"|an illegal instruction was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS"
-        r"|CUDA_ERROR_LAUNCH_FAILED",
+        r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS",
         cause="A kernel touched memory that is not its own: a defect of the kernel, or of the hardware",
         remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the kernel; `torchlift doctor --smoke` tries the hardware; look at "
         "the kernel log for Xid messages",
@@ -290,7 +290,7 @@ ROWS = (
     KnownError(
         id="cuda-invalid-argument",
         pattern=r"(CUDA|HIP) error: (invalid argument|invalid resource handle|invalid configuration argument|invalid value)"
-        r"|Triton Error \[(CUDA|HIP)\]: invalid (argument|resource handle)",
+        r"|Triton Error \[(CUDA|HIP)\]: invalid (argument|resource handle)|cuda runtime error \(9\)",
         cause="A call of CUDA got a value that it does not take: too large a launch for this GPU, an empty tensor, or an object of "
         "another device or process",
         remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the call; upgrade the library that makes it",

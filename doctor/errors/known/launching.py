@@ -135,4 +135,16 @@ ROWS = (
             thread("OpenBMB/UltraRAG", 12, "2025-02-08"),
         ),
     ),
+    KnownError(
+        id="slurm-request",
+        pattern=r"Requested node configuration is not available|(sbatch|srun|salloc): error: .{0,40}count per node can not be satisfied",
+        cause="Slurm has no node with what the job asks for in that partition: more CPUs, GPUs or memory than one node has, or GPUs under another name",
+        remedy="Compare --cpus-per-task, --mem and --gres with the nodes of the partition, and ask for less or another partition",
+        command="sinfo -o '%P %c %m %G'",
+        says=(
+            "sbatch: error: CPU count per node can not be satisfied\nsbatch: error: Batch job submission failed: Requested node configuration is "
+            "not available",
+        ),
+        sources=(thread("FNNDSC/pman", 200),),
+    ),
 )

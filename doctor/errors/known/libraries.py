@@ -216,6 +216,15 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="flash-attention-version",
+        pattern=r"Requires Flash-?[Aa]ttention version",
+        cause="A package that calls flash-attn takes only certain releases of it, and the installed one is none of them",
+        remedy="Install a release of flash-attn within the range that the message names, or upgrade the package that asks for it",
+        checks=("extension-abi",),
+        says=("Requires Flash-attention version >=2.7.1, <=2.7.4 but got 2.8.3",),
+        sources=(thread("Tongyi-MAI/Z-Image", 128),),
+    ),
+    KnownError(
         id="flash-attention-toolkit",
         pattern=r"FlashAttention is only supported on CUDA \d",
         cause="FlashAttention is being compiled, and the CUDA compiler (nvcc) that it found is too old, whatever CUDA torch is for",

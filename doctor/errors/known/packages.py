@@ -356,7 +356,7 @@ ROWS = (
     KnownError(
         id="name-not-in-this-torch",
         pattern=r"cannot import name '\w{1,80}' from 'torch(\.[\w.]{1,80})?'|module 'torch(\.[\w.]{1,80})?' has no attribute"
-        r" '\w{1,80}'|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
+        r" '\w{1,80}['`]|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
         cause="The code, or a package that it imports, uses a name that the installed torch does not have: it was written for "
         "a newer or an older release",
         remedy="Run `torchlift migrate --check` on the code, which knows what was removed; upgrade the package, or torch where "
@@ -407,7 +407,8 @@ ROWS = (
         id="bitsandbytes-without-cuda",
         pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.so: (undefined symbol|cannot open)"
         r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
-        r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at",
+        r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
+        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes",
         cause="bitsandbytes has no library for this torch's CUDA version",
         remedy="Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
         command="pip install -U bitsandbytes",

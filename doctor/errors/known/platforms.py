@@ -60,7 +60,7 @@ ROWS = (
     ),
     KnownError(
         id="no-hip-gpus",
-        pattern=r"No HIP GPUs are available|hipErrorNoDevice|HIP error: no ROCm-capable device",
+        pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected",
         cause="ROCm sees no AMD GPU: the user is not in the groups render and video, the container was not given /dev/kfd and "
         "/dev/dri, or the card is not supported",
         remedy="Join the groups, or start the container with --device /dev/kfd --device /dev/dri",
@@ -197,7 +197,8 @@ ROWS = (
     ),
     KnownError(
         id="mps-buffer",
-        pattern=r"Invalid buffer size: [\d.]{1,12} ?[GM]i?B|kIOGPUCommandBufferCallbackErrorOutOfMemory",
+        pattern=r"Invalid buffer size: [\d.]{1,12} ?[GM]i?B|kIOGPUCommandBufferCallbackErrorOutOfMemory"
+        r"|Error: buffer is not large enough\. Must be \d",
         cause="One tensor is larger than a buffer that Metal gives out on this Mac",
         remedy="Lower the batch or the resolution; upgrade torch, which splits more operations",
         says=("RuntimeError: Invalid buffer size: 19.45 GB",),
