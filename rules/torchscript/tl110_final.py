@@ -95,7 +95,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch.jit as tj\nimport torch\n\n\n" + _MODULE.format(final="tj.Final"),
-        "import torch.jit as tj\nfrom typing import Final\nimport torch\n\n\n" + _MODULE.format(final="Final"),
+        "from typing import Final\nimport torch\n\n\n" + _MODULE.format(final="Final"),
         why="the module under another name",
         run=_RUN,
     ),

@@ -224,7 +224,7 @@ EXAMPLES = (
     Bad(
         "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\ndouble = tj.unused(double)\n"
         "helper = tj.ignore(double)\n",
-        "import torch\nimport torch.jit as tj\n\n\ndef double(x):\n    return 2 * x\n\n\nhelper = double\n",
+        "import torch\n\n\ndef double(x):\n    return 2 * x\n\n\nhelper = double\n",
         safety="unsafe",
         why="called with a function",
         run="result = helper(torch.ones(2))",

@@ -95,7 +95,7 @@ EXAMPLES = (
         "    def __init__(self):\n        super().__init__()\n"
         "        self.names = tj.annotate(dict[str, int], {})\n\n"
         "    def size(self):\n        return tj.annotate(int, len(self.names) + 1) * 2\n",
-        "import torch\nimport torch.jit as tj\n\n\nclass Net(torch.nn.Module):\n"
+        "import torch\n\n\nclass Net(torch.nn.Module):\n"
         "    def __init__(self):\n        super().__init__()\n"
         "        self.names: dict[str, int] = {}\n\n"
         "    def size(self):\n        return (len(self.names) + 1) * 2\n",

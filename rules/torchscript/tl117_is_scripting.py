@@ -185,8 +185,8 @@ EXAMPLES = (
         torchscript=DROP,
     ),
     Bad(
-        "import torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",
-        "import torch.jit as tj\n\n\ndef pick(a, b):\n    return b\n",
+        "import torch\nimport torch.jit as tj\n\n\ndef pick(a, b):\n    return a + 1 if tj.is_scripting() else b\n",
+        "import torch\n\n\ndef pick(a, b):\n    return b\n",
         safety="unsafe",
         why="a conditional expression",
         run="result = pick(1, 2)",

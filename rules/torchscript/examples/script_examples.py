@@ -66,7 +66,7 @@ _FUNCTIONS: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         f"import torch\nimport torch.jit as tj\n\n\n@tj.script  # fused on the GPU\n{_SWISH}",
-        f"import torch\nimport torch.jit as tj\n\n\n{_SWISH}",
+        f"import torch\n\n\n{_SWISH}",
         why="aliased module and a comment",
         run=_RUN_SWISH,
     ),
