@@ -105,6 +105,7 @@ def _blank_lines(view: ModuleView, line: int, step: int) -> int:
 
 def _simple(view: ModuleView, run: Sequence[ast.stmt], gone: set[ast.stmt]) -> Iterator[TextEdit]:
     source = view.source
+    top = 0
     for statement in run:
         block = view.block(statement)
         keep = [item for item in block if item not in gone]
@@ -113,8 +114,11 @@ def _simple(view: ModuleView, run: Sequence[ast.stmt], gone: set[ast.stmt]) -> I
             yield _else_clause(view, block) or TextEdit(span, "pass")
             continue
         if alone(source, span):
-            start = source.line_starts[source.location(span.start)[0] - 1]
-            yield TextEdit(Span(start, line_end(source, span.end)), "")
+            start, end = source.line_starts[source.location(span.start)[0] - 1], line_end(source, span.end)
+            if start == top:  # a file does not begin with blank lines
+                line = source.location(end)[0]
+                top = end = source.line_starts[line - 1 + _blank_lines(view, line, 1)]
+            yield TextEdit(Span(start, end), "")
             continue
         index = block.index(statement)
         if index + 1 < len(block) and not _newline_between(view, span.end, view.span(block[index + 1]).start):
