@@ -107,7 +107,7 @@ EXAMPLES = (
     ),
     Bad(
         f"from torch.jit import _script_if_tracing\n\n\n@_script_if_tracing\n{_BODY}",
-        f"\n\n{_BODY}",
+        _BODY,
         why="private spelling, import goes with it",
         run="import torch\nresult = scale(torch.ones(3, 2))",
     ),

@@ -134,8 +134,7 @@ EXAMPLES = (
     ),
     Bad(
         "from torch.jit import _unwrap_optional\n\n\ndef double(x):\n    return _unwrap_optional(x)\n",
-        "\n\ndef double(x):\n    if x is None:\n"
-        '        raise AssertionError("Unwrapping null optional")\n    return x\n',
+        'def double(x):\n    if x is None:\n        raise AssertionError("Unwrapping null optional")\n    return x\n',
         why="returned",
         run="import torch\n" + _RUN,
     ),

@@ -52,6 +52,17 @@ BESIDE = (
         torchscript=DROP,
     ),
     Bad(
+        f"{_NET}def test_net():\n    net = torch.jit.script(Net())\n    before = net(torch.ones(2))\n"
+        "    after = torch.compile(net, backend='eager')(torch.ones(2))\n    assert torch.equal(before, after)\n",
+        f"{_NET}def test_net():\n    net = Net()\n    before = net(torch.ones(2))\n"
+        "    after = torch.compile(net, backend='eager')(torch.ones(2))\n    assert torch.equal(before, after)\n",
+        safety="unsafe",
+        why="a compiler that leaves scripted code as it is gets the plain code",
+        path="test_net.py",
+        run="test_net()\nresult = True",
+        torchscript=DROP,
+    ),
+    Bad(
         f"{_NET}def test_net():\n    net = Net()\n    x = torch.rand(2)\n    assert net(x).shape == (2,)\n"
         "    scripted = torch.jit.script(net)\n    assert torch.equal(scripted(x), net(x))\n",
         f"{_NET}def test_net():\n    net = Net()\n    x = torch.rand(2)\n    assert net(x).shape == (2,)\n",

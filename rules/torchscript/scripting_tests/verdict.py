@@ -219,9 +219,19 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = [*body.doubts, *written_files(reduction)]
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if (compiled := _compiled_line(values.view, reduction)) is not None:
+        doubts.append(
+            f"`torch.compile` on line {compiled} compiles the plain code then, and left scripted code as it was"
+        )
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
     return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))
+
+
+def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
+    """Line of the first `torch.compile` in what stays of a test."""
+    calls = (node for statement in reduction.kept for node in walk(statement) if isinstance(node, ast.Call))
+    return next((call.lineno for call in calls if view.certain_name(call.func) == "torch.compile"), None)
 
 
 def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -> WholeVerdict | None:

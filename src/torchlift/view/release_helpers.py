@@ -19,9 +19,10 @@ _RELEASE_FIRST = {
     ("transformers", "is_torch_less_or_equal"): ast.LtE,
 }
 # Operator as text, then the release. Sources: src/accelerate/utils/versions.py of accelerate 1.15.0,
-# src/diffusers/utils/import_utils.py of diffusers 0.31.0.
+# src/diffusers/utils/import_utils.py of diffusers, read 2026-11-23.
 _OPERATOR_FIRST = frozenset({("accelerate", "is_torch_version"), ("diffusers", "is_torch_version")})
-# Name of a package, a function of `operator`, the release. Source: lightning_utilities/core/imports.py.
+# Name of a package, a function of `operator`, the release. Source: src/lightning_utilities/core/imports.py of
+# Lightning-AI/utilities at 0ca5515e.
 _PACKAGE_FIRST = frozenset({("lightning_utilities", "compare_version")})
 # Major and minor number. Source: monai/utils/module.py of monai 1.6.1.
 _NUMBERS_FIRST = frozenset({("monai", "pytorch_after")})

@@ -19,6 +19,7 @@ _STEPS = 4
 
 # Newer than every release: a condition that it decides compares torch's release.
 _NEWEST = TorchVersion(1000)
+_OLDEST = TorchVersion(0, 0)
 
 Lookup: TypeAlias = Callable[[str, str], tuple[ModuleView, Binding] | None]
 """What defines a qualified name of the project for a file, in whichever file."""
@@ -80,7 +81,9 @@ def decided(view: ModuleView, test: ast.expr, lowest: TorchVersion, find: Lookup
 def compares_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
     """Whether a part of a condition compares torch's release, here or in a helper."""
     parts = (part for part in walk(test) if isinstance(part, (ast.Call, ast.Name, ast.Attribute, ast.Compare)))
-    return any(decided(view, part, _NEWEST, find) is not None for part in parts)
+    return any(
+        decided(view, part, _NEWEST, find) is not None and decided(view, part, _OLDEST, find) is None for part in parts
+    )
 
 
 def assigned(view: ModuleView, node: ast.expr, find: Lookup | None = None) -> tuple[ModuleView, ast.expr] | None:
