@@ -57,9 +57,8 @@ BESIDE = (
         f"{_NET}def test_net():\n    net = Net()\n    before = net(torch.ones(2))\n"
         "    after = torch.compile(net, backend='eager')(torch.ones(2))\n    assert torch.equal(before, after)\n",
         safety="unsafe",
-        why="a compiler that leaves scripted code as it is gets the plain code",
+        why="torch.compile, which refuses scripted code, gets the plain code",
         path="test_net.py",
-        run="test_net()\nresult = True",
         torchscript=DROP,
     ),
     Bad(

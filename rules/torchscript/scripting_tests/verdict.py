@@ -221,7 +221,7 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
     if (compiled := _compiled_line(values.view, reduction)) is not None:
         doubts.append(
-            f"`torch.compile` on line {compiled} compiles the plain code then, and left scripted code as it was"
+            f"`torch.compile` on line {compiled} compiles the plain code then; scripted code it refuses, or leaves as it is"
         )
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
