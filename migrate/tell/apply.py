@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,9 +83,23 @@ def _remove(path: Path, outcome: FileOutcome, aside: dict[str, Path]) -> str | N
     return _attempt(remove)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let a signal that ends the run wait until one file is all new or all old, with nothing beside it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _attempt(change: Callable[[], object]) -> str | None:
     try:
-        change()
+        with _undisturbed():
+            change()
     except ChangedOnDisk:
         return "The file was changed by another program while torchlift was working on it; run torchlift again."
     except OSError as error:
