@@ -9,13 +9,15 @@ so what runs in a process of its own (children of the doctor, the zygote of prog
 the change: mutants of lines that no test executes in its own process are judged apart, by the tests of their folder in a
 copy of the package (`--apart`). `--exhaustive` runs the tests at full size, to see what the quick ones lose.
 
-MAP says which tests execute which line and how long they take; it is made by running every test once with coverage.py,
-and kept. Run it in the environment that the tests run in, with coverage.py installed.
+Which tests execute which of the chosen places, and how long they take, is seen by running every test once while a call
+stands before each place. MAP keeps it for another run with the same choice. Run this in the environment of the tests.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import builtins
 import gc
 import importlib
 import json
@@ -74,7 +76,7 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=200, help="mutants (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
     parser.add_argument("--only", default="", metavar="PREFIX", help="files below this path only")
-    parser.add_argument("--map", type=Path, required=True, help="which test executes which line; made when missing")
+    parser.add_argument("--map", type=Path, help="which tests execute the chosen places; made when missing")
     parser.add_argument("--json", type=Path, metavar="RESULTS", help="where to write what became of each mutant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a processor)")
     parser.add_argument("--most", type=float, default=120, help="seconds of tests for a mutant (default: 120)")
@@ -82,12 +84,16 @@ def main() -> None:
     parser.add_argument("--exhaustive", action="store_true", help="run the tests at full size")
     parser.add_argument("--tests", default="tests", help="folder or file of the tests to run (default: tests)")
     parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--see", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job is not None:
         raise SystemExit(_job(options))
+    options.map = options.map or Path(tempfile.mkdtemp(prefix="mutants-"), "map.json")
     if not options.map.exists():
-        print("Every test is run once to see which lines it executes.", flush=True)
-        _merge([_read(part) for part in _jobs(options, "--number", "0")], options.map)
+        print("Every test is run once to see which of the chosen places it executes.", flush=True)
+        _merge([_read(part) for part in _jobs(options, "--see")], options)
+    elif _read(options.map)["choice"] != _choice(options):
+        raise SystemExit(f"{options.map} is of another choice of mutants, or of other code; remove it.")
     mutants = [Mutant(**{**row, "mutation": Mutation(**row["mutation"])}) for row in _ran(options)]
     if options.apart:
         for mutant in mutants:
@@ -120,7 +126,7 @@ def _jobs(options: argparse.Namespace, *arguments: str) -> list[Path]:
     parts = [folder / f"{job}.json" for job in range(options.jobs)]
     command = [sys.executable, __file__, "--map", str(options.map), "--jobs", str(options.jobs), *arguments]
     command += ["--most", str(options.most), "--seed", str(options.seed), "--only", options.only]
-    command += ["--tests", options.tests]
+    command += ["--tests", options.tests, "--number", str(options.number)]
     command += ["--exhaustive"] if options.exhaustive else []
     running = [
         subprocess.Popen([*command, "--job", str(job), "--json", str(part)], cwd=ROOT) for job, part in enumerate(parts)
@@ -132,68 +138,97 @@ def _jobs(options: argparse.Namespace, *arguments: str) -> list[Path]:
 
 
 def _ran(options: argparse.Namespace) -> list[dict[str, Any]]:
-    return [row for part in _jobs(options, "--number", str(options.number)) for row in _read(part)]
+    return [row for part in _jobs(options) for row in _read(part)]
 
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-def _merge(parts: list[dict[str, Any]], target: Path) -> None:
-    merged: dict[str, Any] = {"seconds": {}, "lines": {}}
+def _merge(parts: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    tests: dict[str, list[str]] = {}
     for part in parts:
-        merged["seconds"] |= part["seconds"]
-        for path, lines in part["lines"].items():
-            rows = merged["lines"].setdefault(path, {})
-            for line, tests in lines.items():
-                rows.setdefault(line, []).extend(tests)
-    target.write_text(json.dumps(merged))
+        for number, found in part["tests"].items():
+            tests.setdefault(number, []).extend(found)
+    seconds = {nodeid: took for part in parts for nodeid, took in part["seconds"].items()}
+    options.map.write_text(json.dumps({"choice": _choice(options), "seconds": seconds, "tests": tests}))
+
+
+def _choice(options: argparse.Namespace) -> list[str]:
+    return [mutant.told() for mutant in _chosen(options)]
 
 
 def _job(options: argparse.Namespace) -> int:
-    arguments = [options.tests, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
+    arguments = [options.tests, "-q", "-p", "no:cacheprovider", "-n", "0", "-o", "addopts="]
     arguments += ["--import-mode=importlib", "--strict-markers"]
     arguments += ["--exhaustive"] if options.exhaustive else []
     os.chdir(ROOT)
-    return int(pytest.main(arguments, plugins=[_Mapping(options) if options.number == 0 else _Mutating(options)]))
+    return int(pytest.main(arguments, plugins=[_Seeing(options) if options.see else _Mutating(options)]))
 
 
-class _Mapping:
-    """Runs this process' share of the tests and notes which lines each executes."""
+class _Seeing:
+    """Runs this process' share of the tests and notes which of the chosen places each executes."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        import coverage
-
         self.options = options
-        self.coverage = coverage.Coverage(data_file=None, source_pkgs=["torchlift"], config_file=False)
-        self.coverage.start()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        seen: set[int] = set()
         seconds: dict[str, float] = {}
+        tests: dict[int, list[str]] = {}
+        setattr(builtins, HIT, seen.add)
+        _watch(_chosen(self.options))
         for item in session.items[self.options.job :: self.options.jobs]:
-            self.coverage.switch_context(item.nodeid)
+            seen.clear()
             start = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             seconds[item.nodeid] = round(time.process_time() - start, 3)
-        self.coverage.stop()
-        data = self.coverage.get_data()
-        numbers = {nodeid: number for number, nodeid in enumerate(seconds)}
-        lines: dict[str, dict[int, list[str]]] = {}
-        for path in data.measured_files():
-            rows = {
-                line: [context for context in contexts if context in numbers]
-                for line, contexts in data.contexts_by_lineno(path).items()
-            }
-            lines[_relative(path)] = {line: tests for line, tests in rows.items() if tests}
-        self.options.json.write_text(json.dumps({"seconds": seconds, "lines": lines}))
+            for number in seen:
+                tests.setdefault(number, []).append(item.nodeid)
+        self.options.json.write_text(json.dumps({"seconds": seconds, "tests": tests}))
         return True
 
 
-def _relative(installed: str) -> str:
-    """Path in the repository of a file of the installed package."""
-    inside = Path(installed).as_posix().rpartition("/torchlift/")[2]
-    first = inside.partition("/")[0]
-    return inside if first in {"rules", "migrate", "doctor", "testing"} else f"src/torchlift/{inside}"
+HANGS = 200.0  # seconds on top, after which a test waits for something that does not come, also on a busy machine
+HIT = "__torchlift_mutant_hit__"
+
+
+def _watch(mutants: list[Mutant]) -> None:
+    """Make the functions of all mutants call `HIT` before the statement that each changes."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for number, mutant in enumerate(mutants):
+        places.setdefault(mutant.module, []).append((number, mutant.mutation.line))
+    for name, wanted in places.items():
+        module = importlib.import_module(name)
+        assert module.__file__ is not None
+        text = Path(module.__file__).read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        for number, line in wanted:
+            _announce(tree, number, line)
+        _exchange(module.__file__, compile(text, module.__file__, "exec"), compile(tree, module.__file__, "exec"))
+
+
+def _announce(tree: ast.Module, number: int, line: int) -> None:
+    """Put a call of `HIT` before the innermost statement of a function that covers `line`."""
+    block, place = next(_blocks(tree, line))
+    call = ast.parse(f"{HIT}({number})").body[0]
+    for node in ast.walk(call):
+        ast.copy_location(node, block[place])
+    block.insert(place, call)
+
+
+def _blocks(tree: ast.Module, line: int) -> Iterator[tuple[list[ast.stmt], int]]:
+    """The blocks with a statement that covers `line`, and its index there; the innermost first."""
+    for node in reversed(list(ast.walk(tree))):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            for place, statement in enumerate(block) if isinstance(block, list) else ():
+                if statement.lineno <= line <= (statement.end_lineno or 0) and not _is_docstring(statement):
+                    yield block, place
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 class _Mutating:
@@ -207,8 +242,10 @@ class _Mutating:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         mutants = []
-        for mutant in _chosen(self.options)[self.options.job :: self.options.jobs]:
-            tests = sorted((nodeid for nodeid in self._executing(mutant) if nodeid in items), key=self._seconds)
+        chosen = list(enumerate(_chosen(self.options)))
+        for number, mutant in chosen[self.options.job :: self.options.jobs]:
+            executing = self.map["tests"].get(str(number), [])
+            tests = sorted((nodeid for nodeid in executing if nodeid in items), key=self._seconds)
             mutant.tests = len(tests)
             start = time.monotonic()
             if tests:
@@ -220,12 +257,6 @@ class _Mutating:
             mutants.append(mutant)
             self.options.json.write_text(json.dumps([asdict(mutant) for mutant in mutants]))
         return True
-
-    def _executing(self, mutant: Mutant) -> list[str]:
-        """Tests that execute the changed line, or the line above on which the statement around it begins."""
-        lines = self.map["lines"].get(mutant.path, {})
-        near = (str(line) for line in range(mutant.mutation.line, max(mutant.mutation.line - 12, 0), -1))
-        return next((lines[line] for line in near if line in lines), [])
 
     def _seconds(self, nodeid: str) -> float:
         return float(self.map["seconds"].get(nodeid, 0))
@@ -251,16 +282,15 @@ class _Mutating:
             os.write(write, self._until_one_fails(mutant, items).encode())
             os._exit(0)
         os.close(write)
-        return _answer(child, read, self.options.most * 1.5 + 20)
+        return _answer(child, read, self.options.most + HANGS)
 
     def _until_one_fails(self, mutant: Mutant | None, items: list[pytest.Item]) -> str:
         try:
             if mutant is not None:
-                _exchange(mutant)
-            spent = 0.0
+                _mutate(mutant)
+            until = time.monotonic() + self.options.most
             for item in items:
-                spent += self._seconds(item.nodeid)
-                if spent > self.options.most and item is not items[0]:
+                if time.monotonic() > until:
                     break
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
                 if self.failed:
@@ -289,24 +319,29 @@ def _answer(child: int, read: int, most: float) -> tuple[str, str]:
         os.waitpid(child, 0)
 
 
-def _exchange(mutant: Mutant) -> None:
+def _mutate(mutant: Mutant) -> None:
     """Give every living function of the changed file its changed code."""
     module = importlib.import_module(mutant.module)
     assert module.__file__ is not None
     text = Path(module.__file__).read_text(encoding="utf-8")
-    old = dict(_functions(compile(text, module.__file__, "exec")))
-    new = dict(_functions(compile(mutant.mutation.applied(text), module.__file__, "exec")))
+    changed = compile(mutant.mutation.applied(text), module.__file__, "exec")
+    _exchange(module.__file__, compile(text, module.__file__, "exec"), changed)
+    for function in gc.get_objects():
+        if isinstance(function, _CACHED):
+            function.cache_clear()
+
+
+def _exchange(file: str, before: CodeType, after: CodeType) -> None:
+    """Give every living function of `file` the code that it has in `after`."""
+    old, new = dict(_functions(before)), dict(_functions(after))
     changed = {place: new[place] for place, code in old.items() if place in new and code != new[place]}
     if not changed:
         raise RuntimeError("the change is in no function")
     for function in [found for found in gc.get_objects() if isinstance(found, FunctionType)]:
         code = function.__code__
         place = (code.co_qualname, code.co_firstlineno)
-        if code.co_filename == module.__file__ and place in changed:
+        if code.co_filename == file and place in changed:
             function.__code__ = changed[place]
-    for function in gc.get_objects():
-        if isinstance(function, _CACHED):
-            function.cache_clear()
 
 
 _CACHED = type(importlib.import_module("functools").lru_cache(lambda: None))
