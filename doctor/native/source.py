@@ -6,6 +6,8 @@ import os
 import stat
 from types import TracebackType
 
+from torchlift.file_bytes import without_waiting
+
 
 class Unreadable(Exception):
     """A file is not what its reader reads; the message is a clause that says why ("ends inside its section table")."""
@@ -24,7 +26,7 @@ class Source:
     def __init__(self, path: str) -> None:
         """Open `path`; raises `Unreadable`."""
         try:
-            self._file = open(path, "rb", buffering=0, opener=_without_waiting)  # noqa: SIM115
+            self._file = open(path, "rb", buffering=0, opener=without_waiting)  # noqa: SIM115
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
         self._reads = 0
@@ -70,8 +72,3 @@ class Source:
         if len(data) < at_least:
             raise Unreadable(f"ends inside {what}")
         return data
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    # A named pipe would be waited for.
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

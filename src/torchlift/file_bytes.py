@@ -18,7 +18,7 @@ def file_bytes(path: str | Path) -> bytes:
         OSError: it cannot be read, is a pipe or a device, or is larger than `MOST_BYTES`.
     """
     # A Path for each of thousands of files costs more than reading them.
-    with open(path, "rb", opener=_without_waiting) as file:
+    with open(path, "rb", opener=without_waiting) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -27,5 +27,6 @@ def file_bytes(path: str | Path) -> bytes:
         return file.read()
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file as `open(opener=...)` asks for; a named pipe is not waited for."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from ended_processes import is_gone
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run
@@ -130,7 +130,7 @@ def test_what_a_smoke_prints_is_no_answer_and_what_it_reads_is_no_request(faults
 def test_processes_that_a_smoke_leaves_behind_are_killed(faults: dict[str, SmokeResult]) -> None:
     if "leaves-children" in faults:
         assert faults["leaves-children"].outcome == "pass"
-        assert _is_gone(faults["leaves-children"].details["child"])
+        assert is_gone(faults["leaves-children"].details["child"])
 
 
 @linux
@@ -157,16 +157,3 @@ def test_a_lost_device_ends_the_run_on_it() -> None:
     assert (results["falls-off-the-bus"].outcome, results["falls-off-the-bus"].signature) == ("fail", "gpu-lost")
     assert results["zz-well"].outcome == "lost"
     assert results["zz-well"].reason == "not run: cpu no longer answers (since falls-off-the-bus)"
-
-
-def _is_gone(process: int) -> bool:
-    """A killed process may wait a moment for whoever inherited it."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False

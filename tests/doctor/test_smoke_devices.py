@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ended_processes import is_gone
 from patched_imports import python_path
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
@@ -167,16 +168,3 @@ def test_a_device_that_this_torch_was_not_built_for_is_a_wrong_option() -> None:
         check=False,
     )
     assert done.returncode == 2 and "built without XPU" in done.stderr
-
-
-def is_gone(process: int) -> bool:
-    """A killed process may wait a moment for whoever inherited it."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from ended_processes import is_gone
 from patched_imports import python_path
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
@@ -110,16 +110,3 @@ def test_a_package_that_hangs_while_it_is_loaded_is_killed_with_its_smoke(
     (result,) = Run(Plan(sys.executable, only=("device-autoload",), devices=("cpu",), timeout=25.0)).results()
     assert result.outcome == "timeout"
     assert is_gone(int(note.read_text(encoding="utf-8")))
-
-
-def is_gone(process: int) -> bool:
-    """A killed process may wait a moment for whoever inherited it."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
