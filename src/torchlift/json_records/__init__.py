@@ -3,9 +3,9 @@
 `reading.read_record` makes a record of a JSON value and refuses another one with a sentence, `writing.plain` makes a JSON
 value of a record, `schema.schema_of` writes the JSON schema, with the docstrings of classes and fields as descriptions.
 
-A field's type is str, int, float, bool, a record, `Literal[...]`, `list[T]`, `dict[str, T]` or `T | None`. Records that are
-only written may also have `tuple[T, ...]`, `tuple[T, U]`, an `Enum` (its values), `Any`, fields declared with `FLATTENED`, and `Annotated[T, {...}]`,
-whose dictionary holds more keywords of the schema (`{"minimum": 0}`).
+A field's type is str, int, float, bool, a record, `Literal[...]`, `list[T]`, `dict[str, T]`, `T | None`, or `Any`, which is
+kept as it is. Records that are only written may also have `tuple[T, ...]`, `tuple[T, U]`, an `Enum` (its values), fields
+declared with `FLATTENED`, and `Annotated[T, {...}]`, whose dictionary holds more keywords of the schema (`{"minimum": 0}`).
 
 msgspec 0.22 was tried on `doctor.facts.Facts` (2026-11): 24 ms more to import, 0.7 MB of compiled code, a quick and strict
 decoder. But its messages name the type and not the value ("Expected `int`, got `str` - at `$.gpus[0].index`"), a key of a

@@ -61,6 +61,8 @@ def shown(value: object) -> str:
 
 
 def _read(kind: Any, value: object, place: str) -> Any:
+    if kind is Any:
+        return value
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise _wrong(place, "an object", value)
