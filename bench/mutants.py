@@ -171,22 +171,41 @@ class _Seeing:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.seen: set[int] = set()
+        self.prepared: dict[Any, set[int]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        """What a fixture executes is executed for every test that uses it, not only for the first."""
+        before = self.seen.copy()
+        self.seen.clear()
+        try:
+            return (yield)
+        finally:
+            self.prepared[fixturedef] = self.seen.copy()
+            self.seen |= before
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        seen: set[int] = set()
         seconds: dict[str, float] = {}
         tests: dict[int, list[str]] = {}
-        setattr(builtins, HIT, seen.add)
+        setattr(builtins, HIT, self.seen.add)
         _watch(_chosen(self.options))
-        for item in session.items[self.options.job :: self.options.jobs]:
-            seen.clear()
+        for item, following in _with_next(session.items[self.options.job :: self.options.jobs]):
+            self.seen.clear()
             start = time.process_time()
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             seconds[item.nodeid] = round(time.process_time() - start, 3)
-            for number in seen:
+            fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()
+            used = (self.prepared.get(fixture, set()) for fixtures_of_name in fixtures for fixture in fixtures_of_name)
+            for number in self.seen.union(*used):
                 tests.setdefault(number, []).append(item.nodeid)
         self.options.json.write_text(json.dumps({"seconds": seconds, "tests": tests}))
         return True
+
+
+def _with_next(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    """Each test with the one that follows, for which fixtures of a session are kept."""
+    return zip(items, [*items[1:], None], strict=True)
 
 
 HANGS = 200.0  # seconds on top, after which a test waits for something that does not come, also on a busy machine
@@ -289,10 +308,10 @@ class _Mutating:
             if mutant is not None:
                 _mutate(mutant)
             until = time.monotonic() + self.options.most
-            for item in items:
+            for item, following in _with_next(items):
                 if time.monotonic() > until:
                     break
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self.failed:
                     return f"killed\n{self.failed}"
         except BaseException as error:  # whatever stops the tests has been noticed
@@ -327,7 +346,7 @@ def _mutate(mutant: Mutant) -> None:
     changed = compile(mutant.mutation.applied(text), module.__file__, "exec")
     _exchange(module.__file__, compile(text, module.__file__, "exec"), changed)
     for function in gc.get_objects():
-        if isinstance(function, _CACHED):
+        if type(function) is _CACHED:
             function.cache_clear()
 
 
@@ -337,7 +356,7 @@ def _exchange(file: str, before: CodeType, after: CodeType) -> None:
     changed = {place: new[place] for place, code in old.items() if place in new and code != new[place]}
     if not changed:
         raise RuntimeError("the change is in no function")
-    for function in [found for found in gc.get_objects() if isinstance(found, FunctionType)]:
+    for function in [found for found in gc.get_objects() if type(found) is FunctionType]:
         code = function.__code__
         place = (code.co_qualname, code.co_firstlineno)
         if code.co_filename == file and place in changed:

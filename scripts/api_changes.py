@@ -8,60 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from api_definitions import Parameter
+from api_names import is_another_modules, is_listed, is_offered, is_public, is_setting
+from api_signatures import changes_of_signature
 from api_surface import Names, Thing
 
 from torchlift.torch_names import public_name
-
-# Names with an underscore that projects use all the same, with everything below them.
-PRIVATE_BUT_USED = (
-    "torch._utils", "torch._six", "torch._tensor", "torch._guards", "torch._logging", "torch._ops", "torch._library",
-    "torch._lazy", "torch._export", "torch._higher_order_ops", "torch._subclasses", "torch._functorch", "torch._vmap_internals",
-    "torch._dynamo", "torch._inductor", "torch._prims_common", "torch._jit_internal", "torch._deploy",
-    "torch.utils._pytree", "torch.utils._python_dispatch", "torch.utils._mode_utils", "torch.utils._contextlib", "torch.utils._sympy",
-    "torch.utils._triton", "torch.utils._stats", "torch.utils.data._utils", "torch.distributed._tensor", "torch.distributed._composable",
-    "torch.distributed._shard", "torch.distributed._sharded_tensor", "torch.distributed._sharding_spec", "torch.distributed._spmd",
-    "torch.distributed._functional_collectives", "torch.distributed._symmetric_memory", "torch.distributed._tools",
-    "torch.distributed.algorithms._checkpoint", "torch.distributed.algorithms._comm_hooks",
-    "torch.distributed.fsdp._fully_shard", "torch.fx._symbolic_trace", "torch.fx._pytree", "torch.nn._reduction", "torch.nn.utils._stateless",
-    "torch.onnx._type_utils", "torch.onnx._globals", "torch.onnx._internal",
-)  # fmt: skip
-# Modules in which a single leading underscore is no reason to leave a name out: they are imported from all the same.
-PRIVATE_NAMES_OF = (
-    "torch.optim.lr_scheduler", "torch.nn.modules", "torch.nn.init", "torch.nn.parallel", "torch.nn.utils", "torch.distributed.distributed_c10d",
-    "torch.distributed", "torch.distributed.fsdp", "torch.distributed.checkpoint", "torch.distributed.nn", "torch.hub", "torch.cuda", "torch.serialization", "torch.storage",
-    "torch.utils.data.dataloader", "torch.utils.model_zoo", "torch.utils.checkpoint", "torch.utils.hooks", "torch.utils.cpp_extension",
-    "torch.onnx", "torch.onnx.utils", "torch.onnx.symbolic_helper", "torch.autograd", "torch.fx", "torch.export", "torch.optim.optimizer", "torch.testing",
-)  # fmt: skip
-# Too deep inside to be anybody's interface: thousands of names that come and go.
-INNER = re.compile(
-    r"torch\.(?:_inductor|_dynamo)\.(?!config\b|utils\b|compile_fx\b|external_utils\b|eval_frame\b|exc\b|decorators\b|backends\b|mark)"
-    r"|torch\._(?:refs|decomp|prims|meta_registrations|C|functorch\._aot_autograd|export\.(?:serde|passes|db))\b"
-    r"|torch\.onnx\._internal\.(?!exporter\b)|torch\.distributed\.benchmarks|\.tests?\b|\.examples?\b|torch\.testing\._internal"
-    r"|torch\.fx\.experimental\.migrate_gradual_types|torch\.fx\.experimental\.unification|torch\.nn\.functional\.(?:Callable|handle_torch_function|has_torch_function\w*|boolean_dispatch)$"
-)
-# Type variables, loggers, loop variables and the base classes of C classes: nobody imports them.
-_UNUSABLE = re.compile(
-    r"(?<!^torch)(?<!^torch\.linalg)\.\w{1,2}$|\.(?:T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
-)
-
-
-def is_listed(name: str) -> bool:
-    """Whether the table speaks of `name`: public names, and the private ones that projects use."""
-    if INNER.search(name) or _UNUSABLE.search(name):
-        return False
-    parts = name.split(".")
-    if not any(part.startswith("_") for part in parts):
-        return True
-    if any(name == module or name.startswith(module + ".") for module in PRIVATE_BUT_USED):
-        return not any(part.startswith("__") for part in parts)
-    module, _, last = name.rpartition(".")
-    return module in PRIVATE_NAMES_OF and last.startswith("_") and not last.startswith("__") and "._" not in module
-
-
-def is_public(name: str) -> bool:
-    """Whether no part of `name` starts with an underscore."""
-    return not any(part.startswith("_") for part in name.split("."))
 
 
 def gone(releases: Sequence[Names]) -> list[list[Any]]:
@@ -91,17 +42,17 @@ def _gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
         for name in sorted(missing):
             module = name.rpartition(".")[0]
             thing = old.things[old.names[name]]
-            if _is_another_modules(name, old) and not _is_offered(name, old):
+            if is_another_modules(name, old) and not is_offered(name, old):
                 continue
             if thing.stub and thing.home == f"torch._C.{name.removeprefix('torch.')}":
                 continue  # that stub is written by hand and lists names that torch never offered
             relation, successor = index.successor(name, thing)
             if public_name(name) in spelled:
                 relation, successor = "re-exported", spelled[public_name(name)]
-            if _inside(name, modules) and (not successor or _follows(name, successor, modules, index)):
+            if _inside(name, modules) and (not successor or not is_public(name)):
                 continue
             owner = new.things.get(new.names.get(module, ""))
-            if thing.kind == "value" and not relation and not _is_setting(name, old):
+            if thing.kind == "value" and not relation and not is_setting(name, old):
                 continue
             if owner is not None and owner.open and thing.kind == "value":
                 continue
@@ -173,7 +124,7 @@ def deprecated(releases: Sequence[Names]) -> Iterator[list[Any]]:
     for release in releases:
         for name, home in release.names.items():
             thing = release.things[home]
-            if not is_listed(name) or (_is_another_modules(name, release) and not _is_offered(name, release)):
+            if not is_listed(name) or (is_another_modules(name, release) and not is_offered(name, release)):
                 continue
             if thing.deprecated and not thing.raises:
                 key = thing.home
@@ -221,7 +172,7 @@ def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
             before, after = old.things[home], new.things[new.names[shown[0]]]
             if before.kind != after.kind or before.raises or after.raises:
                 continue
-            for change in _compared(before, after):
+            for change in changes_of_signature(before, after):
                 yield [shown, new.version, *change, after.at]
             for member in sorted(before.members.keys() & after.members.keys()) if before.kind == "class" else ():
                 one, other = before.members[member], after.members[member]
@@ -232,7 +183,7 @@ def arguments(releases: Sequence[Names]) -> Iterator[list[Any]]:
                     or not one.home.startswith(home + ".")
                 ):
                     continue
-                for change in _compared(one, other):
+                for change in changes_of_signature(one, other):
                     yield [[f"{name}.{member}" for name in shown], new.version, *change, other.at]
 
 
@@ -248,7 +199,7 @@ def added(releases: Sequence[Names], lost: Collection[str]) -> dict[str, dict[st
         modules: dict[str, list[str]] = {}
         for name in sorted(release.names.keys() - known):
             stays = name in last.names or name in lost or _inside(name, lost)
-            if stays and is_public(name) and is_listed(name) and _is_offered(name, release):
+            if stays and is_public(name) and is_listed(name) and is_offered(name, release):
                 module, _, word = name.rpartition(".")
                 modules.setdefault(module, []).append(word)
         found[release.version] = modules
@@ -285,48 +236,13 @@ def missing_successors(
                 yield f"{old} leads to {new}, which torch {release.version} lacks"
 
 
-# Names
-
-
 def _groups(release: Names) -> dict[str, list[str]]:
     """The listed names of every home, shortest first."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name, home in release.names.items():
-        if is_listed(name) and (not _is_another_modules(name, release) or _is_offered(name, release)):
+        if is_listed(name) and (not is_another_modules(name, release) or is_offered(name, release)):
             groups[home].append(name)
     return {home: sorted(names, key=lambda name: (name.count("."), name)) for home, names in groups.items()}
-
-
-def _is_another_modules(name: str, release: Names) -> bool:
-    """Whether the module only imported the name for its own use."""
-    module = name.rpartition(".")[0]
-    return release.names[name] not in {name, module} and not release.names[name].startswith(module + ".")
-
-
-def _is_offered(name: str, release: Names) -> bool:
-    """Whether a name is there to be used: defined in the module, listed in its `__all__`, or gathered by a package."""
-    module, _, last = name.rpartition(".")
-    if module in release.exported:
-        return last in release.exported[module] or release.names[name] == name
-    if not _is_another_modules(name, release):
-        return True
-    home = release.names[name]
-    # What a C module or a module with an underscore holds is offered by the public module that imports it.
-    return (
-        not is_public(home)
-        and is_public(name)
-        and home.rpartition(".")[0].rpartition(".")[0].startswith(module.rpartition(".")[0])
-    )
-
-
-def _is_setting(name: str, release: Names) -> bool:
-    """Whether a module's value is there to be used: exported, in a module of settings, or a constant of a public module."""
-    module, _, last = name.rpartition(".")
-    if module in release.exported and last in release.exported[module]:
-        return True
-    if is_public(name) and last.isupper() and len(last) > 3:
-        return True
-    return module not in release.exported and (module.endswith("config") or (is_public(name) and len(last) > 3))
 
 
 def _inside(name: str, modules: Collection[str]) -> bool:
@@ -387,7 +303,7 @@ class _Index:
         def cost(name: str) -> tuple[bool, bool, int, str]:
             return (not is_public(name), not name.startswith(module.partition("._")[0]), name.count("."), name)
 
-        offered = [name for name in names if not _is_another_modules(name, self._new) or _is_offered(name, self._new)]
+        offered = [name for name in names if not is_another_modules(name, self._new) or is_offered(name, self._new)]
         return min(offered or names, key=cost)
 
     def successor(self, name: str, thing: Thing) -> tuple[str, str]:
@@ -420,119 +336,3 @@ class _Index:
             return len(mine) > 2 and len(mine & theirs) >= 0.8 * len(mine)
         names = [parameter.name for parameter in (one.signatures or ((),))[0]]
         return len(names) > 1 and names == [parameter.name for parameter in (other.signatures or ((),))[0]]
-
-
-def _follows(name: str, successor: str, modules: set[str], index: _Index) -> bool:
-    """Whether a child of a module that is gone adds nothing: private, or found by its own name elsewhere only by chance."""
-    return not is_public(name)
-
-
-# Signatures
-
-
-def _compared(old: Thing, new: Thing) -> Iterator[tuple[str, str, str, str]]:
-    if not old.signatures or not new.signatures or old.stub != new.stub:
-        return
-    if old.stub and not old.home.startswith("torch._C._VariableFunctions."):
-        return  # the other stubs are written by hand: what changes there is often the stub alone
-    if len(old.signatures) > 1 or len(new.signatures) > 1 or old.stub:
-        yield from _compared_overloads(old, new)
-        return
-    yield from _compared_one(old.signatures[0], new.signatures[0])
-
-
-def _compared_overloads(old: Thing, new: Thing) -> Iterator[tuple[str, str, str, str]]:
-    before = {p.name for signature in old.signatures for p in signature if p.kind not in {"*", "**", "positional"}}
-    after = {p.name for signature in new.signatures for p in signature if p.kind not in {"*", "**", "positional"}}
-    catches = any(p.kind == "**" for signature in new.signatures for p in signature)
-    caught = any(p.kind == "**" for signature in old.signatures for p in signature)
-    for name in sorted(after - before) if not caught else ():
-        yield "added", name, "", ""
-    for name in sorted(before - after) if not catches else ():
-        yield "removed", name, "", ""
-
-
-def _signature(parameters: tuple[Parameter, ...]) -> str:
-    """Parameters as they stand between the brackets of a `def`."""
-    written: list[str] = []
-    starred = False
-    for index, parameter in enumerate(parameters):
-        if parameter.kind == "keyword" and not starred:
-            written.append("*")
-            starred = True
-        starred = starred or parameter.kind == "*"
-        star = parameter.kind if parameter.kind in {"*", "**"} else ""
-        written.append(star + parameter.name + (f"={parameter.default}" if parameter.default is not None else ""))
-        following = parameters[index + 1].kind if index + 1 < len(parameters) else ""
-        if parameter.kind == "positional" and following != "positional":
-            written.append("/")
-    return ", ".join(written)
-
-
-def _compared_one(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Iterator[tuple[str, str, str, str]]:
-    before, after = {p.name: p for p in old}, {p.name: p for p in new}
-    whole = _signature(old), _signature(new)
-    rest = any(p.kind == "**" for p in new)
-    had_rest = any(p.kind == "**" for p in old)
-    placed_old = [p.name for p in old if p.kind in {"normal", "positional"}]
-    placed_new = [p.name for p in new if p.kind in {"normal", "positional"}]
-    renamed: dict[str, str] = {}
-    for index, name in enumerate(placed_old):
-        if (
-            name in after
-            or index >= len(placed_new)
-            or placed_new[index] in before
-            or placed_new[:index] != [renamed.get(n, n) for n in placed_old[:index]]
-        ):
-            continue
-        one, other = before[name], after[placed_new[index]]
-        if (
-            one.kind == "normal"
-            and other.kind in {"normal", "positional"}
-            and (one.default == other.default)
-            and len(placed_new) == len(placed_old)
-        ):
-            renamed[name] = other.name
-            if other.kind == "positional":
-                yield "positional-only", name, *whole
-            else:
-                yield "renamed", f"{name} -> {other.name}", *whole
-    for parameter in old:
-        name = parameter.name
-        if parameter.kind in {"*", "**"} or name in renamed:
-            continue
-        now = after.get(name)
-        if now is None or now.kind in {"*", "**"}:
-            if parameter.kind == "positional":
-                continue
-            if not rest:
-                yield "removed", name, *whole
-            continue
-        if parameter.kind == "normal" and now.kind == "keyword":
-            yield "keyword-only", name, *whole
-        elif parameter.kind == "keyword" and now.kind == "normal":
-            pass
-        elif parameter.kind == "normal" and now.kind == "positional":
-            yield "positional-only", name, *whole
-        if parameter.default != now.default and "..." not in {parameter.default, now.default}:
-            if now.default is None:
-                yield "required", name, *whole
-            elif parameter.default is not None:
-                yield "default", name, parameter.default, now.default
-    kept_old = [renamed.get(name, name) for name in placed_old]
-    kept = [name for name in kept_old if name in placed_new]
-    if (
-        [name for name in placed_new if name in kept] != kept
-        or placed_new[: len(kept)] != kept
-        or kept_old[: len(kept)] != kept
-    ):
-        moved = [name for name in kept if kept_old.index(name) != placed_new.index(name)]
-        if moved:
-            yield "order", moved[0], *whole
-    for parameter in new:
-        if parameter.kind in {"*", "**"} or parameter.name in before or parameter.name in renamed.values() or had_rest:
-            continue
-        if parameter.default is not None:
-            yield "added", parameter.name, "", parameter.default
-        else:
-            yield "added-required", parameter.name, *whole

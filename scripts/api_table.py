@@ -33,8 +33,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from api_changes import INNER, added, arguments, deprecated, gone, gone_members, missing_successors
+from api_changes import added, arguments, deprecated, gone, gone_members, missing_successors
 from api_importable import importable
+from api_names import INNER
 from api_surface import Names, names_of
 from package_index import PUBLIC_INDEX, configured_index
 from packaging.version import Version

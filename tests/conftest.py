@@ -7,6 +7,7 @@ data type and world size, property tests at full size (`exhaustive.tried`). It r
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,9 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
+    # A run in the background of a script ignores Ctrl-C, and every command that it starts would, too.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Threads of torch wait for each other by spinning, and the workers take all cores.
     os.environ["OMP_NUM_THREADS"] = "1"
     if "TMPDIR" not in os.environ and _has_room(_MEMORY):

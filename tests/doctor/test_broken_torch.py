@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -136,6 +137,11 @@ class _Lent(Bench):
         return self._modules.get(name.rpartition(".")[2]) or super().module(name)
 
 
+def _module(smoke: str) -> ModuleType:
+    """Found by its whole name: smokes of users that import one of torchlift's bind `smokes` to their own copy."""
+    return importlib.import_module(f"torchlift.doctor.smoke.smokes.{smoke}")
+
+
 def worst(id: str, bench: Bench) -> tuple[bool, Any]:
     """Whether the smoke passes, and its worst comparison."""
     measured: Measurement = own_smokes()[id].run(bench)
@@ -163,7 +169,7 @@ def test_the_time_of_a_batch_of_eigenvalues_is_judged_on_a_gpu(
         return torch.linalg.eigh(matrices) if matrices.dim() == 3 else None
 
     lent = like_torch(linalg=SimpleNamespace(eigh=eigh, eigvalsh=torch.linalg.eigvalsh))
-    monkeypatch.setattr("torchlift.doctor.smoke.smokes.eigh.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(_module("eigh"), "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     right, comparison = worst("eigh", _Lent("cuda", lent))
     assert right is passes
     assert passes or comparison == "time of a batch, in loops (NVIDIA, torch 2.12)"
@@ -206,7 +212,7 @@ def test_the_flight_recorder_of_nccl_is_read_by_its_own_name(keeps: bool, monkey
     class Group:
         all_reduce = destroy_process_group = staticmethod(lambda *x: None)
 
-    monkeypatch.setattr("torchlift.doctor.smoke.smokes.flight_recorder.join_group", lambda *a, **o: (Group, "cpu"))
+    monkeypatch.setattr(_module("flight_recorder"), "join_group", lambda *a, **o: (Group, "cpu"))
     for name in ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"):
         monkeypatch.setenv(name, "0")
     bench = _Lent("cuda", _distributed_c10d=SimpleNamespace(_dump_nccl_trace=recorder(keeps)))
@@ -220,7 +226,7 @@ def test_the_recorder_that_backends_share_since_2_15_is_asked_for_nccl_too(monke
     def shared(*, backend: str) -> bytes:
         return recorder(backend == "nccl")()
 
-    monkeypatch.setattr("torchlift.doctor.smoke.smokes.flight_recorder.join_group", lambda *a, **o: (Group, "cpu"))
+    monkeypatch.setattr(_module("flight_recorder"), "join_group", lambda *a, **o: (Group, "cpu"))
     for name in ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"):
         monkeypatch.setenv(name, "0")
     c10d = SimpleNamespace(_dump_nccl_trace=recorder(False), _dump_fr_trace=shared)

@@ -1,4 +1,4 @@
-"""The smokes that have a meaning on the CPU run for real, through the command; gates, known failures and rates."""
+"""Smokes through the command: what is refused, what is said, which failures are known."""
 
 from __future__ import annotations
 
@@ -9,26 +9,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from exhaustive import is_exhaustive
 
 import torchlift.doctor.smoke as package
-from torchlift.doctor.facts import Gpu
-from torchlift.doctor.schemas import report_schema
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
-from torchlift.doctor.smoke.parent.datasheet import cards, find_card
 from torchlift.doctor.smoke.parent.desk_check import places
-from torchlift.doctor.smoke.parent.floor import held_back, judge
-from torchlift.doctor.smoke.parent.nvml_watch import Sample
-from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
-from torchlift.doctor.smoke.smoke import GPUS, TIERS, tiers_of
+from torchlift.doctor.smoke.smoke import GPUS, TIERS
 from torchlift.doctor.smoke.zygote import TAIL, last_lines
 
 pytestmark = pytest.mark.xdist_group("smokes")
@@ -36,11 +27,6 @@ pytestmark = pytest.mark.xdist_group("smokes")
 FOLDER = Path(package.__file__).parent
 ROOT = Path(__file__).parents[2]
 FAULTS = Path(__file__).parent / "faulty_smokes"
-ON_GPUS_ONLY = frozenset(
-    """accelerator-graph cuda-graph expandable-segments graph-annotations jiterator mxfp8-matmul nvfp4-matmul peer-copy
-    sdpa-cudnn sdpa-efficient sparse-24 triton""".split()
-)
-COMPILED = frozenset({"compile", "aoti", "flex-attention", "inductor-half", "inductor-gemm", "inductor-cpp-wrapper"})
 
 
 def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,63 +37,6 @@ def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
         env={**os.environ, **environment},
         check=False,
     )
-
-
-def _in_full() -> list[str]:
-    return [id for id, smoke in own_smokes().items() if smoke.tier in tiers_of("full")]
-
-
-@pytest.fixture(scope="session")
-def full_on_cpu() -> dict[str, Any]:
-    """One run of everything, once: but for what compiles with Inductor, unless the run is exhaustive."""
-    chosen = [] if is_exhaustive() else [f"--smoke-only={id}" for id in _in_full() if id not in COMPILED]
-    done = _doctor("--smoke=full", *chosen, "--device", "cpu", "--json")
-    assert done.stderr == ""
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
-
-
-def test_every_smoke_with_a_meaning_on_the_cpu_passes_there(full_on_cpu: dict[str, Any]) -> None:
-    outcomes = {result["id"]: (result["outcome"], result["reason"]) for result in full_on_cpu["smokes"]["results"]}
-    left_out = set() if is_exhaustive() else COMPILED
-    assert list(outcomes) == [id for id in _in_full() if id not in left_out]
-    skipped = {id for id, (outcome, _) in outcomes.items() if outcome == "skip"}
-    allowed = set(ON_GPUS_ONLY)
-    if shutil.which("g++") is None:
-        allowed |= {*COMPILED, "cond"}
-    if sys.platform != "linux":
-        allowed |= {"collective-multi", "point-to-point", "export-mx"}
-    assert ON_GPUS_ONLY <= skipped <= allowed
-    assert {id: outcome for id, outcome in outcomes.items() if id not in skipped and outcome[0] != "pass"} == {}
-
-
-def test_every_comparison_is_within_its_published_limit(full_on_cpu: dict[str, Any]) -> None:
-    for result in full_on_cpu["smokes"]["results"]:
-        limits = dict(own_smokes()[result["id"]].limits)
-        for name, measured in result["details"].items():
-            if isinstance(measured, dict) and "limit" in measured:
-                known = limits.get(name, limits.get(f"{name.partition(', rank')[0]}, every rank"))
-                assert known == measured["limit"], (result["id"], name)
-                assert measured["error"] <= measured["limit"]
-
-
-def test_the_report_of_a_run_with_smokes_fits_the_published_schema(full_on_cpu: dict[str, Any]) -> None:
-    jsonschema.validate(full_on_cpu, report_schema())
-    assert full_on_cpu["smokes"]["failed"] is False
-    assert full_on_cpu["smokes"]["tier"] == ("full" if is_exhaustive() else None)
-
-
-def test_rates_without_a_datasheet_are_numbers_without_a_verdict(full_on_cpu: dict[str, Any]) -> None:
-    results = {result["id"]: result for result in full_on_cpu["smokes"]["results"]}
-    for id, unit in (("bandwidth", "GB/s"), ("bf16-rate", "TFLOP/s")):
-        assert results[id]["outcome"] == "pass"
-        assert unit in results[id]["reason"] and "no verdict" in results[id]["reason"]
-        assert results[id]["details"]["rate"] > 0
-
-
-def test_eigh_tells_its_speed_against_a_loop(full_on_cpu: dict[str, Any]) -> None:
-    eigh = next(result for result in full_on_cpu["smokes"]["results"] if result["id"] == "eigh")
-    assert eigh["details"]["faster_than_loop"] > 0
 
 
 def test_the_doctors_own_process_never_imports_torch() -> None:
@@ -319,95 +248,6 @@ def test_signatures_have_names_of_their_own() -> None:
     ids = [signature.id for signature in COMMON]
     ids += sorted({signature.id for smoke in own_smokes().values() for signature in smoke.signatures})
     assert len(ids) == len(set(ids))
-
-
-H200 = {"title": "NVIDIA H200", "memory": 150_000_000_000}
-
-
-def _rate(id: str, rate: float) -> SmokeResult:
-    return SmokeResult(id, "cuda:0", "full", "", "pass", details={"rate": rate})
-
-
-def test_a_rate_near_the_datasheet_passes_with_its_share() -> None:
-    result = _rate("bandwidth", 4.2e12)
-    judge(result, H200, Gpu(0), [])
-    assert result.outcome == "pass" and "warning" not in result.details
-    assert result.reason == "NVIDIA H200 runs at 88% of its datasheet bandwidth (4200 GB/s of 4800 GB/s)"
-
-
-def test_a_slow_card_is_told_why_it_is_slow() -> None:
-    result = _rate("bandwidth", 1.6e12)
-    gpu = Gpu(0, pcie_width=8, pcie_width_max=16, power_limit=350.0, power_limit_default=700.0)
-    judge(result, H200, gpu, [Sample(0.0, 0, ("hw-thermal-slowdown",), memory_clock=2619, memory_clock_max=2619)])
-    assert result.outcome == "pass" and result.details["warning"] is True
-    assert result.reason == (
-        "NVIDIA H200 runs at 33% of its datasheet bandwidth (1600 GB/s of 4800 GB/s) at 100% of its clock: "
-        "hw-thermal-slowdown is active; "
-        "its PCIe link has 8 lanes of 16; its power cap is 350 W of 700 W"
-    )
-
-
-def test_a_card_far_below_its_datasheet_fails() -> None:
-    result = _rate("bf16-rate", 100e12)
-    judge(result, H200, None, [])
-    assert (result.outcome, result.signature, result.likely) == ("fail", "below-floor", True)
-
-
-L4 = {"title": "NVIDIA L4", "memory": 24 << 30}
-
-
-def test_a_card_whose_power_budget_does_not_allow_its_datasheet_is_not_blamed() -> None:
-    result = _rate("bf16-rate", 50e12)
-    under_load = [Sample(float(n), 0, ("sw-power-cap",), sm_clock=900, pcie_generation=4) for n in range(5)]
-    gpu = Gpu(
-        0, sm_clock_max=2040, power_limit=72.0, power_limit_default=72.0, pcie_generation=1, pcie_generation_max=4
-    )
-    judge(result, L4, gpu, under_load)
-    assert result.outcome == "pass" and "warning" not in result.details
-    assert result.reason == (
-        "NVIDIA L4 runs at 41% of its datasheet bf16 rate (50.0 TFLOP/s of 121.0 TFLOP/s) at 44% of its clock: "
-        "sw-power-cap is active; its power cap is 72 W"
-    )
-
-
-def test_a_card_that_heat_slows_down_is_warned_of_and_does_not_fail() -> None:
-    result = _rate("bf16-rate", 100e12)
-    judge(result, H200, Gpu(0, sm_clock_max=1980), [Sample(0.0, 0, ("hw-thermal-slowdown",), sm_clock=345)])
-    assert result.outcome == "pass" and result.details["warning"] is True
-    assert "17% of its clock" in (result.reason or "")
-
-
-def test_the_link_of_a_gpu_at_rest_is_no_cause() -> None:
-    resting = Gpu(0, pcie_generation=1, pcie_generation_max=5)
-    assert held_back(resting, []) == []
-    slow = held_back(resting, [Sample(0.0, 0, pcie_generation=3)])
-    assert slow == ["its PCIe link runs at generation 3 of 5"]
-
-
-def test_a_card_without_a_datasheet_and_a_slice_of_one_get_no_verdict() -> None:
-    for device, name in (({"title": "NVIDIA H300", "memory": 1}, "cuda:0"), (H200, "MIG-1")):
-        result = _rate("bandwidth", 1e9)
-        result.device = name
-        judge(result, device, None, [])
-        assert result.outcome == "pass" and "no verdict" in (result.reason or "")
-
-
-def test_a_similar_name_is_not_the_card() -> None:
-    assert find_card("NVIDIA H200 NVL", 150_000_000_000) is None
-    assert find_card("NVIDIA L4", 24 << 30) is not None
-
-
-def test_every_datasheet_row_says_where_it_is_from() -> None:
-    for card in cards():
-        assert all(source.startswith("https://") for source in card.source.split(" ")), card.name
-        assert card.rates and all(1e11 < rate < 2e16 for rate in card.rates.values()), card.name
-        assert 1e11 < (card.rate("memory") or 1e12) < 2e13, card.name
-        # Sparse numbers are twice the dense ones: types of half the size are not four times as fast.
-        for wide, narrow in (("tf32", "bf16"), ("bf16", "fp8")):
-            pair = card.rate(wide), card.rate(narrow)
-            assert not all(pair) or (pair[1] or 0) / (pair[0] or 1) == pytest.approx(2, rel=0.1), card.name
-    names = [(card.match.casefold(), card.memory_between) for card in cards()]
-    assert len(names) == len(set(names))
 
 
 def test_the_catalogue_is_in_step_with_the_smokes() -> None:
