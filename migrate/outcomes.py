@@ -47,7 +47,7 @@ def outcomes_of(
         end: the project after all fixes.
         obstacles: what kept further ones from being applied.
     """
-    settled = settle(end.state.findings, obstacles.blocked, obstacles.held)
+    settled = settle(end.state.findings, obstacles.blocked, obstacles.held_in(end.state.project))
     outcomes = {}
     for path in sorted({path for path, items in settled.items() if items} | set(end.texts)):
         left = tuple(sorted(settled.get(path, ()), key=Finding.sort_key))

@@ -55,7 +55,7 @@ def rewritten(
     for path in sorted(wishes):
         try:
             document = open_document(project, path)
-            new, obstacles = _rewritten(document, wishes[path], obstacles)
+            new, obstacles = _rewritten(project, document, wishes[path], obstacles)
             if new is not None and path not in obstacles.blocked and intent.drops(path):
                 new = document.tidied(new)
         except Exception:
@@ -68,7 +68,7 @@ def rewritten(
 
 
 def _rewritten(
-    document: Document, wishes: Sequence[WantedRewrites], obstacles: Obstacles
+    project: Project, document: Document, wishes: Sequence[WantedRewrites], obstacles: Obstacles
 ) -> tuple[SourceText | None, Obstacles]:
     from torchlift.migrate.fix.conflicts import agree
     from torchlift.migrate.fix.rewrite.build import apply_edits
@@ -83,7 +83,7 @@ def _rewritten(
             reason = "The fix could not be built, which is a defect of torchlift."
             told = f"The fix of {wish.finding.code} could not be built."
             obstacles = obstacles.failing(document.path, "rewrite", told, error)
-        obstacles = obstacles.holding(wish.owner, wish.finding, reason)
+        obstacles = obstacles.holding(project, wish.owner, wish.finding, reason)
     if not agreed.rewrites:
         return None, obstacles
     edits: Sequence[TextEdit] = agreed.edits

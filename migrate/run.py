@@ -117,7 +117,9 @@ def _attempt(
     chosen: Mapping[str, Sequence[Finding]] = {}
     for _ in range(_MOST_PASSES):
         found = now.state.findings
-        chosen = applicable(settle(found, obstacles.blocked, obstacles.held), allowed, obstacles.blocked)
+        chosen = applicable(
+            settle(found, obstacles.blocked, obstacles.held_in(now.state.project)), allowed, obstacles.blocked
+        )
         if not chosen:
             return now, obstacles
         known, obstacles = obstacles, _guarded(options, chosen, obstacles)

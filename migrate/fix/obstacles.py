@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.fix.settle import Held
+from torchlift.project import Project
 
 
 @dataclass(frozen=True)
@@ -16,20 +17,25 @@ class Obstacles:
     """Reasons, found so far, to leave fixes or files alone.
 
     Attributes:
-        held: fixes that turned out impossible.
+        held: fixes that turned out impossible, with the bytes of the file in which they did: once others have changed
+            it they may be possible.
         blocked: files that are not written, with the reason as the end of a sentence about the file.
         guarded: files that were asked about, whether they may be written.
         failures: defects of torchlift that were met on the way.
     """
 
-    held: Held = field(default_factory=dict)
+    held: Mapping[tuple[str, tuple[str, int, int, str, str], bytes], str] = field(default_factory=dict)
     blocked: Mapping[str, str] = field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
     failures: tuple[FileFailure, ...] = ()
 
-    def holding(self, owner: str, finding: Finding, reason: str) -> Obstacles:
-        """The fix of a finding in the file `owner` cannot be carried out."""
-        return replace(self, held={**self.held, (owner, finding.sort_key()): reason})
+    def holding(self, project: Project, owner: str, finding: Finding, reason: str) -> Obstacles:
+        """The fix of a finding in the file `owner` cannot be carried out in this state of the project."""
+        return replace(self, held={**self.held, (owner, finding.sort_key(), project.data(owner)): reason})
+
+    def held_in(self, project: Project) -> Held:
+        """Fixes that cannot be carried out in a state of the project, and why."""
+        return {(path, key): why for (path, key, data), why in self.held.items() if project.data(path) == data}
 
     def blocking(self, path: str, stage: str, problem: str, detail: str = "") -> Obstacles:
         """A file is left as it was, because of a defect in `stage`; `problem` is a sentence."""

@@ -67,7 +67,8 @@ def _goes_on_with(view: ModuleView, span: Span, edit: TextEdit) -> bool:
         return False
     between = view.source.slice(Span(span.end, edit.span.start))
     column = view.source.location(span.start)[1] - 1
-    inserted = len(edit.text) - len(edit.text.lstrip(" \t"))
+    line = edit.text.lstrip("\r\n")  # where the file ended without a newline, one comes first
+    inserted = len(line) - len(line.lstrip(" \t"))
     return inserted > column and len(between.splitlines()) <= 1 and between.partition("#")[0].strip() == ""
 
 

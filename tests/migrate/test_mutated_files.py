@@ -19,6 +19,75 @@ FILES = 8
 # `TORCHLIFT_FUZZ=START:COUNT pytest tests/migrate/test_mutated_files.py` tries other seeds, each of them a project.
 START, COUNT = map(int, os.environ.get("TORCHLIFT_FUZZ", f"0:{tried(24, 400)}").split(":"))
 
+_NET = "class Net(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n\n\n"
+_SAVED = """\
+def test_net():
+    net, x = Net(), torch.zeros(2)
+    expected = net(x) if flag else None
+    assert expected.sum() == 2
+    buffer = io.BytesIO()
+    torch.jit.save({}, buffer)
+    buffer.seek(0)
+    loaded = torch.jit.load(buffer)
+    assert torch.equal(loaded(x), expected)
+"""
+# Code on which 100,000 files did not end well, less what had no part in it; each with a sibling.
+FOUND = {
+    "lone carriage returns around statements that move": (
+        "import os\r\rimport torch\rimport torch.distributed as dist\r\r\rdef setup():\r    dist.init_process_group('nccl')\r"
+        "    local_rank = int(os.environ['LOCAL_RANK'])  # why\r    torch.cuda.set_device(local_rank)\r'''docs'''"
+    ),
+    "lone carriage returns and no comment": (
+        "import torch\rimport torch.distributed as dist\r\r\rdef setup(rank):\r    dist.init_process_group('nccl')\r"
+        "    device = torch.device('cuda', rank)\r    torch.cuda.set_device(device)\r"
+    ),
+    "no newline behind the import that another one follows": (
+        "def is_nccl(b):\n    return isinstance(b, dist.ProcessGroupNCCL)\n\n\n"
+        "for item in items:\n    import torch.distributed as dist"
+    ),
+    "no newline but a comment behind that import": (
+        "def is_nccl(b):\n    return isinstance(b, dist.ProcessGroupNCCL)\n\n\n"
+        "while items:\n    import torch.distributed as dist  # late"
+    ),
+    "an import that goes into the branch that is lost": (
+        "if not torch.jit.is_scripting():\n\timport torch\nelse:\n\timport torch\n\n\n"
+        "class Net(torch.nn.Module):\n\twidth: torch.jit.Final[int]\n"
+    ),
+    "an import that goes into the branch that stays": (
+        "if torch.jit.is_scripting():\n    pass\nelse:\n    import torch\n\n\n"
+        "class Net(torch.nn.Module):\n    width: torch.jit.Final[int]\n"
+    ),
+    "a suppression that goes from within a call that changes": (
+        "import torch.utils.checkpoint as cp\n\n\ndef f(*args):\n    return cp.checkpoint(  # torchlift: ignore[TL101] why\n"
+        "        torch.sin,\n        *args,\n        preserve_rng_state=False,\n    )\n"
+    ),
+    "a suppression that goes from a branch that moves": (
+        "import torch\n\n\ndef f(x):\n    if not torch.jit.is_scripting():\n        return x + 1  # torchlift: ignore[TL101] why\n"
+        "    return x\n"
+    ),
+    "a test that scripts in the call that saves": "import io\n\nimport torch\n\n\n"
+    + _NET
+    + _SAVED.format("torch.jit.script(net)"),
+    "a test that traces in the call that saves": "import io\n\nimport torch\n\n\n"
+    + _NET
+    + _SAVED.format("torch.jit.trace(net, (x,)).eval()"),
+}
+
+
+@pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize("lowest", [RUN_HERE, TorchVersion(2, 0)], ids=str)
+@pytest.mark.parametrize("intent", [UNSTATED, TorchScriptIntent(support="drop")], ids=["unstated", "drop"])
+def test_code_that_once_did_not_ends_well(
+    source: str, lowest: TorchVersion, intent: TorchScriptIntent, tmp_path: Path
+) -> None:
+    ends_well(tmp_path, {"m.py": source.encode()}, unsafe=True, lowest=lowest, intent=intent)
+
+
+def test_a_name_that_nothing_binds_is_no_compiler(tmp_path: Path) -> None:
+    module = "import torch\n\n\ndef f(x):\n    if torch.jit.is_scripting():\n        return x + 1\n    return x\n"
+    other = "import torch\nfrom torch.jit import isinstance as is_a\n\nf = jit.script(f)\nis_a(x, int)\n"
+    ends_well(tmp_path, {"m.py": module.encode(), "other.py": other.encode()}, unsafe=True)
+
 
 @pytest.mark.parametrize("seed", range(START, START + COUNT))
 def test_mutated_examples_end_well(seed: int, tmp_path: Path) -> None:
@@ -27,9 +96,21 @@ def test_mutated_examples_end_well(seed: int, tmp_path: Path) -> None:
     unsafe, drops = chance.random() < 0.7, chance.random() < 0.4
     lowest = chance.choice([RUN_HERE, RUN_HERE, TorchVersion(2, 0)])
     intent = TorchScriptIntent(support="drop") if drops else UNSTATED
+    ends_well(tmp_path, files, unsafe=unsafe, lowest=lowest, intent=intent)
+
+
+def ends_well(
+    folder: Path,
+    files: dict[str, bytes],
+    *,
+    unsafe: bool,
+    lowest: TorchVersion = RUN_HERE,
+    intent: TorchScriptIntent = UNSTATED,
+) -> None:
+    """There is no defect, what is written parses, and a second run changes nothing."""
 
     def run(texts: dict[str, bytes]) -> RunResult:
-        return analyse_files(tmp_path, texts, unsafe=unsafe, min_torch=lowest, torchscript=intent)
+        return analyse_files(folder, texts, unsafe=unsafe, min_torch=lowest, torchscript=intent)
 
     first = run(files)
     assert [(failure.path, failure.reason, failure.detail) for failure in first.failures] == []
@@ -37,7 +118,7 @@ def test_mutated_examples_end_well(seed: int, tmp_path: Path) -> None:
     new = {path: outcome.shown.to_bytes() for path, outcome in changed.items()}
     assert [path for path, data in new.items() if not parses(data)] == []
     for path in [path for path, outcome in changed.items() if outcome.is_removed]:
-        (tmp_path / path).unlink()
+        (folder / path).unlink()
         del files[path], new[path]
     second = run(files | new)
     again = [outcome for outcome in second.outcomes if outcome.new_text is not None]

@@ -131,6 +131,12 @@ class Unwrapped:
     edits: tuple[TextEdit, ...]
     moved: Span | None = None
 
+    @property
+    def area(self) -> Span:
+        """From the first character that goes or moves to behind the last."""
+        ends = [edit.span.end for edit in self.edits] + ([self.moved.end] if self.moved is not None else [])
+        return Span(min(edit.span.start for edit in self.edits), max(ends))
+
 
 def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] | None) -> Unwrapped:
     """Put one branch of the `if` at `span` in its place, or remove the `if`.
@@ -169,8 +175,8 @@ def combined(edits: Sequence[TextEdit], unwrapped: Sequence[Unwrapped]) -> list[
     for edit in edits:
         if "\n" in edit.text or "\r" in edit.text:
             for group in unwrapped:
-                if group.moved is not None and group.moved.start <= edit.span.start <= group.moved.end:
-                    raise CannotEdit("Another change adds lines to the branch to keep.")
+                if group.moved is not None and group.area.start < edit.span.start <= group.area.end:
+                    raise CannotEdit("Another change adds lines to a branch of the condition to remove.")
     return outside([*edits, *outer], outer)
 
 

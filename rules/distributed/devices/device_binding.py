@@ -246,7 +246,7 @@ def _moved(view: ModuleView, found: ProcessDevice) -> tuple[Rewrite, ...]:
 def _line_of(view: ModuleView, statement: ast.stmt) -> str:
     """A one-line statement with the comment behind it."""
     end = view.span(statement).end
-    rest = view.source.text[end:].split("\n", 1)[0].rstrip()
+    rest = view.source.line(view.source.location(end)[0])[view.source.location(end)[1] - 1 :].rstrip()
     return view.text(statement) + (rest if rest.lstrip().startswith("#") else "")
 
 

@@ -160,7 +160,10 @@ def acts(use: Use, view: ModuleView) -> bool:
 def _foreign(view: ModuleView) -> Iterator[ast.expr | ast.alias]:
     """Names and imports of a compiler of another package, by its name; what a project names so is read where it is."""
     own = view.module.partition(".")[0]
+    bound_names = {name for scope in view.scopes.scope_of.values() for name in scope.bindings}
     for root, chains in view.scopes.chains.items():
+        if root not in bound_names and not view.scopes.stars:
+            continue  # it is nothing: code that no run gets past
         for chain in chains:
             words = (root, *chain.attributes)
             foreign = not _FOREIGN.isdisjoint(words) or (

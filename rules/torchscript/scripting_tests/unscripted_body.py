@@ -124,6 +124,8 @@ class UnscriptedBody:
         given = self.values.given_to(made)
         if given is None:
             raise CannotReplace(f"what is loaded on line {made.lineno} is not written in the test")
+        while isinstance(given, ast.Call) and (inner := self.values.given_to(given)) is not None:
+            given = inner  # what was saved may have been scripted in that very call
         span, statement = self.view.span(call), self.view.parent(call)
         if isinstance(statement, ast.IfExp) and statement.test is not call:
             other = statement.orelse if statement.body is call else statement.body
