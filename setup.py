@@ -11,6 +11,7 @@ FOLDERS = {
     "torchlift.rules": "rules",
     "torchlift.doctor": "doctor",
     "torchlift.testing": "testing",
+    "torchlift.record": "record",
 }
 
 packages = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from torchlift.lazy_dataclass import dataclass
-from torchlift.testing.inputs import Inputs, changed, tensors
+from .inputs import Inputs, changed, tensors
 
 _MORE = 3
 

@@ -10,7 +10,7 @@ import types
 from collections.abc import Mapping, Set
 from typing import Any
 
-from torchlift.testing.nodes import Array, Container, Node, Observed, Opaque, Raised, Scalar
+from .nodes import Array, Container, Node, Observed, Opaque, Raised, Scalar
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LONGEST_MESSAGE = 500

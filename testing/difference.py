@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from torchlift.lazy_dataclass import dataclass
-from torchlift.testing.nodes import Array, Call, Container, Node, Observed, Raised, Scalar, format_number, short
+from .nodes import Array, Call, Container, Node, Observed, Raised, Scalar, format_number, short
 
 Aspect = Literal["error", "type", "structure", "dtype", "shape", "device", "requires_grad", "values"]
 
@@ -102,7 +101,7 @@ def _calls(left: Observed, right: Observed, tolerance: Tolerance, path: str) -> 
     if [call.label for call in left.calls] != [call.label for call in right.calls]:
         return [Mismatch(path, "structure", short(left), short(right))]
     found = []
-    for one, other in zip(left.calls, right.calls, strict=True):
+    for one, other in zip(left.calls, right.calls):
         for mismatch in call_mismatches(one, other, tolerance):
             found.append(replace(mismatch, path=f"{path} {mismatch.path}".strip()))
     return found
@@ -131,7 +130,7 @@ def _values(left: Array, right: Array, tolerance: Tolerance, path: str) -> Misma
     exact = left.code != "d" or right.code != "d"
     first, count, furthest = -1, 0, 0.0
     allowed, relative = tolerance.atol, tolerance.rtol
-    for index, (one, other) in enumerate(zip(left.values, right.values, strict=False)):
+    for index, (one, other) in enumerate(zip(left.values, right.values)):
         if one == other:
             continue
         # The common case of `Tolerance.equal` without the call: outputs have millions of values.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from torchlift.lazy_dataclass import dataclass
+from dataclasses import dataclass, field
+from typing import Union
 
 _SHOWN_VALUES = 6
 
@@ -107,7 +106,7 @@ class Observed:
         return all(isinstance(call.outcome, Raised) for call in self.calls)
 
 
-Node = Scalar | Array | Container | Opaque | Raised | Observed
+Node = Union[Scalar, Array, Container, Opaque, Raised, Observed]
 
 
 def short(node: Node) -> str:

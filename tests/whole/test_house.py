@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.xdist_group("the house")
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src/torchlift", "migrate", "doctor", "rules", "testing")
+FOLDERS = ("src/torchlift", "migrate", "doctor", "rules", "testing", "record")
 
 # What may be longer than the others, and why.
 LONG_FUNCTIONS = {
