@@ -84,6 +84,12 @@ if TYPE_CHECKING:
     help="Files and artifacts that stay TorchScript, with all they reach.",
 )
 @click.option(
+    "--evidence",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What torchlift record has seen: also apply fixes that it proves.",
+)
+@click.option(
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -62,8 +62,9 @@ def migrate(
     else:
         found = _listed(config, paths, project_root(paths), force_exclude=config.force_exclude)
         overlay = {}
+    options = _options(paths, config, found, mode, machine, is_listed=given is None)
     options = replace(
-        _options(paths, config, found, mode, machine, is_listed=given is None),
+        _with_evidence(options, config, overlay),
         guard=_guard(config, found.root) if given is None else None,
         want_edits=want_edits,
         progress=progress,
@@ -89,7 +90,7 @@ def read_project(
         RuleFileError: a rule of the project's own cannot be loaded.
     """
     found = _listed(config, paths, project_root(paths), force_exclude=config.force_exclude)
-    options = _options(paths, config, found, Mode.CHECK, None, is_listed=True)
+    options = _with_evidence(_options(paths, config, found, Mode.CHECK, None, is_listed=True), config, {})
     return replace(run.read(replace(options, progress=progress)), failures=found.failures)
 
 
@@ -145,6 +146,16 @@ def _options(
         own_rules=choice.own_rules,
     )
     return options if config.min_torch is not None else _with_lowest(options, folder_of(paths[0]))
+
+
+def _with_evidence(options: RunOptions, config: Config, overlay: Mapping[str, SourceText]) -> RunOptions:
+    """The options with what recorded runs say, if the configuration names any."""
+    if config.evidence is None:
+        return options
+    from torchlift.migrate.workspace.recorded_runs import evidence_of
+
+    settings = replace(options.settings, evidence=evidence_of(config, options.root, overlay))
+    return replace(options, settings=settings)
 
 
 def _listed(config: Config, paths: Sequence[Path], root: Path, *, force_exclude: bool = False) -> Discovery:

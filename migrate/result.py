@@ -73,6 +73,7 @@ class RunResult:
         suppressed: number of findings silenced by comments.
         notes: sentences for the user about the whole run.
         root: the project, which all paths are relative to.
+        evidence: the file of recorded runs that was taken into account, as it was named.
     """
 
     mode: Mode
@@ -87,6 +88,7 @@ class RunResult:
     suppressed: int = 0
     notes: tuple[str, ...] = field(default=())
     root: Path = field(default=Path())
+    evidence: str | None = None
 
     @property
     def exit_code(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from torchlift.finding import FileFailure, Finding, Safety
+from torchlift.finding import FileFailure, Finding, applied
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner, State
@@ -112,7 +112,7 @@ def _attempt(
     options: RunOptions, examiner: Examiner, start: State, obstacles: Obstacles
 ) -> tuple[Applied | None, Obstacles]:
     """The state in which no fix is left to apply; None, and one obstacle more, if it cannot be reached."""
-    allowed = {Safety.SAFE, Safety.UNSAFE} if options.unsafe_fixes else {Safety.SAFE}
+    allowed = applied(unsafe_fixes=options.unsafe_fixes)
     now = Applied(start, {}, {})
     chosen: Mapping[str, Sequence[Finding]] = {}
     for _ in range(_MOST_PASSES):
@@ -181,4 +181,5 @@ def _result(options: RunOptions, reading: KnownProject, start: State, end: Appli
             *why_min_torch(options, told),
         ),
         root=options.root,
+        evidence=options.settings.evidence.name if options.settings.evidence is not None else None,
     )

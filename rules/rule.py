@@ -23,6 +23,7 @@ from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper
 if TYPE_CHECKING:
     import ast
 
+    from torchlift.evidence.known import KnownRuns
     from torchlift.project import Collector, Project
     from torchlift.view import ModuleView, Use
     from torchlift.view.text import TextKind, TextView
@@ -42,6 +43,7 @@ class Settings:
         torchscript: what the user says about TorchScript in the project.
         torchfix: whether rules were selected by TorchFix's codes.
         min_torch_at_least: whether nothing says that it must run on a release as old as that, only on no older one.
+        evidence: what recorded runs of the project did; None where the user names none.
     """
 
     target: TorchVersion = LATEST
@@ -52,6 +54,7 @@ class Settings:
     torchscript: TorchScriptIntent = UNSTATED
     min_torch_at_least: bool = False
     torchfix: bool = False
+    evidence: KnownRuns | None = None
 
     @property
     def supports(self) -> str:

@@ -33,18 +33,20 @@ def settle(
     for component in _components(settled):
         members = [(path, index, settled[path][index]) for path, index in component]
         reason = _obstacle(members, settled, blocked)
-        unsafe = [member for _, _, member in members if member.safety is Safety.UNSAFE]
+        least = max((member.safety for _, _, member in members), key=lambda safety: safety.rank)
+        deciding = [member for _, _, member in members if member.safety is least]
         for path, index, member in members:
             if member.fix is None:
                 continue
             if reason is not None:
                 settled[path][index] = member.without_fix(reason)
-            elif unsafe and member.safety is Safety.SAFE:
-                other = min(unsafe, key=Finding.sort_key)
-                why = f"It is applied only together with {other.code} in {other.path}, which needs review."
+            elif member.safety.rank < least.rank:
+                other = min(deciding, key=Finding.sort_key)
+                need = "rests on recorded runs" if least is Safety.PROVEN else "needs review"
+                why = f"It is applied only together with {other.code} in {other.path}, which {need}."
                 settled[path][index] = replace(
                     member,
-                    fix=replace(member.fix, safety=Safety.UNSAFE),
+                    fix=replace(member.fix, safety=least),
                     help=f"{member.help} {why}" if member.help else why,
                 )
     return settled

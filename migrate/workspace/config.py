@@ -57,6 +57,7 @@ class Config:
         extend_rules: files and folders of rules outside torchlift, relative to the folder of `source`.
         allow_own_rules: whether the code of `extend_rules` may run; no key of a file can say so.
         torchscript: what is to become of TorchScript.
+        evidence: file of recorded runs to take into account, relative to the folder of `source`.
         source: the file all this was read from, None for the defaults.
     """
 
@@ -79,6 +80,7 @@ class Config:
     extend_rules: tuple[str, ...] = ()
     allow_own_rules: bool = False
     torchscript: TorchScriptIntent = UNSTATED
+    evidence: str | None = None
     source: Path | None = None
 
     @cached_property
@@ -309,6 +311,15 @@ def _format(value: object) -> str:
     return value
 
 
+def _file_name(value: object) -> str:
+    wanted = 'the name of a file, such as ".torchlift/evidence.json"'
+    if not isinstance(value, str):
+        raise _Unfit(wanted, _kind(value))
+    if not value.strip() or "\0" in value:
+        raise _Unfit(wanted, "no name of a file")
+    return value
+
+
 def _names_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
     wanted = 'a table of lists of rules by pattern, such as {"tests/**" = ["TL1"]}'
     if not isinstance(value, dict):
@@ -390,6 +401,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "allow-dirty": _flag,
     "allow-no-vcs": _flag,
     "batch-example": _batch,
+    "evidence": _file_name,
     "exclude": _patterns,
     "extend-exclude": _patterns,
     "extend-rules": _strings,

@@ -136,7 +136,16 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 def _finding(use: Use, view: ModuleView, message: str, verdict: UseAdvice) -> Finding:
-    return Finding("TL102", view.path, view.span(use.node), message, Severity.WARNING, verdict.help, verdict.fix)
+    return Finding(
+        "TL102",
+        view.path,
+        view.span(use.node),
+        message,
+        Severity.WARNING,
+        verdict.help,
+        verdict.fix,
+        notes=verdict.notes,
+    )
 
 
 def _decorator(use: Use, view: ModuleView) -> ast.expr | None:

@@ -23,6 +23,15 @@ from torchlift.rules.torchscript.captures.artifact_sites import COLLECTOR
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
+from torchlift.rules.torchscript.proofs.recorded_capture import (
+    Asks,
+    Assumption,
+    Recorded,
+    clauses,
+    recorded_group,
+    recorded_load,
+    safety_of,
+)
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.dropped_calls import drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.example_inputs import visible_sizes
@@ -75,19 +84,24 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     life = follow(view, use.call, context.project)
     artifact = read_artifact(view, given.path, context.project)
-    plan = _Plan(view, use, life, given, artifact, context.project)
+    runs = context.settings.evidence
+    ends = runs.ends_at(view.path, *view.source.location(span.start)) if runs is not None else None
+    plan = _Plan(view, use, life, given, artifact, context.project, recorded_load(ends))
     plan.weigh()
     groups: tuple[Group, ...] = artifact.group()
+    if ends is not None and plan.recorded is not None and (artifact.obstacle() or not artifact.writers):
+        groups += recorded_group(ends)
+    notes = plan.recorded.notes() if plan.recorded is not None else ()
     rewrites = plan.rewrites() if not plan.refusals else None
     if rewrites is None:
         advice = f"Not rewritten: {'; '.join(plan.refusals)}. See {EXPORT_DOCS}"
-        yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups)
+        yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=groups, notes=notes)
         return
     here, elsewhere = artifact.new_suffix(view, given.path)
-    safety = Safety.UNSAFE if plan.assumptions else Safety.SAFE
-    advice_text = f"Needs review: {'; '.join(dict.fromkeys(plan.assumptions))}." if plan.assumptions else None
+    safety, left = safety_of(plan.assumptions, plan.recorded)
+    advice_text = f"Needs review: {'; '.join(dict.fromkeys(clauses(left)))}." if left else None
     fix = Fix("Load the exported program", safety, (*rewrites, *here), _NEEDS, elsewhere)
-    yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice_text, fix, groups=groups)
+    yield Finding("TL103", view.path, span, _MESSAGE, Severity.WARNING, advice_text, fix, groups=groups, notes=notes)
 
 
 @dataclass(frozen=True)
@@ -134,23 +148,29 @@ class _Plan:
     given: _Given
     artifact: Artifact
     project: Project
+    recorded: Recorded | None = None
     refusals: list[str] = field(default_factory=list)
-    assumptions: list[str] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
     moves: bool = False
+
+    def assume(self, reason: str, asks: Asks = "run") -> None:
+        """Take a clause for an assumption; a run that reaches the place could settle it if it asks one."""
+        self.assumptions.append(Assumption(reason, asks))
 
     def weigh(self) -> None:
         """Find the reasons against a rewrite, and the assumptions it needs."""
         artifact, life = self.artifact, self.life
         if (beside := export_beside(self.view, life.origin)) is not None:
             self.refusals.append(beside)
-        if not artifact.writers:
+        seen = self.recorded is not None and self.recorded.proved
+        if not artifact.writers and not seen:
             self.refusals.append(
                 f"nothing in this project is seen to write {artifact.title}, and `torch.export.load` opens no TorchScript "
                 "archive: whoever makes the file has to write it with `torch.export.save` first"
             )
         obstacle = artifact.obstacle()
-        if obstacle is not None:
-            self.assumptions.append(obstacle)
+        if obstacle is not None and not seen:
+            self.assume(obstacle, "project")
         if any(not (site.traced or site.scripted) for _, site in artifact.writers):
             path, site = next((path, site) for path, site in artifact.writers if not (site.traced or site.scripted))
             self.refusals.append(
@@ -160,10 +180,13 @@ class _Plan:
         if self.given.extra_files is not None:
             self._weigh_extra_files()
         for item in life.obstacles:
-            target = self.refusals if item.safety is Safety.MANUAL else self.assumptions
-            target.append(f"the loaded value {item.reason} ({life.place(item.node)})")
+            reason = f"the loaded value {item.reason} ({life.place(item.node)})"
+            if item.safety is Safety.MANUAL:
+                self.refusals.append(reason)
+            else:
+                self.assume(reason)
         if (doubt := gradient_doubt(life)) is not None:
-            self.assumptions.append(doubt)
+            self.assume(doubt, "project")
         if life.saves:
             self.refusals.append(f"the loaded value is saved again ({life.place(life.saves[0].call)})")
         ranks = {site.ranks for _, site in artifact.writers}
@@ -172,9 +195,9 @@ class _Plan:
             if called.keywords:
                 self.refusals.append(f"the loaded value is called with keywords ({place}), which export rejects")
             elif any(isinstance(argument, ast.Starred) for argument in called.args):
-                self.assumptions.append(f"the number of arguments has to be that of the exported inputs ({place})")
+                self.assume(f"the number of arguments has to be that of the exported inputs ({place})")
             elif not _matches(life.home(called), called, ranks):
-                self.assumptions.append(f"the call may not match the exported inputs ({place})")
+                self.assume(f"the call may not match the exported inputs ({place})")
 
     def _weigh_location(self) -> None:
         location = self.given.location
@@ -182,12 +205,13 @@ class _Plan:
             return
         if not _is_cpu(self.view, location):
             self.moves = True
-            self.assumptions.append(
+            self.assume(
                 "`torch.export.load` has no `map_location`, so `move_to_device_pass` moves the program afterwards, which "
-                "needs the device it was exported on to be there when it is loaded"
+                "needs the device it was exported on to be there when it is loaded",
+                "project",
             )
         elif any(site.moved for _, site in self.artifact.writers):
-            self.assumptions.append("`map_location` can be dropped only if the program was exported on the CPU")
+            self.assume("`map_location` can be dropped only if the program was exported on the CPU", "project")
 
     def _weigh_extra_files(self) -> None:
         extra = self.given.extra_files
@@ -202,7 +226,7 @@ class _Plan:
                 "done with them together with this call"
             )
         else:
-            self.assumptions.append(f"the extra files in `{extra.id}` are text from now on, and were bytes")
+            self.assume(f"the extra files in `{extra.id}` are text from now on, and were bytes", "project")
 
     def rewrites(self) -> list[Rewrite] | None:
         """The rewrites, or None (and a refusal) where the new names cannot be written."""

@@ -140,17 +140,17 @@ def _plan(capture: Capture, node: ast.expr) -> None:
         if not required <= inputs.count <= facts.parameters:
             raise CannotExport(f"`forward` takes {facts.parameters} inputs and the trace gives {inputs.count}")
     _weigh_life(capture, life, inputs.count)
-    capture.assumptions.append("autocast, gradient modes and device moves around the capture were not checked")
+    capture.assume("autocast, gradient modes and device moves around the capture were not checked")
     if facts.stateful and not facts.evaluated:
-        capture.assumptions.append(
+        capture.assume(
             f"`.eval()` on `{facts.expression}` was not seen before the capture, and tracing in train mode runs the model once"
         )
-    capture.assumptions += [doubt.reason for doubt in facts.doubts]
+    capture.assume(*(doubt.reason for doubt in facts.doubts))
     builder = ArgumentBuilder(view, call, capture.spell, capture.context.settings.batch_example)
     arguments = builder.build(inputs)
-    capture.assumptions += arguments.assumptions
+    capture.assume(*arguments.assumptions)
     saved = bool(life.saves or life.obstacles)
-    capture.assumptions += fixed_dimensions(arguments, [(life.home(c), c) for c in life.calls], saved=saved)
+    capture.assume(*fixed_dimensions(arguments, [(life.home(c), c) for c in life.calls], saved=saved))
     dropped: list[int | str] = [*range(2, len(call.args)), *(k.arg for k in call.keywords if k.arg is not None)]
     write_capture(capture, Given(None, 1 if len(call.args) > 1 else None, tuple(dropped)), arguments)
 
@@ -160,7 +160,7 @@ def _weigh_life(capture: Capture, life: ValueLife, count: int) -> None:
         reason = f"the traced value {obstacle.reason} ({life.place(obstacle.node)})"
         if obstacle.safety is Safety.MANUAL:
             raise CannotExport(reason)
-        capture.assumptions.append(reason)
+        capture.assume(reason)
     for called in life.calls:
         if called.keywords or any(isinstance(argument, ast.Starred) for argument in called.args):
             raise CannotExport(f"it is called with keywords or unpacked arguments ({life.place(called)})")

@@ -22,10 +22,25 @@ class Safety(Enum):
 
     SAFE = "safe"
     """Every precondition was checked: for this program the new code does what the old did."""
+    PROVEN = "proven"
+    """A recorded run gave equal results with the new code, and what no run can tell was checked; needs `--evidence`."""
     UNSAFE = "unsafe"
     """Right under an assumption that the message names; applied with `--unsafe-fixes` only."""
     MANUAL = "manual"
     """Nothing to apply: the message says what to do."""
+
+    @property
+    def rank(self) -> int:
+        """0 for the safest."""
+        return _RANKS[self]
+
+
+_RANKS = {safety: rank for rank, safety in enumerate(Safety)}
+
+
+def applied(*, unsafe_fixes: bool) -> frozenset[Safety]:
+    """The fixes that a run applies. Only a run that was given evidence has proven ones."""
+    return frozenset({Safety.SAFE, Safety.PROVEN, *([Safety.UNSAFE] if unsafe_fixes else [])})
 
 
 class Severity(Enum):
@@ -219,7 +234,7 @@ class Fix:
 
     Attributes:
         title: what applying it does, in the imperative.
-        safety: `SAFE` or `UNSAFE`.
+        safety: `SAFE`, `PROVEN` or `UNSAFE`.
         rewrites: syntax changes, all of them applied or none.
         needs: lowest torch release the new code runs on, if any.
         elsewhere: rewrites in other files that belong to it.

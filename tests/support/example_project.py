@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from torchlift.evidence.known import KnownRuns
 from torchlift.finding import Finding
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import RunOptions, analyse
@@ -28,6 +29,7 @@ def analyse_files(
     codes: frozenset[str] | None = None,
     jobs: int = 1,
     torchscript: TorchScriptIntent = UNSTATED,
+    evidence: KnownRuns | None = None,
 ) -> RunResult:
     """Write `files` into `folder` and run all rules; only `only` counts as given paths, if given."""
     for name, text in files.items():
@@ -42,7 +44,7 @@ def analyse_files(
         mode,
         codes or frozenset(all_rules()),
         unsafe_fixes=unsafe,
-        settings=Settings(min_torch=min_torch, torchscript=torchscript),
+        settings=Settings(min_torch=min_torch, torchscript=torchscript, evidence=evidence),
         project_files=lambda: python,
         texts=texts,
         jobs=jobs,

@@ -132,6 +132,8 @@ def _advice(item: Item, palette: Palette) -> list[str]:
         title = one_line(fix.title)
         if fix.safety is Safety.SAFE:
             advice.append(f"{palette.fixable('[*]')} {title}")
+        elif fix.safety is Safety.PROVEN:
+            advice.append(f"{palette.fixable('[*]')} {title} (proven by recorded runs)")
         elif item.applicable:
             advice.append(f"{palette.fixable('[*]')} {title} (needs review)")
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Safety, TextEdit
+from torchlift.finding import Finding, TextEdit, applied
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import RunResult
 from torchlift.source import SourceText, Span
@@ -45,7 +45,7 @@ def items(result: RunResult) -> Iterator[Item]:
 
     A fix whose file could not be written in the end has fixed nothing.
     """
-    allowed = {Safety.SAFE, Safety.UNSAFE} if result.unsafe_fixes else {Safety.SAFE}
+    allowed = applied(unsafe_fixes=result.unsafe_fixes)
     for outcome in result.outcomes:
         for finding in outcome.fixed:
             yield Item(finding, outcome.source, outcome.refused is None, finding.safety in allowed)

@@ -43,8 +43,9 @@ class ReportedEdit:
 class ReportedFix:
     """A change that makes the finding go away."""
 
-    applicability: Annotated[Safety, {"enum": ["safe", "unsafe"]}]
-    """`unsafe` fixes rest on an assumption that the finding names, and are applied only on demand."""
+    applicability: Annotated[Safety, {"enum": ["safe", "proven", "unsafe"]}]
+    """`proven` fixes rest on recorded runs, which the notes of the finding tell of. `unsafe` fixes rest on an assumption that the
+    finding names, and are applied only on demand."""
     message: str
     """What applying it does."""
     edits: list[ReportedEdit]
@@ -122,6 +123,8 @@ class Counts:
     """Findings whose `fixed` is false."""
     safe: Count
     """Findings left with a safe fix."""
+    proven: Count
+    """Findings left with a fix that recorded runs prove."""
     unsafe: Count
     """Findings left with a fix that needs review."""
     manual: Count
@@ -141,6 +144,8 @@ class MigrateReport:
     """What was asked for."""
     unsafe_fixes: bool
     """Whether fixes that need review were to be applied too."""
+    evidence: str | None
+    """The file of recorded runs that was taken into account, as it was named."""
     target: str
     """torch release the project moves to."""
     min_torch: str

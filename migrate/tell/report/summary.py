@@ -54,6 +54,8 @@ def _verdict(result: RunResult, listed: Sequence[Item]) -> str:
         tail = "" if result.mode is Mode.CHECK else ", nothing fixed"
         return f"{found}{tail}: {_kinds(result, left)}."
     done = f"{_count(len(fixed), 'finding')} in {_files(fixed)}"
+    if proven := sum(item.finding.safety is Safety.PROVEN for item in fixed):
+        done += f", {proven if proven < len(fixed) else 'all'} proven by recorded runs"
     if result.mode is Mode.DIFF:
         head = f"Would fix {done} (run without `--diff` to apply)."
         return f"{head} {_left(result, left, 'Nothing would be left.', 'would be left')}"
@@ -77,7 +79,7 @@ def _kinds(result: RunResult, left: Sequence[Item]) -> str:
     applies = result.mode is not Mode.CHECK
     held = [item for item in left if item.applicable and applies]
     waiting = [item for item in left if not (item.applicable and applies)]
-    safe = [item for item in waiting if item.finding.safety is Safety.SAFE]
+    safe = [item for item in waiting if item.finding.safety in {Safety.SAFE, Safety.PROVEN}]
     review = [item for item in waiting if item.finding.safety is Safety.UNSAFE]
     manual = [item for item in waiting if item.finding.safety is Safety.MANUAL]
     kinds = []

@@ -23,10 +23,19 @@ from torchlift.finding import (
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
-from torchlift.rules.torchscript.captures.artifacts import read_artifact
+from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 from torchlift.rules.torchscript.captures.export_beside import export_beside
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
+from torchlift.rules.torchscript.proofs.recorded_capture import (
+    Asks,
+    Assumption,
+    Recorded,
+    clauses,
+    recorded_export,
+    recorded_group,
+    safety_of,
+)
 from torchlift.rules.torchscript.values.dropped_calls import FREEZE_NOTE, drop_calls, gradient_doubt
 from torchlift.rules.torchscript.values.value_life import Save, ValueLife
 from torchlift.search.vocabulary import encoded
@@ -46,9 +55,10 @@ class Capture:
         context: the file and its project.
         life: the life of the value that the call makes.
         rewrites, elsewhere, groups: what the fix consists of.
-        assumptions: clauses; any of them makes the fix unsafe.
+        assumptions: any of them makes the fix unsafe, unless recorded runs settle it.
         refusals: clauses; any of them means there is no fix.
         notes: clauses to show whatever the safety.
+        recorded: what recorded runs say about exporting it.
     """
 
     use: Use
@@ -57,11 +67,13 @@ class Capture:
     rewrites: list[Rewrite] = field(default_factory=list)
     elsewhere: list[Elsewhere] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
-    assumptions: list[str] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    recorded: Recorded | None = None
 
     def __post_init__(self) -> None:
+        self.recorded = recorded_export(self.use, self.context)
         # The groups have to be known even where the call cannot be rewritten: they hold back the readers.
         for save in self.life.saves:
             self.groups += read_artifact(self.view, save.path, self.context.project).group()
@@ -79,7 +91,14 @@ class Capture:
 
     def weigh(self, reason: str, safety: Safety) -> None:
         """Take a reason for a refusal or for an assumption, as its safety says."""
-        (self.refusals if safety is Safety.MANUAL else self.assumptions).append(reason)
+        if safety is Safety.MANUAL:
+            self.refusals.append(reason)
+        else:
+            self.assume(reason)
+
+    def assume(self, *reasons: str, asks: Asks = "run") -> None:
+        """Take clauses for assumptions; a run that reaches the place could settle those that ask it."""
+        self.assumptions += [Assumption(reason, asks) for reason in reasons]
 
     def spell(self, name: str, at: ast.AST | None = None) -> Spelling:
         """How to write a qualified name at the call, or at another node.
@@ -94,16 +113,21 @@ class Capture:
 
     def fix(self, title: str) -> Fix:
         """The fix as it has been put together."""
-        safety = Safety.UNSAFE if self.assumptions else Safety.SAFE
-        return Fix(title, safety, tuple(self.rewrites), _NEEDS, tuple(self.elsewhere))
+        return Fix(
+            title, safety_of(self.assumptions, self.recorded)[0], tuple(self.rewrites), _NEEDS, tuple(self.elsewhere)
+        )
+
+    def recorded_notes(self) -> tuple[str, ...]:
+        """What a finding says about recorded runs."""
+        return self.recorded.notes() if self.recorded is not None else ()
 
     def review(self) -> str | None:
         """Everything a finding with this fix says besides its message."""
         return " ".join(self._sentences()) or None
 
     def _sentences(self) -> Iterator[str]:
-        if self.assumptions:
-            yield f"Needs review: {sentence(self.assumptions)}"
+        if left := safety_of(self.assumptions, self.recorded)[1]:
+            yield f"Needs review: {sentence(clauses(left))}"
         if self.notes:
             yield sentence(self.notes)
 
@@ -160,7 +184,7 @@ def write_capture(capture: Capture, given: Given, arguments: ExportArguments) ->
     )
     capture.rewrites += drop_calls(life)
     if (doubt := gradient_doubt(life)) is not None:
-        capture.assumptions.append(doubt)
+        capture.assume(doubt, asks="project")
     if life.frozen:
         capture.notes.append(FREEZE_NOTE)
     program = _name_program(capture) if both else None
@@ -190,8 +214,11 @@ def _weigh_foreign_readers(capture: Capture) -> None:
         others = f" (and at {', '.join(reader.place for reader in readers[1:])})" if readers[1:] else ""
         capture.assumptions.insert(
             0,
-            f"TorchScript files are read by {readers[0].title} at {readers[0].place}{others}, which cannot read an exported "
-            f"program: {readers[0].advice}",
+            Assumption(
+                f"TorchScript files are read by {readers[0].title} at {readers[0].place}{others}, which cannot read an "
+                f"exported program: {readers[0].advice}",
+                "project",
+            ),
         )
 
 
@@ -227,7 +254,8 @@ def _arguments(capture: Capture, given: Given, arguments: ExportArguments) -> _C
         added.reverse()
     if arguments.kwargs is not None:
         added.insert(0 if given.inputs_first else len(added), ("kwargs", arguments.kwargs))
-    added.append(("dynamic_shapes", arguments.shapes))
+    if arguments.shapes is not None:
+        added.append(("dynamic_shapes", arguments.shapes))
     if capture.context.settings.min_torch < _NON_STRICT_BY_DEFAULT:
         added.append(("strict", Template("False")))
     return replaced, dropped, added
@@ -266,7 +294,7 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     artifact = read_artifact(view, save.path, capture.context.project)
     reason = artifact.obstacle()
     if reason is not None:
-        capture.assumptions.append(reason)
+        _weigh_readers(capture, artifact, reason)
     writer = capture.spell("torch.export.save", save.call)
     here, elsewhere = artifact.new_suffix(view, save.path)
     capture.rewrites += [*writer.imports, *here]
@@ -289,17 +317,38 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     tail = ""
     if extra is not None:
         if not _holds_text(extra):
-            capture.assumptions.append(
+            capture.assume(
                 "the values of `_extra_files` have to be `str`: `torch.export.save` rejects bytes, and they are read back "
-                "as text"
+                "as text",
+                asks="project",
             )
         elif artifact.readers and any(site.extra_files for _, site in artifact.readers):
-            capture.assumptions.append("a reader takes the extra files as bytes, and gets text from now on")
+            capture.assume("a reader takes the extra files as bytes, and gets text from now on", asks="project")
         parts.append(("extra", view.span(extra)))
         tail = ", extra_files=$extra"
     hole = program or "$v"
     template = Template(f"{writer.text}({hole}, $path{tail})", tuple(parts))
     capture.rewrites.append(ReplaceExpression(view.span(save.call), template))
+
+
+def _weigh_readers(capture: Capture, artifact: Artifact, reason: str) -> None:
+    """Who reads a file is not known from the code; a run may have seen it.
+
+    Raises:
+        CannotExport: a run wrote it, and nobody read it.
+    """
+    recorded, runs = capture.recorded, capture.context.settings.evidence
+    if recorded is None or runs is None or not recorded.proved:
+        capture.assume(reason, asks="project")
+        return
+    ends = runs.ends_of(recorded.known.site)
+    if ends.readers:
+        capture.groups += recorded_group(ends)
+        return
+    contents = [written.content[:12] for value in recorded.known.site.values for written in value.wrote]
+    if contents and not artifact.readers:
+        raise CannotExport(f"nobody read {artifact.title} ({contents[0]}) in the recorded runs, and {reason}")
+    capture.assume(reason, asks="project")
 
 
 def _holds_text(node: ast.expr) -> bool:

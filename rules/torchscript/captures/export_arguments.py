@@ -50,20 +50,22 @@ class ExportArguments:
 
     Attributes:
         args: the tuple of positional example inputs.
-        shapes: the `dynamic_shapes` argument.
+        shapes: the `dynamic_shapes` argument; None to leave it out.
         kwargs: the keyword example inputs, if any.
         before: statements to put before the one that holds the call.
         rewrites: imports that the above need.
         assumptions: clauses that have to hold for the new program to serve all inputs the old one did.
+        grown: positional inputs whose first dimension of size 1 was made larger.
         fixed: for each positional input, the dimensions that stay as they are in the example, with their size.
     """
 
     args: Template
-    shapes: Template
+    shapes: Template | None
     kwargs: Template | None = None
     before: tuple[str, ...] = ()
     rewrites: list[Rewrite] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    grown: set[int] = field(default_factory=set)
     fixed: dict[int, dict[int, int]] = field(default_factory=dict)
 
 
@@ -185,6 +187,7 @@ class ArgumentBuilder:
         if self.batch_example is not None and sizes is not None and len(sizes) > 0 and sizes[0] == 1:
             text = f"{text}.repeat({', '.join([str(self.batch_example), *('1' for _ in sizes[1:])])})"
             grown = True
+            self.result.grown.add(index)
         elif repeated:
             text = f"{text}.clone()"
         self._weigh_sizes(index, tensor, grown=grown)

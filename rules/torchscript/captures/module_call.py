@@ -45,11 +45,12 @@ class ModuleCall:
 
 @dataclass(frozen=True)
 class ModuleVerdict:
-    """Help text, fix and groups of a finding."""
+    """Help text, fix, groups and notes of a finding."""
 
     help: str
     fix: Fix | None = None
     groups: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def unreadable(call: ast.Call) -> str | None:

@@ -1,4 +1,4 @@
-"""The module itself in the place of its scripted or traced capture, where the user says that TorchScript goes."""
+"""The module itself in the place of its capture, where the user says that TorchScript goes or recorded runs prove it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, 
 from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
 from torchlift.rules.torchscript.modules.submodule_walks import parts_of
 from torchlift.rules.torchscript.modules.tracing_differences import frozen_parts, tracing_differences
+from torchlift.rules.torchscript.proofs.recorded_capture import (
+    Asks,
+    Assumption,
+    Recorded,
+    clauses,
+    recorded_eager,
+    safety_of,
+)
 from torchlift.rules.torchscript.values.gradient_mode import without_gradient
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.plain_follower import follow_plain
@@ -54,7 +62,8 @@ class _Swap:
         traced: whether it is traced, and not scripted.
         life: what becomes of the value.
         module: what is known of the module.
-        doubts: clauses; any of them makes the fix one for review.
+        recorded: what recorded runs say about the module itself.
+        doubts: any of them makes the fix one for review, unless recorded runs settle it.
     """
 
     use: Use
@@ -64,18 +73,24 @@ class _Swap:
     traced: bool
     life: ValueLife
     module: ScriptedModule
-    doubts: list[str] = field(default_factory=list)
+    recorded: Recorded | None = None
+    doubts: list[Assumption] = field(default_factory=list)
 
     @property
     def view(self) -> ModuleView:
         """The file."""
         return self.context.view
 
+    def doubt(self, *clauses: str, asks: Asks = "project") -> None:
+        """Take clauses for doubts."""
+        self.doubts += [Assumption(clause, asks) for clause in clauses]
+
 
 def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) -> ModuleVerdict | None:
     """What to say where `node` can take the place of its capture; None if something needs the capture itself.
 
-    That is a file that it is written to, what only a TorchScript value has, or a test of it.
+    That is a file that it is written to, what only a TorchScript value has, or a test of it. Where recorded runs show
+    another result without TorchScript, that is one doubt more.
     """
     view, call = context.view, use.call
     assert call is not None
@@ -87,15 +102,17 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
     uses = list(plain_uses(life, context.project, parts))
     if life.saves or any(found.kind == "script_only" for found in uses):
         return None
-    swap = _Swap(use, context, call, node, traced, life, module)
+    swap = _Swap(use, context, call, node, traced, life, module, recorded_eager(use, context))
+    if swap.recorded is not None and swap.recorded.refuted:
+        swap.doubt(swap.recorded.refuted)
     if life.form == "discarded":
         return _thrown_away(swap)
     other = without_capture(view, life, node)
     if other is None or not other.optional:
-        swap.doubts += (f"the value {found.clause}" for found in uses)
+        swap.doubt(*(f"the value {found.clause}" for found in uses), asks="run")
         swap.doubts += _differences(swap)
-        swap.doubts += _aliases(swap)
-        swap.doubts += _frozen(swap)
+        swap.doubt(*_aliases(swap))
+        swap.doubt(*_frozen(swap))
     return _verdict(swap, other.rewrites if other is not None else None)
 
 
@@ -113,28 +130,39 @@ def _is_cast(view: ModuleView, call: ast.Call) -> bool:
 # Doubts
 
 
-def _differences(swap: _Swap) -> Iterator[str]:
-    """Clauses about what the captured module did otherwise than the plain one."""
+def _differences(swap: _Swap) -> Iterator[Assumption]:
+    """What the captured module did otherwise than the plain one."""
     view, project = swap.view, swap.context.project
     life = swap.life
     known = life.form in {"bound", "called"} and not life.obstacles
     around = [(life.home(call), call) for call in life.calls] if known else None
     if (autocast := autocast_doubt(project, view, around)) is not None:
-        yield autocast
+        yield Assumption(autocast)
     if (runtime := cpp_runtime(project)) is not None:
-        yield f"{runtime} runs TorchScript modules in C++, and may be given this one, which is none any more"
+        given = f"{runtime} runs TorchScript modules in C++, and may be given this one, which is none any more"
+        yield Assumption(given, "project")
     calls = [(swap.life.home(call), call) for call in swap.life.calls]
     statement = swap.life.statement
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         beside = plain_entry(view, statement.targets[0], swap.node)
         if beside is not None:
-            yield f"`{one_line(view, statement.targets[0])}` stands beside the plain one of line {beside.lineno}, and both are the same then"
-    if not swap.traced:
-        if swap.module.owner is not None:
-            yield from scripting_differences(*swap.module.owner, project, [call for _, call in calls])
-        elif not _is_torch_layer(view, swap.node):
-            yield f"the code of `{swap.module.text}` is not visible, so it was not searched for what scripting does otherwise"
-        return
+            entry = one_line(view, statement.targets[0])
+            same = f"`{entry}` stands beside the plain one of line {beside.lineno}, and both are the same then"
+            yield Assumption(same, "project")
+    if swap.traced:
+        yield from map(Assumption, _differences_of_traced(swap))
+    elif swap.module.owner is not None:
+        found = scripting_differences(*swap.module.owner, project, [call for _, call in calls])
+        yield from map(Assumption, found)
+    elif not _is_torch_layer(view, swap.node):
+        unseen = (
+            f"the code of `{swap.module.text}` is not visible, so it was not searched for what scripting does otherwise"
+        )
+        yield Assumption(unseen)
+
+
+def _differences_of_traced(swap: _Swap) -> Iterator[str]:
+    view, project = swap.view, swap.context.project
     function = definition_of(view, swap.node, project, ast.FunctionDef)
     if function is not None:
         yield from frozen_parts(*function, f"`{function[1].name}`")
@@ -247,15 +275,15 @@ def _thrown_away(swap: _Swap) -> ModuleVerdict:
     statement = life.statement
     made = next((child for child in walk(swap.node) if isinstance(child, (ast.Call, ast.Await))), None)
     if made is not None:
-        swap.doubts.append(f"`{one_line(view, made)}` is no longer made")
+        swap.doubt(f"`{one_line(view, made)}` is no longer made")
     if swap.traced:
         facts = read_captured_module(view, swap.node, swap.call, swap.context.project)
         if facts.stateful and not facts.evaluated:
-            swap.doubts.append("the trace ran the module once in train mode, which moves its statistics")
+            swap.doubt("the trace ran the module once in train mode, which moves its statistics")
     rewrites = [DeleteStatement(view.span(statement)), *_fed(swap)]
     what = "trace" if swap.traced else "scripting"
     fix = Fix(f"Delete the {what}, whose result is thrown away", _safety(swap), tuple(rewrites))
-    return ModuleVerdict(_help(swap, f"the {what} only checked that it is possible"), fix)
+    return ModuleVerdict(_help(swap, f"the {what} only checked that it is possible"), fix, notes=_notes(swap))
 
 
 def _fed(swap: _Swap) -> list[Rewrite]:
@@ -266,15 +294,15 @@ def _fed(swap: _Swap) -> list[Rewrite]:
     keywords = [keyword.value for keyword in swap.call.keywords if keyword.value is not swap.node]
     fed = fed_only(swap.view, [*others, *keywords], swap.context.project)
     if fed.random is not None and (seed := first_seed(swap.context.project)) is not None:
-        swap.doubts.append(
+        swap.doubt(
             f"{seed} seeds the random numbers, and those that line {fed.random.lineno} drew go to others from now on"
         )
     called = [child for value in (*others, *keywords) for child in walk(value) if isinstance(child, ast.Call)]
     named = {swap.view.certain_name(child.func) for child in called}
     if unknown := next((name for name in named if not name.startswith("torch.")), None) if called else None:
-        swap.doubts.append(f"`{unknown}` is no longer called")
+        swap.doubt(f"`{unknown}` is no longer called")
     elif called and "" in named:
-        swap.doubts.append(f"`{one_line(swap.view, called[0])}` is no longer evaluated")
+        swap.doubt(f"`{one_line(swap.view, called[0])}` is no longer evaluated")
     return [DeleteStatement(swap.view.span(statement)) for statement in fed.statements]
 
 
@@ -298,7 +326,8 @@ def _verdict(swap: _Swap, whole: tuple[Rewrite, ...] | None) -> ModuleVerdict:
     if compiles:
         subject = f"Compile `{swap.module.text}` with `torch.compile`"
     fix = Fix(subject, _safety(swap), tuple(rewrites), _COMPILE if compiles else None)
-    return ModuleVerdict(_help(swap, f"`{one_line(view, node)}` can take the place of its capture"), fix)
+    said = _help(swap, f"`{one_line(view, node)}` can take the place of its capture")
+    return ModuleVerdict(said, fix, notes=_notes(swap))
 
 
 def _replaced(swap: _Swap) -> list[Rewrite]:
@@ -351,14 +380,19 @@ def _compiled(swap: _Swap) -> list[Rewrite] | None:
     if spelling is None:
         return None
     if swap.module.kind != "function":
-        swap.doubts.append("`torch.compile` puts `_orig_mod.` in front of the keys of a module's state_dict")
+        swap.doubt("`torch.compile` puts `_orig_mod.` in front of the keys of a module's state_dict")
     module = Template(f"{spelling.text}($module)", (("module", view.span(node)),))
     return [*spelling.imports, ReplaceExpression(view.span(swap.call), module), *_replaced(swap)[1:]]
 
 
 def _safety(swap: _Swap) -> Safety:
-    return Safety.UNSAFE if swap.doubts else Safety.SAFE
+    return safety_of(swap.doubts, swap.recorded)[0]
 
 
 def _help(swap: _Swap, what: str) -> str:
-    return f"Needs review: {what}: {'; '.join(dict.fromkeys(swap.doubts))}." if swap.doubts else ""
+    left = clauses(safety_of(swap.doubts, swap.recorded)[1])
+    return f"Needs review: {what}: {'; '.join(dict.fromkeys(left))}." if left else ""
+
+
+def _notes(swap: _Swap) -> tuple[str, ...]:
+    return swap.recorded.notes() if swap.recorded is not None else ()

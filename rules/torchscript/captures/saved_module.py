@@ -17,6 +17,7 @@ from torchlift.rules.torchscript.captures.module_call import (
     sorted_obstacles,
     unreadable,
 )
+from torchlift.rules.torchscript.captures.proven_variant import batch_example, in_proved_form, weigh_record
 from torchlift.rules.torchscript.captures.visible_inputs import visible_inputs
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_reading
@@ -35,6 +36,7 @@ def saved(about: ModuleCall) -> ModuleVerdict:
     try:
         if refusal is not None:
             raise CannotExport(refusal)
+        weigh_record(capture)
         inspected, escaping = sorted_obstacles(about)
         other = [o.reason for o in life.obstacles if (a := attribute_at(life, o)) is not None and a.attr != "eval"]
         if inspected or escaping or other:
@@ -46,8 +48,10 @@ def saved(about: ModuleCall) -> ModuleVerdict:
             raise CannotExport("no example inputs are visible here")
         _plan(capture, about, inputs)
     except CannotExport as refusal_found:
-        return ModuleVerdict(_by_hand(about, str(refusal_found), [a for _, a in artifacts]), None, groups)
-    return ModuleVerdict(capture.review() or "", capture.fix("Capture with `torch.export.export`"), groups)
+        by_hand = _by_hand(about, str(refusal_found), [a for _, a in artifacts])
+        return ModuleVerdict(by_hand, None, groups, capture.recorded_notes())
+    fix = capture.fix("Capture with `torch.export.export`")
+    return ModuleVerdict(capture.review() or "", fix, groups, capture.recorded_notes())
 
 
 def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:
@@ -64,25 +68,25 @@ def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:
         required = facts.required if facts.required is not None else facts.parameters
         if not required <= inputs.count <= facts.parameters:
             raise CannotExport(f"`forward` takes {facts.parameters} inputs and {inputs.count} are visible")
-    capture.assumptions.append(
+    capture.assume(
         "branches and loops of `forward`, ints that it is given and arguments that are left out are fixed as these inputs "
         "take them, which scripting kept open"
     )
     evaluated = _eval_first(about)
     if evaluated:
-        capture.assumptions.append(
-            f"`.eval()` moves in front of the capture, so it now reaches `{about.module.text}` too"
+        capture.assume(
+            f"`.eval()` moves in front of the capture, so it now reaches `{about.module.text}` too", asks="project"
         )
     elif facts.stateful and not facts.evaluated:
-        capture.assumptions.append(f"`.eval()` on `{about.module.text}` was not seen, so it is captured in train mode")
-    capture.assumptions += [doubt.reason for doubt in facts.doubts if doubt.safety is not Safety.MANUAL]
+        capture.assume(f"`.eval()` on `{about.module.text}` was not seen, so it is captured in train mode")
+    capture.assume(*(doubt.reason for doubt in facts.doubts if doubt.safety is not Safety.MANUAL))
     refused = [doubt.reason for doubt in facts.doubts if doubt.safety is Safety.MANUAL]
     if refused:
         raise CannotExport(refused[0])
-    builder = ArgumentBuilder(view, call, capture.spell, about.context.settings.batch_example)
-    arguments = builder.build(inputs)
-    capture.assumptions += arguments.assumptions
-    capture.assumptions += fixed_dimensions(arguments, [(view, called) for called in life.calls], saved=True)
+    builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))
+    arguments = in_proved_form(capture, builder.build(inputs), clones=False)
+    capture.assume(*arguments.assumptions)
+    capture.assume(*fixed_dimensions(arguments, [(view, called) for called in life.calls], saved=True))
     simple = isinstance(about.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     hole = "$module" if simple else "($module)"
     template = Template(f"{hole}.eval()", (("module", view.span(about.node)),)) if evaluated else None

@@ -36,6 +36,7 @@ from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.scripted_kind import MODULE_ATTRIBUTES
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
+from torchlift.rules.torchscript.proofs.recorded_capture import recorded_eager
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import ModuleView, Use
@@ -50,7 +51,9 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
     assert use.call is not None
     view, call = context.view, use.call
     node = call.args[0]
-    if drops(context) and unreadable(call) is None:
+    recorded = recorded_eager(use, context)
+    proved = recorded is not None and recorded.proved
+    if (proved or drops(context)) and unreadable(call) is None:
         plain = plain_module(use, context, node, traced=False)
         if plain is not None:
             return plain
@@ -62,6 +65,16 @@ def script_of_module(use: Use, context: Context) -> ModuleVerdict:
     about = ModuleCall(use, context, call, node, module, life, draft)
     if life.saves:
         return saved(about)
+    if recorded is None:
+        return _static(about)
+    if recorded.refuted:
+        return ModuleVerdict(f"Not rewritten: {recorded.refuted}. {both_ways(about)}", notes=recorded.notes())
+    return replace(_static(about), notes=recorded.notes())
+
+
+def _static(about: ModuleCall) -> ModuleVerdict:
+    """What the analyses say about a module that is not written to a file."""
+    view, life, call, module = about.view, about.life, about.call, about.module
     refusal = unreadable(call)
     if refusal is not None:
         return ModuleVerdict(f"Not rewritten: {refusal}. {both_ways(about)}")
@@ -222,4 +235,5 @@ def finding_of(verdict: ModuleVerdict, code: str, message: str, use: Use, view: 
         verdict.help or None,
         verdict.fix,
         groups=verdict.groups,
+        notes=verdict.notes,
     )

@@ -10,6 +10,7 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.entry_module import Entry, read_entry
 from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.captures.proven_variant import batch_example, in_proved_form, weigh_record
 from torchlift.rules.torchscript.values.example_inputs import (
     ExampleInputs,
     read_example_inputs,
@@ -48,6 +49,7 @@ def plan_trace(use: Use, context: Context, life: ValueLife) -> Capture:
     for obstacle in life.obstacles:
         capture.weigh(f"the traced value {obstacle.reason} ({life.place(obstacle.node)})", obstacle.safety)
     try:
+        weigh_record(capture)
         _plan(capture)
     except CannotExport as refusal:
         capture.refusals.insert(0, str(refusal))
@@ -59,20 +61,18 @@ def _plan(capture: Capture) -> None:
     given = _arguments(call)
     inputs = _inputs(view, given, life)
     entry = read_entry(view, given.module, call, context.project, inputs.count if inputs.form != "unknown" else None)
-    arguments = ArgumentBuilder(view, call, capture.spell, context.settings.batch_example).build(inputs)
+    arguments = ArgumentBuilder(view, call, capture.spell, batch_example(capture)).build(inputs)
+    arguments = in_proved_form(capture, arguments, clones=bool(inputs.repeated))
     _weigh_module(capture, entry, inputs)
     _weigh_surroundings(capture)
     for called in life.calls:
         _weigh_call(capture, called, inputs)
-    capture.assumptions += arguments.assumptions
-    capture.assumptions += fixed_dimensions(
-        arguments,
-        [(life.home(called), called) for called in life.calls],
-        saved=bool(life.saves or life.obstacles),
-    )
+    capture.assume(*arguments.assumptions)
+    around = [(life.home(called), called) for called in life.calls]
+    capture.assume(*fixed_dimensions(arguments, around, saved=bool(life.saves or life.obstacles)))
     for dropped in given.dropped_values:
         if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in walk(dropped)):
-            capture.assumptions.append(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated")
+            capture.assume(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated", asks="project")
     by_keyword = given.module if given.module_key == "func" else None
     write_capture(
         capture,
@@ -142,7 +142,7 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
     for doubt in captured.doubts:
         capture.weigh(doubt.reason, doubt.safety)
     if captured.stateful and not captured.evaluated:
-        capture.assumptions.append(
+        capture.assume(
             f"`.eval()` on `{captured.expression}` was not seen before the capture, and tracing in train mode runs the "
             "model once (BatchNorm statistics and the random state move), which export does not"
         )
@@ -151,7 +151,7 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
         required = captured.required if captured.required is not None else captured.parameters
         if not required <= inputs.count <= captured.parameters:
             raise CannotExport(f"`forward` takes {captured.parameters} inputs and the trace gives {inputs.count}")
-        capture.assumptions.append(
+        capture.assume(
             "arguments of `forward` that have defaults are fixed at them: a call that passes one is rejected after export"
         )
 
@@ -167,12 +167,10 @@ def _autocast_callers(context: Context) -> list[str]:
 def _weigh_surroundings(capture: Capture) -> None:
     view = capture.view
     if callers := _autocast_callers(capture.context):
-        capture.assumptions.append(
-            f"{callers[0]} uses autocast and may run this capture under it, which bakes its dtypes in"
-        )
+        capture.assume(f"{callers[0]} uses autocast and may run this capture under it, which bakes its dtypes in")
     for word in ("autocast", "inference_mode"):
         if word in view.source.text:
-            capture.assumptions.append(f"this file uses `{word}`, whose effect on the capture was not checked")
+            capture.assume(f"this file uses `{word}`, whose effect on the capture was not checked")
     for ancestor in view.ancestors(capture.call):
         if isinstance(ancestor, (ast.With, ast.AsyncWith)):
             for item in ancestor.items:
@@ -181,17 +179,13 @@ def _weigh_surroundings(capture: Capture) -> None:
                 name = resolution.name if resolution is not None else None
                 if name != "torch.no_grad":
                     shown = f"`{name}`" if name else "a context manager"
-                    capture.assumptions.append(
-                        f"the capture runs under {shown}, whose effect on export was not checked"
-                    )
+                    capture.assume(f"the capture runs under {shown}, whose effect on export was not checked")
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for decorator in ancestor.decorator_list:
                 function = decorator.func if isinstance(decorator, ast.Call) else decorator
                 name = view.possible_name(function)
                 if name.startswith("torch.") and name != "torch.no_grad":
-                    capture.assumptions.append(
-                        f"the capture runs under `@{name}`, whose effect on export was not checked"
-                    )
+                    capture.assume(f"the capture runs under `@{name}`, whose effect on export was not checked")
 
 
 def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None:
@@ -205,20 +199,21 @@ def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None
                 f"the traced value is called with positional inputs ({place}), which export rejects here"
             )
         elif inputs.keys is None or None in given:
-            capture.assumptions.append(f"the call ({place}) has to give the keywords of the example")
+            capture.assume(f"the call ({place}) has to give the keywords of the example")
         elif given != set(inputs.keys):
             capture.refusals.append(f"the call ({place}) gives other keywords than the example, which export rejects")
         return
     handler = handler_around(life.home(call), call)
     if handler is not None:
         around = "a `try`" if handler == "try" else "a block that expects errors"
-        capture.assumptions.append(
-            f"the call ({place}) stands in {around}: a wrong input raises AssertionError or ValueError from now on"
+        capture.assume(
+            f"the call ({place}) stands in {around}: a wrong input raises AssertionError or ValueError from now on",
+            asks="project",
         )
     if call.keywords:
         capture.refusals.append(f"the traced value is called with keywords ({place}), which export rejects")
     elif inputs.form == "unknown" or starred:
-        capture.assumptions.append(f"the number of arguments has to be that of the example inputs ({place})")
+        capture.assume(f"the number of arguments has to be that of the example inputs ({place})")
     elif len(call.args) != inputs.count:
         capture.refusals.append(
             f"the traced value is called with {len(call.args)} arguments ({place}), not {inputs.count}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from torchlift.finding import (
     DeleteStatement,
@@ -17,7 +18,7 @@ from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.project.module_base import is_module_class
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
-from torchlift.rules.torchscript.compilers.compiled_context import context_doubts
+from torchlift.rules.torchscript.compilers.compiled_context import context_doubts, surroundings
 from torchlift.rules.torchscript.compilers.scripted_classes import first_compiler
 from torchlift.rules.torchscript.compilers.scripting_uses import first_expectation
 from torchlift.rules.torchscript.facts.intent import drops
@@ -26,6 +27,7 @@ from torchlift.rules.torchscript.functions.function_uses import FunctionUses, re
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
+from torchlift.rules.torchscript.proofs.recorded_capture import Assumption, clauses, recorded_eager, safety_of
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
 from torchlift.view import Binding, ModuleView, Use
 
@@ -55,15 +57,17 @@ def decorated_function(
     uses = read_uses(view, binding, context.project) if binding is not None else FunctionUses()
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
-    assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
+    around = [*trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
     others = [
         item
         for index, item in enumerate(node.decorator_list)
         if index != position and not _is_static(item, index, position)
     ]
     if others:
-        assumptions.append(f"what `@{one_line(view, others[0])}` makes of the plain function was not checked")
-    return _verdict("Remove the decorator", rewrites, assumptions, uses, (view, node), context)
+        around.append(f"what `@{one_line(view, others[0])}` makes of the plain function was not checked")
+    return _verdict(
+        "Remove the decorator", rewrites, _assumptions(facts.doubts, around), uses, (view, node), use, context
+    )
 
 
 def scripted_value(
@@ -124,8 +128,8 @@ def scripted_value(
             return UseAdvice(_thrown_away(function.name, one_line(view, value)))
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
-    assumptions = [*facts.doubts, *trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
-    return _verdict(title, rewrites, assumptions, uses, definition, context)
+    around = [*trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
+    return _verdict(title, rewrites, _assumptions(facts.doubts, around), uses, definition, use, context)
 
 
 def scripted_class(
@@ -164,21 +168,33 @@ def scripted_class(
 def _verdict(
     title: str,
     rewrites: tuple[Rewrite, ...],
-    assumptions: list[str],
+    assumptions: list[Assumption],
     uses: FunctionUses,
     definition: tuple[ModuleView, ast.FunctionDef | ast.AsyncFunctionDef],
+    use: Use,
     context: Context,
 ) -> UseAdvice:
+    recorded = recorded_eager(use, context)
+    notes = recorded.notes() if recorded is not None else ()
     if uses.refusals:
         return UseAdvice(
-            f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}"
+            f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)} {_SPEED}", notes=notes
         )
+    if recorded is not None and recorded.refuted:
+        return UseAdvice(f"Not rewritten: {recorded.refuted}. {_SPEED}", notes=notes)
     if not assumptions:
         # Only the functions that pass everything else are worth a look through the whole project.
-        assumptions = context_doubts(context.project, *definition)
-    if assumptions:
-        return UseAdvice(f"Needs review: {sentence(assumptions)} {_SPEED}", Fix(title, Safety.UNSAFE, rewrites))
-    return UseAdvice(None, Fix(title, Safety.SAFE, rewrites))
+        assumptions = _assumptions([], context_doubts(context.project, *definition))
+    elif recorded is not None and recorded.proved:
+        assumptions = [*assumptions, *_assumptions([], surroundings(context.project, *definition))]
+    safety, left = safety_of(assumptions, recorded)
+    said = f"Needs review: {sentence(clauses(left))} {_SPEED}" if left else None
+    return UseAdvice(said, Fix(title, safety, rewrites), notes)
+
+
+def _assumptions(code: Sequence[str], around: Sequence[str]) -> list[Assumption]:
+    """What is not known of the function's own code, and of the project around it."""
+    return [*map(Assumption, code), *(Assumption(clause, "project") for clause in around)]
 
 
 def _for_test(test: str, name: str) -> UseAdvice:

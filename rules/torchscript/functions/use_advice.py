@@ -8,7 +8,8 @@ from torchlift.lazy_dataclass import dataclass
 
 @dataclass(frozen=True)
 class UseAdvice:
-    """What to say about one use: the help text, and the fix if there is one."""
+    """What to say about one use: the help text, the fix if there is one, and what it rests on."""
 
     help: str | None
     fix: Fix | None = None
+    notes: tuple[str, ...] = ()

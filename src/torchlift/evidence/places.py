@@ -117,6 +117,10 @@ class PlacesOf:
         node = found[0][0]
         return _first_line(node), self._sha_of_definition(node)
 
+    def all(self) -> list[SourcePlace]:
+        """Every call and decorator, in the order of the text."""
+        return [place for _, place in self._all()]
+
     def _all(self) -> list[tuple[tuple[int, int, int, int], SourcePlace]]:
         if self._places is None:
             self._places = list(self._collected())

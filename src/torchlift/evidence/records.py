@@ -263,6 +263,8 @@ class RecordedLoad:
     """As it was given; null where it was left out."""
     unsafe_globals: list[str] = field(default_factory=list)
     """What `weights_only=True` would have refused."""
+    refused: str | None = None
+    """What the load raised: class and first line; null if it did not."""
     text_sha: str | None = None
     """`places.text_sha` of the call."""
 

@@ -88,7 +88,7 @@ def test_a_decorator_stands_for_the_whole_definition() -> None:
 )
 def test_edits_elsewhere_leave_the_hashes_of_call_and_function(edit) -> None:  # type: ignore[no-untyped-def]
     def hashes(text: str) -> set[tuple[str, str]]:
-        found = [place for _, place in PlacesOf(text)._all() if place.qualname.endswith("run")]
+        found = [place for place in PlacesOf(text).all() if place.qualname.endswith("run")]
         return {(place.text_sha, place.scope_sha) for place in found}
 
     assert hashes(edit(TEXT)) == hashes(TEXT) != set()
