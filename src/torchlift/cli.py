@@ -24,6 +24,11 @@ _COMMANDS = {
         "doctor",
         "Examine GPUs, driver, torch and its libraries, and name the wheel that fits.",
     ),
+    "record": (
+        "torchlift.record.cli",
+        "record",
+        "Run a command and write down what it does with TorchScript: evidence for migrate.",
+    ),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
 }

@@ -1,0 +1,77 @@
+"""`torchlift record`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]})
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The evidence file; .torchlift/evidence.json in the project unless given.",
+)
+@click.option("--no-prove", is_flag=True, help="Record only; prove nothing.")
+@click.option(
+    "--timeout-proof",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit of one proof; all together take at most 30 times as long.",
+)
+@click.option(
+    "--redact", is_flag=True, help="Hash names of tests and archives and the words of the command, leave out texts."
+)
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Put the hooks into the environment of the command's Python as well, while it runs: for programs that reset their environment.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def record(
+    output: Path | None, no_prove: bool, timeout_proof: float, redact: bool, install: bool, command: tuple[str, ...]
+) -> None:
+    """Run COMMAND, and write down what it does with TorchScript and torch.distributed: the evidence for `migrate`.
+
+    \b
+    torchlift record -- python train.py
+    torchlift record -- pytest tests
+
+    Exit status and output are those of COMMAND; what torchlift says goes to standard error, behind it.
+    """
+    from torchlift.evidence.file import write_evidence
+    from torchlift.record.installed_hooks import NotInstalled
+    from torchlift.record.running import CommandNotStarted, Recording, record
+    from torchlift.record.summary import summary
+
+    root = _root()
+    path = output or root / ".torchlift" / "evidence.json"
+    how = Recording(root, prove=not no_prove, proof_seconds=timeout_proof, redact=redact, install=install)
+    try:
+        recorded = record(command, how)
+    except (CommandNotStarted, NotInstalled) as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+    try:
+        write_evidence(path, recorded.evidence)
+    except OSError as error:
+        click.echo(f"The evidence file {path} cannot be written: {error.strerror or error}.", err=True)
+        sys.exit(recorded.status or 2)
+    for line in summary(recorded.evidence, path):
+        click.echo(f"record: {line}", err=True)
+    sys.exit(recorded.status)
+
+
+def _root() -> Path:
+    """Of the project: what git says, otherwise the current folder."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False)
+    except OSError:
+        return Path.cwd()
+    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else Path.cwd()
