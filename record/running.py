@@ -60,7 +60,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """What came of it.
 
     Attributes:
@@ -72,7 +72,7 @@ class Recorded:
     evidence: RecordedEvidence
 
 
-def record(command: Sequence[str], how: Recording) -> Recorded:
+def record(command: Sequence[str], how: Recording) -> RecordedRun:
     """Run a command and record it. Its streams are those of this process.
 
     Raises:
@@ -95,7 +95,7 @@ def record(command: Sequence[str], how: Recording) -> Recorded:
     evidence.command = list(command)
     evidence.exit = status if status >= 0 else None
     evidence.root_commit, evidence.dirty = commit, dirty
-    return Recorded(status if status >= 0 else 128 - status, redacted(evidence) if how.redact else evidence)
+    return RecordedRun(status if status >= 0 else 128 - status, redacted(evidence) if how.redact else evidence)
 
 
 @contextlib.contextmanager
