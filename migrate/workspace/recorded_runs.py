@@ -25,13 +25,18 @@ def evidence_of(config: Config, root: Path, overlay: Mapping[str, SourceText]) -
     """
     if config.evidence is None:
         return None
-    base = config.source.parent if config.source is not None else Path()
-    path = base / config.evidence
+    path = evidence_path(config)
     try:
         evidence = read_evidence(path)
     except EvidenceError as error:
         raise ConfigError(str(error)) from None
     return known_runs(evidence, path.name, lambda name: overlay.get(name) or text_of(root, name))
+
+
+def evidence_path(config: Config) -> Path:
+    """The file that a configuration names; a name that is relative is meant from where the configuration stands."""
+    assert config.evidence is not None
+    return (config.source.parent if config.source is not None else Path()) / config.evidence
 
 
 def text_of(root: Path, path: str) -> SourceText | None:

@@ -29,6 +29,11 @@ _COMMANDS = {
         "record",
         "Run a command and write down what it does with TorchScript: evidence for migrate.",
     ),
+    "evidence": (
+        "torchlift.migrate.evidence.cli",
+        "evidence",
+        "Show what torchlift record has written: what no run reached, what is proven, what no longer holds.",
+    ),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
 }

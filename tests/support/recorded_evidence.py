@@ -35,7 +35,13 @@ def place_of(text: str, called: str) -> SourcePlace:
 def proof(export: str | None = "as given", *, eager: bool = True, failed: str = "", **more: object) -> Proof:
     """A proof with what the test is about; `export` is the variant that holds."""
     tried = [TriedVariant(export)] if export is not None else [TriedVariant("as given", failed or "Guard failed")]
-    made = Proof(4, 0, EagerProof(eager, failed=failed or None), ExportProof(export, tried=tried), dict(PROBES))
+    made = Proof(
+        4,
+        0,
+        EagerProof(eager, failed=failed or None, probes=dict(PROBES)),
+        ExportProof(export, tried=tried),
+        dict(PROBES),
+    )
     return replace(made, **more)  # type: ignore[arg-type]
 
 

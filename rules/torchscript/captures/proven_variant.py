@@ -81,7 +81,7 @@ def in_proved_form(capture: Capture, arguments: ExportArguments, *, clones: bool
 
 def _doubles(arguments: ExportArguments, detail: dict[str, object]) -> bool:
     doubled = detail.get("doubled")
-    return doubled == {f"args[{index}]": [0] for index in sorted(arguments.grown)}
+    return "ints" not in detail and doubled == {f"args[{index}]": [0] for index in sorted(arguments.grown)}
 
 
 def _not_dropped(capture: Capture, sites: list[str]) -> str:

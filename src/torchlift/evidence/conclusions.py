@@ -6,7 +6,7 @@ recorded (probes) came out the same, too; a number that never varied may have be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ PLAIN_OPERATIONS = frozenset(
 """What any module offers, and a function needs not."""
 
 _MOST_SHAPES = 3
+_ROWS, _NUMBERS = "rows + 3", "other numbers"  # names of probes
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _exported(value: RecordedValue) -> Conclusion:
         return Conclusion(
             refuted=f"it is called in train mode with gradients{_at(trained)}, and a program has one mode only"
         )
-    return Conclusion(proof.export.proved, doubts=tuple(_doubts(value, proof)), detail=proof.export.detail)
+    doubts = tuple(_doubts(value, proof, proof.probes))
+    return Conclusion(proof.export.proved, doubts=doubts, detail=proof.export.detail)
 
 
 def _eager(value: RecordedValue) -> Conclusion:
@@ -109,7 +111,7 @@ def _eager(value: RecordedValue) -> Conclusion:
     unknown = sorted({touch.name for touch in value.operations} - PLAIN_OPERATIONS)
     if unknown:
         return Conclusion(refuted=f"`.{unknown[0]}` is used on it, which only TorchScript has")
-    return Conclusion("eager", doubts=tuple(_doubts(value, proof)))
+    return Conclusion("eager", doubts=tuple(_doubts(value, proof, proof.eager.probes)))
 
 
 def _unproved(value: RecordedValue) -> str:
@@ -122,21 +124,20 @@ def _unproved(value: RecordedValue) -> str:
     return ""
 
 
-def _doubts(value: RecordedValue, proof: Proof) -> Iterator[str]:
-    """What the recorded calls of a value leave open."""
+def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> Iterator[str]:
+    """What the recorded calls of a value, and probes, leave open."""
     if proof.dropped:
         yield f"{_count(proof.dropped, 'recorded call')} could not be tried again"
     if value.training:
         yield "it was captured in train mode"
     if value.state_changed_between_calls:
         yield "its parameters or buffers changed between the recorded calls"
-    for what, came in sorted(proof.probes.items()):
-        if came != "same" and not came.startswith("not tried"):
+    for what, came in sorted(probes.items()):
+        if not _is_harmless(came):
             yield f"on inputs that nobody recorded ({what}) it {came}"
-    tried = [came for came in proof.probes.values() if came == "same"]
-    if not tried and len(_shapes(value)) < 2:
+    if _ROWS not in probes and len(_shapes(value)) < 2:
         yield f"the recorded runs called it with one shape only ({', '.join(_shapes(value)) or 'no tensor'})"
-    for place, constants in sorted(_constants(value).items()):
+    for place, constants in sorted(_constants(value, numbers=probes.get(_NUMBERS) != "same").items()):
         if len(constants) == 1:
             yield f"{place} was {constants.pop()} in every recorded call, and may be fixed at it"
 
@@ -156,8 +157,13 @@ def _tensors(tree: Any) -> list[str]:
     return [leaf for item in tree for leaf in _tensors(item)] if isinstance(tree, list) else []
 
 
-def _constants(value: RecordedValue) -> dict[str, set[str]]:
-    """What was given besides tensors, by input."""
+def _is_harmless(came: str) -> bool:
+    """Whether a probe gave the same, or could not be tried because TorchScript rejects such inputs itself."""
+    return came == "same" or came.startswith("not tried")
+
+
+def _constants(value: RecordedValue, *, numbers: bool) -> dict[str, set[str]]:
+    """What was given besides tensors, by input; with or without numbers."""
     found: dict[str, set[str]] = {}
     for call in value.calls:
         for place, tree in (
@@ -165,14 +171,15 @@ def _constants(value: RecordedValue) -> dict[str, set[str]]:
             *((f"kwargs.{key}", item) for key, item in call.kwargs.items()),
         ):
             for inner, leaf in _plain_leaves(tree, place):
-                found.setdefault(f"`{call.method}`'s {inner}", set()).add(leaf)
+                if numbers or not isinstance(leaf, (int, float)):
+                    found.setdefault(f"`{call.method}`'s {inner}", set()).add(repr(leaf))
     return found
 
 
-def _plain_leaves(tree: Any, place: str) -> Iterator[tuple[str, str]]:
+def _plain_leaves(tree: Any, place: str) -> Iterator[tuple[str, Any]]:
     if isinstance(tree, dict):
         if "str" in tree or "object" in tree:
-            yield place, repr(tree.get("str", tree.get("object")))
+            yield place, str(tree.get("str", tree.get("object")))
             return
         for key, item in tree.items():
             if key != "namedtuple":
@@ -181,7 +188,7 @@ def _plain_leaves(tree: Any, place: str) -> Iterator[tuple[str, str]]:
         for index, item in enumerate(tree):
             yield from _plain_leaves(item, f"{place}[{index}]")
     elif not isinstance(tree, str):
-        yield place, repr(tree)
+        yield place, tree
 
 
 def _basis(site: RecordedSite, what: str) -> str:

@@ -117,6 +117,8 @@ class EagerProof:
     """Largest absolute difference of any two elements."""
     failed: str | None = None
     """What differed, on which call."""
+    probes: dict[str, str] = field(default_factory=dict)
+    """Inputs nobody recorded, as in `Proof.probes`, on the Python object."""
 
 
 @dataclass
@@ -159,7 +161,8 @@ class Proof:
     eager: EagerProof | None = None
     export: ExportProof | None = None
     probes: dict[str, str] = field(default_factory=dict)
-    """Inputs nobody recorded (`rows + 3`, `one row`, `other dtype`) and what came of them: `same`, `differs: dtype`."""
+    """Inputs nobody recorded (`rows + 3`, `one row`, `other sizes`, `other dtype`, `other numbers`) and what came of them in the
+    exported program: `same`, `differs: dtype`, `raises: ...`, `not tried: TorchScript raises`."""
     seconds: float = 0.0
     """CPU time."""
     unproved: str | None = None

@@ -1,0 +1,1 @@
+"""What recorded runs reached of a project, and what they did not: the static sites are the denominator no recorder has."""

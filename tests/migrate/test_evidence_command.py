@@ -1,0 +1,171 @@
+"""`torchlift evidence`: what no run reached comes first, what changed since is told, two files become one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from recorded_evidence import place_of, proof, site, source, value
+
+from torchlift.cli import torchlift
+from torchlift.evidence.file import write_evidence
+from torchlift.evidence.records import (
+    FailedCapture,
+    RecordedCall,
+    RecordedEvidence,
+    RecordedJob,
+    RecordedLoad,
+    RecordedTransfer,
+    RecordingProblem,
+    Touch,
+)
+
+NET = """import torch
+import torch.distributed as dist
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+def export(model, x):
+    return torch.jit.trace(model, x)
+
+
+@torch.jit.script
+def scale(x):
+    return x * 2
+
+
+def serve(path):
+    return torch.jit.load(path)
+
+
+def ring(x):
+    dist.send(x, dst=1)
+    dist.recv(x, src=1)
+"""
+FILES = {"net.py": NET}
+
+
+def recorded() -> RecordedEvidence:
+    one = value(source(FILES, "net.py", "Net"), operations=[Touch("eval", ["net.py:30:1"])])
+    one.calls.append(
+        RecordedCall("forward", ["float32[2]", {"str": "relu"}, {"tuple": [1, None]}], {"k": {"str": 57}}, via="load")
+    )
+    capture = site(FILES, "net.py", "torch.jit.trace", "torch.jit.trace", one, tests=["t.py::a"])
+    load, send = place_of(NET, "torch.jit.load"), place_of(NET, "dist.send")
+    return RecordedEvidence(
+        torch="2.13.0",
+        command=["pytest", "tests"],
+        sites=[capture],
+        loads=[RecordedLoad(f"net.py:{load.line}:{load.column}", torchscript=True)],
+        distributed=[
+            RecordedJob(2, "gloo", sequence=[RecordedTransfer(0, "send", 1, site=f"net.py:{send.line}:{send.column}")])
+        ],
+        problems=[RecordingProblem("a call whose inputs cannot be copied", "PicklingError", "net.py:9:1")],
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "p"\n')
+    (tmp_path / "net.py").write_text(NET)
+    write_evidence(tmp_path / ".torchlift" / "evidence.json", recorded())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(torchlift, ["evidence", *arguments])
+
+
+def test_what_no_run_reached_comes_first(project: Path) -> None:
+    result = run("show")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[:5] == [
+        "3 of 5 known places were reached by `pytest tests` (torch 2.13.0).",
+        "",
+        "Not reached (2):",
+        "  net.py:14  torch.jit.script",
+        "  net.py:25  torch.distributed.recv in ring",
+    ]
+    assert "  net.py:11  torch.jit.trace in export: 5 calls; export " in result.output
+    assert "  net.py:9:1: a call whose inputs cannot be copied (PicklingError)" in result.output
+
+
+def test_one_place_is_shown_with_its_calls_and_what_follows(project: Path) -> None:
+    result = run("show", "net.py:11")
+    assert result.exit_code == 0
+    for line in (
+        "net.py:11:12  torch.jit.trace in export",
+        "Tests that reach it: t.py::a",
+        "Value 1: module net:Net, captured in eval mode",
+        "  2x forward(float32[4,3])",
+        "  1x forward(float32[2], 'relu', (1, None), k=a string of 57 characters) on a loaded copy",
+        "  .eval at net.py:30:1",
+        "  export as given: equal",
+        "An exported program in its place: for review (as given), `forward`'s args[1] was 'relu' in every recorded call, and may be fixed at it",
+    ):
+        assert line in result.output.splitlines(), line
+
+
+def test_a_place_of_which_nothing_is_known_is_an_error(project: Path) -> None:
+    result = run("show", "net.py:99")
+    assert result.exit_code == 2
+    assert "Nothing was recorded at net.py:99; `torchlift evidence show` lists what was." in result.output
+
+
+def test_check_fails_as_long_as_something_is_not_reached(project: Path) -> None:
+    result = run("check")
+    assert result.exit_code == 1
+    assert "Not reached (2):" in result.output
+    (project / "net.py").write_text(NET.partition("@torch.jit.script")[0])
+    result = run("check")
+    assert (result.exit_code, result.output) == (
+        0,
+        "1 of 1 known places were reached by `pytest tests` (torch 2.13.0).\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("x + 1", "x + 2", "  net.py:11  torch.jit.trace: `Net` is another"),
+        ("(model, x)\n\n", "(model, [x])\n\n", "  net.py  torch.jit.trace, then on line 11: this call is gone"),
+    ],
+)
+def test_check_fails_where_the_source_changed_since(project: Path, old: str, new: str, said: str) -> None:
+    (project / "net.py").write_text(NET.replace(old, new))
+    result = run("check")
+    assert result.exit_code == 1
+    assert said in result.output.splitlines()
+
+
+def test_a_capture_that_raised_is_told_as_broken(project: Path) -> None:
+    failed = site(
+        FILES, "net.py", "torch.jit.trace", "torch.jit.trace", failed=[FailedCapture("RuntimeError", "no device")]
+    )
+    write_evidence(project / "e.json", RecordedEvidence(sites=[failed]))
+    assert "  net.py:11  torch.jit.trace: RuntimeError: no device" in run("show", "--evidence", "e.json").output
+
+
+def test_two_files_become_one(project: Path) -> None:
+    other = recorded()
+    other.sites[0].values[0].proof = proof("fixed shapes")
+    write_evidence(project / "other.json", other)
+    both = run("merge", ".torchlift/evidence.json", "other.json")
+    assert len(json.loads(both.output)["sites"][0]["values"]) == 2
+    assert run("merge", ".torchlift/evidence.json", "other.json", "-o", "out/both.json").exit_code == 0
+    assert (project / "out" / "both.json").read_text() == both.output
+
+
+def test_a_configured_file_is_taken_and_an_option_wins(project: Path) -> None:
+    (project / ".torchlift" / "evidence.json").rename(project / "runs.json")
+    assert "cannot be read" in run("show").output
+    (project / "torchlift.toml").write_text('evidence = "runs.json"\n')
+    assert run("show").exit_code == 0
+    assert "none.json cannot be read" in run("show", "--evidence", "none.json").output
