@@ -10,8 +10,10 @@ from torchlift.rules.api.changes import Deprecated, deprecated_names, gone_names
 from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
+_NAMED_RELEASE = re.compile(r"deprecated (?:as of|since) (?:PyTorch |torch |version )?v?(\d+\.\d+)\b")
 _TARGETS = tuple(sorted(deprecated_names()))
 
 RULE = Rule(
@@ -44,8 +46,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     gone = gone_names().get(use.target)
     if (gone is not None and gone.since <= settings.target) or not is_plain_use(use, context):
         return
-    when = f"in torch {row.since}" if row.since > oldest() else f"in torch {row.since} or earlier"
-    message = f"`{row.name}` was deprecated {when}."
+    message = f"`{row.name}` was deprecated {_when(row)}."
     severity = Severity.INFO if " documents: " in row.evidence else Severity.WARNING
     advice = advice_for(row.name)
     text = _own_words(row)
@@ -53,6 +54,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         newer = advice.since is not None and advice.since > settings.min_torch
         text = f"{advice.text} It needs torch {advice.since}." if newer else advice.text
     yield Finding("TL403", context.view.path, context.view.span(use.node), message, severity, text)
+
+
+def _when(row: Deprecated) -> str:
+    """Since which release; torch's own words may name an earlier one than the first that was found to say so."""
+    named = _NAMED_RELEASE.search(row.evidence)
+    if named is not None and TorchVersion.parse(named[1]) < row.since:
+        return f"in torch {named[1]}"
+    return f"in torch {row.since}" if row.since > oldest() else f"in torch {row.since} or earlier"
 
 
 def _own_words(row: Deprecated) -> str | None:

@@ -65,7 +65,10 @@ _LOGS = (
 _AGENT = "It belongs to the agent now: `LocalElasticAgent(..., logs_specs=DefaultLogsSpecs(redirects=..., tee=...))`, since torch 2.3."
 # What took a parameter's place, read in the wheels of the release that dropped it.
 _INSTEAD = {
-    ("torch.autograd.profiler.profile", "use_cuda"): "Write `use_device='cuda'`, which exists since torch 2.1.",
+    (
+        "torch.autograd.profiler.profile",
+        "use_cuda",
+    ): 'Write `use_device="cuda"` where it is true and `use_device=None` where it is not; it exists since torch 2.1.',
     ("torch.distributed.launcher.api.LaunchConfig", "log_dir"): _LOGS,
     ("torch.distributed.launcher.LaunchConfig", "log_dir"): _LOGS,
     ("torch.distributed.elastic.multiprocessing.start_processes", "log_dir"): _LOGS,

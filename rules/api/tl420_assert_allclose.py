@@ -59,11 +59,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             drop=tuple(given[key].key for key in positional),
             add=tuple(add),
         )
-        review = "both values must be tensors; numbers and lists are not converted any more."
+        review = (
+            "the two values must be of one kind, because a number or a list beside a tensor is not turned into one any more; "
+            "two lists are compared number by number."
+        )
         if "rtol" not in given or "atol" not in given:
             review += (
-                " Without `rtol` and `atol` the new tolerances are tighter (float32: 1.3e-6 and 1e-5 instead of 1e-4 and 1e-5), "
-                "so a test may fail that passed."
+                " Without `rtol` and `atol` the new tolerances are tighter (float32: 1.3e-6 and 1e-5 instead of 1e-4 and 1e-5; "
+                "Python's floats: 1e-7 both, where they were compared as float32), so a test may fail that passed."
             )
         return changed("Use `torch.testing.assert_close`", (edit, *name[1]), TorchVersion(1, 9), review)
 

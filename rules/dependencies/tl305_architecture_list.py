@@ -59,7 +59,7 @@ RULE = Rule(
 
 # A file that asks for the toolkit's version chooses the list by it.
 _ASKS_FOR_TOOLKIT = re.compile(
-    r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|cuda_ver\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
+    r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|\b(?i:cu(?:da)?_?ver(?:sion)?)\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
 )
 _WORDS = re.compile(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
 _CUBIN = re.compile(r"(\d+)\.(\d)([af]?)")

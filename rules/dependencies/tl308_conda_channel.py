@@ -55,7 +55,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         span = direct.span if direct else channel if channel else meta[0].span
         torch = next(iter(item.named("pytorch")), None)
         severity = severity_in(view, Severity.ERROR if _impossible(torch, item) else Severity.WARNING)
-        yield Finding("TL308", view.path, span, _message(torch, item, context), severity, _help(item, context))
+        yield Finding("TL308", view.path, span, _message(torch, item, context), severity, _help(view, item, context))
 
 
 def _is_channel(name: str) -> bool:
@@ -81,13 +81,11 @@ def _message(torch: Pin | None, item: PinSet, context: TextContext) -> str:
     return f"PyTorch's conda channel ended with torch 2.5: torch {target}, which this project moves to, cannot come from it."
 
 
-def _help(item: PinSet, context: TextContext) -> str:
+def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     target = f"{context.settings.target.major}.{context.settings.target.minor}"
     toolkits = [pin.name for name in _TOOLKITS for pin in item.named(name)]
-    advice = (
-        f"Install torch by pip (`torch=={target}.*` below `- pip:`, with the index for the GPUs), or from conda-forge "
-    )
-    advice += "(`pytorch-gpu`)."
+    pin = f"`torch=={target}.*` below `- pip:`" if view.kind == "yaml" else f'`pip install "torch=={target}.*"`'
+    advice = f"Install torch by pip ({pin}, with the index for the GPUs), or from conda-forge (`pytorch-gpu`)."
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:
         advice += (

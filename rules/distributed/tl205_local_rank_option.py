@@ -169,6 +169,9 @@ def _collect(view: ModuleView) -> frozenset[str] | None:
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
             facts.add("filled")
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            if isinstance(node.left, ast.Constant) and node.left.value == "LOCAL_RANK":
+                facts.add("filled")  # what follows knows which launcher it has
         elif isinstance(node, ast.Attribute) and node.attr == "local_rank" and not isinstance(node.ctx, ast.Del):
             parent = view.parent(node)
             if isinstance(node.ctx, ast.Load):

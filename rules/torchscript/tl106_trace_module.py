@@ -113,6 +113,9 @@ def _inputs(call: ast.Call) -> list[tuple[str, ast.expr]] | None:
     if set(keywords) - TRACER_ONLY - ({"inputs"} if len(call.args) == 1 else set()):
         return None
     display = call.args[1] if len(call.args) > 1 else keywords.get("inputs")
+    if isinstance(display, ast.Call) and isinstance(display.func, ast.Name) and display.func.id == "dict":
+        named = [(keyword.arg, keyword.value) for keyword in display.keywords if keyword.arg is not None]
+        return named if named and len(named) == len(display.keywords) and not display.args else None
     if not isinstance(display, ast.Dict) or not display.keys:
         return None
     found = []

@@ -145,7 +145,10 @@ def _deciding(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         asked = asking_too(view, call, _EXPORTING)
         advice = f"Where an export should do what a trace did, write `{asked}` (torch>=2.7)."
         if scripted is not None:
-            advice += f" {scripted} scripts, and TorchScript can compile `torch.compiler.is_compiling()` only: use that until then."
+            advice += (
+                f" But {scripted} may compile this code (a trace compiles what is marked for it), and TorchScript can compile "
+                "`torch.compiler.is_compiling()` only: use that until then."
+            )
         return Finding("TL118", view.path, span, message, Severity.WARNING, f"{what.sentence} {advice}".strip())
     spelling = view.spell(_EXPORTING, use.node, use)
     if spelling is None:

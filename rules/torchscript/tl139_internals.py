@@ -79,6 +79,12 @@ _BROADCAST = (
 )
 _CACHES = "It is the compiler's own book-keeping: drop it together with the last use of TorchScript."
 
+# Names of `torch._jit_internal` that `torch.jit` does not have: dir() of both in the torch 2.13.0 wheel, 2026-11-23.
+_INTERNAL = frozenset(
+    "_copy_to_script_wrapper BroadcastingList1 BroadcastingList2 BroadcastingList3 FunctionModifiers "
+    "get_torchscript_modifier is_ignored_fn module_has_exports should_drop _qualified_name".split()
+)
+
 # By the name behind `torch.jit.`; the longest prefix counts.
 _ADVICE = {
     "__name__": "Write the string itself where only the word is meant: nothing else needs the module for it.",
@@ -195,6 +201,8 @@ def _of_typing(use: Use, view: ModuleView) -> Iterator[Finding]:
 def _shown(use: Use) -> str:
     name = use.name
     last = name.removeprefix("torch.jit.")
+    if last.partition(".")[0] in _INTERNAL:
+        return f"torch._jit_internal.{last}"
     if use.target == "torch.jit" and "." not in last and last not in _ADVICE:
         return last  # a public name may come from torch._jit_internal, where it has another prefix
     return name

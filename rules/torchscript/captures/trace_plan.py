@@ -73,6 +73,8 @@ def _plan(capture: Capture) -> None:
     for dropped in given.dropped_values:
         if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in walk(dropped)):
             capture.assume(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated", asks="project")
+    if "check_inputs" in given.dropped:
+        capture.assume("nothing compares the capture with the module on `check_inputs` any more", asks="project")
     by_keyword = given.module if given.module_key == "func" else None
     write_capture(
         capture,

@@ -8,6 +8,15 @@ from torchlift.rules.torchscript.values.value_life import Save
 from torchlift.view import ModuleView, Scope
 from torchlift.view.walk import walk
 
+# Methods of `torch.nn.Module` that `ep.module()`, a `GraphModule`, has as well: dir() of both in torch 2.13.0, 2026-11-23.
+_ABOUT_PARTS = frozenset(
+    """add_module apply bfloat16 children compile cpu cuda double extra_repr float forward get_buffer get_extra_state get_parameter
+    get_submodule half ipu modules mtia named_buffers named_children named_modules named_parameters parameters
+    register_backward_hook register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
+    register_full_backward_pre_hook register_module register_parameter register_load_state_dict_post_hook register_load_state_dict_pre_hook register_state_dict_post_hook
+    register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule
+    share_memory state_dict load_state_dict to to_empty type xpu zero_grad buffers""".split()
+)
 FREEZERS = frozenset({"torch.jit.freeze", "torch.jit.optimize_for_inference", "torch.jit.run_frozen_optimizations"})
 _SHOWN_OTHERWISE = {
     "graph": "is asked for `.graph`: an `ExportedProgram` has a `.graph` too, of torch.fx and not of TorchScript",
@@ -74,6 +83,8 @@ def escape(parent: ast.AST | None) -> str:
 def missing(attribute: str) -> str:
     """A clause for a value that is asked for what an exported module has otherwise or not at all."""
     known = _SHOWN_OTHERWISE.get(attribute)
+    if attribute in _ABOUT_PARTS:
+        return f"is asked for `.{attribute}`, which an exported program has on its `.module()` alone, whose parts are others"
     return known or f"is asked for `.{attribute}`, which an exported module does not have"
 
 

@@ -83,24 +83,25 @@ class ModuleFiles:
         folder = importer.rpartition("/")[0]
         if len(candidates) > 1:
             beside = [path for path in candidates if path.rpartition("/")[0] == folder]
-            candidates = beside or candidates
-        if len(candidates) == 1:
-            return candidates[0]
+            candidates = beside or _around(importer, {path: _root(path, name) for path in candidates})
+            return candidates[0] if len(candidates) == 1 else None
         if candidates:
-            return None
+            return candidates[0]
         relative = name.replace(".", "/")
         for base in (folder + "/" if folder else "", "", "src/"):
             for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
                 if path in self._known:
                     return path
-        return self._below_plain_folders(name, relative) if "." in name else None
+        return self._below_plain_folders(name, relative, importer) if "." in name else None
 
-    def _below_plain_folders(self, name: str, relative: str) -> str | None:
+    def _below_plain_folders(self, name: str, relative: str, importer: str) -> str | None:
         """The only file with such a path, wherever its outermost folder stands: what is put on the path is not known."""
         if name.partition(".")[0] not in self._plain_heads | self._heads:
             return None
         ending = f"/{relative}"
         modules = [module for module in self._by_last_part.get(name.rpartition(".")[2], ()) if module.endswith(ending)]
+        if len(modules) > 1:
+            modules = _around(importer, {module: module.removesuffix(ending) for module in modules})
         if len(modules) != 1:
             return None
         paths = (f"{modules[0]}.py", f"{modules[0]}/__init__.py")
@@ -114,3 +115,15 @@ class ModuleFiles:
             if path is not None:
                 return path, parts[end:]
         return None
+
+
+def _root(path: str, name: str) -> str:
+    """The folder from which the module `name` in `path` is imported; empty for the project's."""
+    return "/".join(path.removesuffix("/__init__.py").removesuffix("/__init__.pyi").split("/")[: -len(name.split("."))])
+
+
+def _around(importer: str, roots: Mapping[str, str]) -> list[str]:
+    """Of several copies of a module, by the folders they are imported from, those in the innermost one around `importer`."""
+    around = {copy: root for copy, root in roots.items() if not root or importer.startswith(f"{root}/")}
+    innermost = max(map(len, around.values()), default=0)
+    return [copy for copy, root in around.items() if len(root) == innermost]

@@ -1,0 +1,109 @@
+"""Sentences of findings that a reader found wrong: what they say now, and no longer say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from example_project import all_findings, analyse_files
+
+_RANK = """\
+import argparse
+import os
+
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+{}
+    os.environ["LOCAL_RANK"] = str(args.local_rank)
+"""
+# what it is about: (code, source, what it says, what it does not say)
+SAID = {
+    "a method that exported modules have": (
+        "TL103", "import torch\n\nm = torch.jit.load(path)\nm.apply(f)\n", "on its `.module()` alone", "does not have",
+    ),
+    "a part of `torch._jit_internal`": (
+        "TL139", "import torch\n\nname = torch._jit_internal._qualified_name(C)\n", "`torch._jit_internal._qualified_name`",
+        "torch.jit._qualified_name",
+    ),
+    "another one, imported by name": (
+        "TL139", "from torch._jit_internal import get_torchscript_modifier\n\nget_torchscript_modifier(f)\n",
+        "`torch._jit_internal.get_torchscript_modifier`", "torch.jit.get",
+    ),
+    "methods that are written out by `dict`": (
+        "TL106", "import torch\n\nt = torch.jit.trace_module(net, inputs=dict(forward=(x,), encode=(y,)))\n", "self.net.encode",
+        "not written out",
+    ),
+    "lists that are compared": (
+        "TL420", "import torch\n\ntorch.testing.assert_allclose([1.0], [1.0])\n", "of one kind", "must be tensors",
+    ),
+    "a release that torch itself names": (
+        "TL403", "import torch\n\ntorch.set_default_tensor_type(torch.FloatTensor)\n", "deprecated in torch 2.1", "in torch 2.2",
+    ),
+    "a switch that may be off": (
+        "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=on)\n", "where it is not", "Write `use_device='cuda'`",
+    ),
+    "inputs that a trace was checked with": (
+        "TL101", "import torch\n\nnet = torch.nn.Linear(2, 3)\nt = torch.jit.trace(net, torch.rand(2, 2), check_inputs=more)\n",
+        "`check_inputs`", "no longer evaluated",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "source", "said", "unsaid"), SAID.values(), ids=SAID)
+def test_a_finding_says(code: str, source: str, said: str, unsaid: str, tmp_path: Path) -> None:
+    found = [item for item in all_findings(analyse_files(tmp_path, {"m.py": source})) if item.code == code]
+    words = " ".join(f"{item.message} {item.help}" for item in found)
+    assert said in words
+    assert unsaid not in words
+
+
+@pytest.mark.parametrize(
+    ("test", "reported"),
+    [("if 'LOCAL_RANK' not in os.environ:", False), ("if not 'LOCAL_RANK' in os.environ:", False), ("if True:", True)],
+)
+def test_an_option_that_only_fills_the_variable_where_it_is_missing_is_right(
+    test: str, reported: bool, tmp_path: Path
+) -> None:
+    found = all_findings(analyse_files(tmp_path, {"m.py": _RANK.format(test)}))
+    assert ("TL205" in {item.code for item in found}) == reported
+
+
+@pytest.mark.parametrize("name", ["CUDA_VER", "cuda_ver", "CUDA_VERSION", "CU_VERSION", "CUVER"])
+def test_a_list_of_architectures_that_a_script_chooses_by_its_toolkit_is_left_alone(name: str, tmp_path: Path) -> None:
+    script = 'pip install torch\ncase "$%s" in\n  101)\n    TORCH_CUDA_ARCH_LIST="3.5;7.0"\n    ;;\nesac\n'
+    found = all_findings(analyse_files(tmp_path, {"a.sh": script % name, "b.sh": script % "KIND"}))
+    assert [(item.path, item.code) for item in found if item.code == "TL305"] == [("b.sh", "TL305")]
+
+
+def test_a_command_is_not_told_to_write_into_an_environment_file(tmp_path: Path) -> None:
+    files = {"a.sh": "conda install pytorch=1.7.1 -c pytorch\n"}
+    files["environment.yml"] = "name: a\nchannels:\n  - pytorch\ndependencies:\n  - pytorch=1.7.1\n"
+    words = {
+        item.path: item.help or "" for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL308"
+    }
+    assert "pip install" in words["a.sh"] and "- pip:" not in words["a.sh"]
+    assert "- pip:" in words["environment.yml"]
+
+
+_SCRIPTED = "import torch\n\n\ndef shape(x):\n    if torch.jit.is_scripting():\n        return x + 1\n    return x\n"
+_TEST = "import torch\nfrom pkg.ops import shape\n\nf = torch.jit.script(shape)\nprint(f.graph)\n"
+
+
+def test_of_two_copies_of_a_package_the_one_around_a_file_is_meant(tmp_path: Path) -> None:
+    files = {f"{root}/pkg/ops.py": _SCRIPTED for root in ("one", "two")}
+    files |= {f"{root}/pkg/__init__.py": "" for root in ("one", "two")}
+    files["one/tests/test_ops.py"] = _TEST
+    found = [item for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL117"]
+    held = {item.path: item.fix is None and "one/tests/test_ops.py" in (item.help or "") for item in found}
+    assert held == {"one/pkg/ops.py": True, "two/pkg/ops.py": False}
+
+
+def test_detectron2_is_not_told_to_use_detectron2(tmp_path: Path) -> None:
+    use = "from detectron2.export.torchscript_patch import patch_builtin_len\n\nwith patch_builtin_len():\n    pass\n"
+    own = {"detectron2/__init__.py": "", "detectron2/export/__init__.py": "", "detectron2/export/flatten.py": use}
+    own["detectron2/export/torchscript_patch.py"] = "def patch_builtin_len(): ...\n"
+    assert "TL107" not in {item.code for item in all_findings(analyse_files(tmp_path, own))}
+    assert "TL107" in {item.code for item in all_findings(analyse_files(tmp_path / "user", {"m.py": use}))}
