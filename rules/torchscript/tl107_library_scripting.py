@@ -231,8 +231,8 @@ def _way(use: Use, context: Context) -> _Way | None:
         return _E3NN
     if target in _DETECTRON2:
         inside = context.view.module.partition(".")[0] == "detectron2"
-        own = inside or context.project.find_module("detectron2.export", context.view.path) is not None
-        return None if inside or (own and target not in MAKERS) else _D2  # what it does stands there
+        vendored = context.project.find_module("detectron2.export", context.view.path) is not None
+        return None if inside or (vendored and target not in MAKERS) else _D2  # what it does stands there
     if target in _MONAI:
         return _MONAI_WAY
     if call is None:
