@@ -20,7 +20,7 @@ from torchlift.evidence.records import (
 from torchlift.record.distributed_jobs import recorded_jobs
 from torchlift.record.source_places import SourcePlaces
 from torchlift.record.spool import Event, Told, read_spool
-from torchlift.record.values import ValueMaker, proof_of
+from torchlift.record.values import ValueMaker
 
 _READ = "torch.jit.load"
 
@@ -66,7 +66,7 @@ def _sites(
         _count(site, event)
         if event["e"] == "capture" and event["object"] is not None:
             value = maker.value(event)
-            value.proof = proof_of(event.get("proof"))
+            value.proof = maker.proof(event)
             made[site.id].append((value, {one.content for one in value.wrote}))
     for site in sites.values():
         for value, contents in _numbered(made[site.id]):

@@ -45,8 +45,12 @@ class CapturedObjects:
         for event in told.of("capture"):
             if event["object"] is not None and event.get("source") is not None:
                 self._add(event["source"], event["object"], "", "copy")
+        self.proofs: dict[str, str] = {}
+        """Files of the proofs of what was loaded in a process that did not write it."""
         for event in told.of("read"):
             if event["object"] is not None:
+                if event.get("proof"):
+                    self.proofs[event["object"]] = event["proof"]
                 for writer in sorted(writers[event["content"]]):
                     self._add(writer, event["object"], "", "load")
 

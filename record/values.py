@@ -8,7 +8,16 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from torchlift.evidence.records import Modes, Proof, RecordedCall, RecordedExample, RecordedValue, Touch, WrittenArchive
+from torchlift.evidence.records import (
+    Modes,
+    Proof,
+    RecordedCall,
+    RecordedExample,
+    RecordedValue,
+    Touch,
+    TriedVariant,
+    WrittenArchive,
+)
 from torchlift.json_records.reading import RecordError, read_record
 from torchlift.record.captured_objects import CapturedObjects
 from torchlift.record.source_places import SourcePlaces
@@ -104,6 +113,36 @@ class ValueMaker:
                     touch.sites.append(site)
         return list(found.values())
 
+    def proof(self, capture: Event) -> Proof | None:
+        """What the prover found, here and in the processes that loaded an archive of the value; None if it was not asked."""
+        proof = proof_of(capture.get("proof"))
+        if proof is not None:
+            parts = (
+                event
+                for one in self.objects.all_of(capture["object"])
+                if one.prefix
+                for event in self._calls[one.number]
+            )
+            proof.dropped += sum(1 for _ in parts)
+        if proof is None or proof.export is None or proof.export.proved is None:
+            return proof
+        for one in self.objects.all_of(capture["object"]):
+            elsewhere = proof_of(self.objects.proofs.get(one.number))
+            if elsewhere is None or not any(self._calls[one.number]):
+                continue
+            proof.calls += elsewhere.calls
+            proof.dropped += elsewhere.dropped
+            proof.seconds += elsewhere.seconds
+            if elsewhere.export is None or elsewhere.export.proved is None:
+                tried = [] if elsewhere.export is None else elsewhere.export.tried
+                why = next((variant.failed for variant in tried if variant.failed), elsewhere.unproved)
+                failed = TriedVariant(proof.export.proved, f"where it was loaded: {why}")
+                proof.export.tried = [variant for variant in proof.export.tried if variant.failed] + [failed]
+                proof.export.proved = None
+                break
+            proof.export.worst = max(proof.export.worst, elsewhere.export.worst)
+        return proof
+
 
 def proof_of(path: str | None) -> Proof | None:
     """What the prover of a value left; None if none was asked for."""
@@ -135,7 +174,7 @@ def _variation(value: RecordedValue) -> tuple[dict[str, dict[str, list[int]]], b
     seen: dict[tuple[str, str], set[tuple[str, tuple[int, ...]]]] = defaultdict(set)
     rows = [(call.method, call.args, call.kwargs) for call in value.calls]
     if value.example is not None:
-        rows.append(("forward" if value.kind != "function" else "__call__", value.example.args, value.example.kwargs))
+        rows.append(("forward", value.example.args, value.example.kwargs))
     for method, args, kwargs in rows:
         inputs = [*((f"args[{index}]", item) for index, item in enumerate(args)), *kwargs.items()]
         for name, item in inputs:

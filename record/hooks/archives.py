@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import around, inside
+from . import around, inside, proving
 from .guard import guarded
 from .places import caller, current_test
 from .spool import SPOOL
@@ -195,8 +195,16 @@ def _read(token: Any, result: Any) -> None:
         SPOOL.problem("what was loaded from an object that can be read only once", None, place)
     source = _written.get(content)
     value, new = remember(result, source=source, via="load", archive=content)
-    event = {"e": "read", "object": value.number if new else None, "content": content, "path": path, "place": place}
-    SPOOL.write({**event, "extra_files": extra, "test": current_test()})
+    number = value.number if new else None
+    event = {"e": "read", "object": number, "content": content, "path": path, "place": place}
+    proof = None
+    if new and source is None and content is not None and SPOOL.options.get("prover"):
+        proof = proving.proof_path(number)
+    SPOOL.write({**event, "extra_files": extra, "test": current_test(), "proof": proof})
+    if proof is not None:
+        # Written by another process: compared there with the program that is proved for the archive.
+        facts = {"kind": "module", "api": "torch.jit.load", "content": content, "spool_path": proof}
+        value.snapshot = proving.snapshot(None, result, None, **facts)
 
 
 @guarded("torch.load")

@@ -80,7 +80,7 @@ def _method_entered(method: Any, args: Any, kwargs: Any) -> Any:
 @guarded("a call of a function")
 def _function_entered(function: Any, args: Any, kwargs: Any) -> Any:
     value = live(id(function))
-    return None if value is None else _begun(value, "__call__", args, kwargs, None)
+    return None if value is None else _begun(value, "forward", args, kwargs, None)
 
 
 def _begun(value: Any, method: Any, args: Any, kwargs: Any, training: Any) -> Any:

@@ -118,7 +118,7 @@ def _left(capture: Any, result: Any) -> None:
         return
     event["object"] = value.number
     event["source"] = None if source is None else source.number
-    proof = os.path.join(SPOOL.folder, f"proof-{value.number}.json") if new and source is None else None
+    proof = proving.proof_path(value.number) if new and source is None else None
     event["proof"] = proof if SPOOL.options.get("prover") else None
     SPOOL.write(event)
     if event["proof"]:

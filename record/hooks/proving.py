@@ -40,12 +40,18 @@ def snapshot(original: Any, captured: Any, drawn: Any, **facts: Any) -> Any:
     return prover.snapshot(original, captured, limits=limits, quiet=_quiet, drawn=drawn, **facts)
 
 
+def proof_path(number: str) -> str:
+    """File for the proof of a value."""
+    return os.path.join(SPOOL.folder, f"proof-{number}.json")
+
+
 def begin(value: Any, method: Any, args: Any, kwargs: Any) -> Any:
     """Before a call of a value: what `end` needs, or None."""
     root, prefix, copy = value.root()
-    if root.snapshot is None:
-        return None
-    return root.snapshot, root.snapshot.begin(prefix + method, args, kwargs, copy=copy)
+    if root.snapshot is None or prefix:
+        return None  # calls of a part are no calls of the whole, and are not replayed
+    module = value.reference() if copy else None
+    return root.snapshot, root.snapshot.begin(method, args, kwargs, copy=copy or 0, module=module)
 
 
 def end(begun: Any, result: Any, error: BaseException | None = None) -> None:
@@ -55,14 +61,14 @@ def end(begun: Any, result: Any, error: BaseException | None = None) -> None:
         if error is None:
             kept.end(token, result)
         else:
-            kept.end(token, exception=error)
+            kept.end(token, error=error)
 
 
 def did(value: Any, name: str, args: Any, kwargs: Any) -> None:
     """A mode or a move."""
     root, prefix, copy = value.root()
     if root.snapshot is not None and not prefix and name in _MODES_AND_MOVES:
-        root.snapshot.did(name, args, kwargs, copy=copy)
+        root.snapshot.did(name, args, kwargs, copy=copy or 0)
 
 
 def ended(kept: Any) -> None:
