@@ -38,11 +38,12 @@ class Told:
 def read_spool(folder: Path) -> Told:
     """What lies in the folder of a run."""
     files = sorted(folder.glob("*.jsonl"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-    told = Told(len(list(folder.glob("process-*"))), 0, [], 0, 0)
+    begun = {path.name.partition("-")[2] for path in folder.glob("process-*")}
+    # A fork of a process with torch has torch, and has a file if it did anything with it.
+    told = Told(len(begun | {path.stem for path in files}), len(files), [], 0, 0)
     for path in files:
         events = _events(path, told)
         kinds = Counter(event["e"] for event in events)
-        told.with_torch += kinds["torch"] > 0
         told.unfinished += kinds["torch"] > 0 and not kinds["end"]
         told.events += events
     return told

@@ -23,13 +23,16 @@ def watch() -> Iterator[str]:
     """Place the hooks. Yields what could not be watched, as a sentence each."""
     torch = sys.modules["torch"]
     recursive = torch.jit._script.RecursiveScriptModule
-    watched = [
+    watched: list[Any] = [
         ("torch.jit.save", torch.jit.save, _saving, _saved),
         ("torch.jit.load", torch.jit.load, _reading, _read),
         ("torch.load", torch.load, _loading, _loaded),
-        ("ScriptModule.save", recursive.save, _saving_itself, _saved),
-        ("ScriptModule.save_to_buffer", recursive.save_to_buffer, _saving_to_buffer, _saved_to_buffer),
     ]
+    if hasattr(recursive, "save"):  # not where TorchScript is switched off
+        watched += [
+            ("ScriptModule.save", recursive.save, _saving_itself, _saved),
+            ("ScriptModule.save_to_buffer", recursive.save_to_buffer, _saving_to_buffer, _saved_to_buffer),
+        ]
     for name, function, entered, left in watched:
         try:
             inside.watch(function, entered, left, _load_failed if name == "torch.load" else _nothing)
@@ -199,7 +202,7 @@ def _read(token: Any, result: Any) -> None:
     event = {"e": "read", "object": number, "content": content, "path": path, "place": place}
     proof = None
     if new and source is None and content is not None and SPOOL.options.get("prover"):
-        proof = proving.proof_path(number)
+        proof = proving.proof_path(value.number)
     SPOOL.write({**event, "extra_files": extra, "test": current_test(), "proof": proof})
     if proof is not None:
         # Written by another process: compared there with the program that is proved for the archive.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from . import around, proving
@@ -60,11 +61,14 @@ class _Call:
     versions: Any
 
 
-def watch() -> None:
-    """Place the hooks on calls of methods and of functions."""
+def watch() -> Iterator[str]:
+    """Place the hooks on calls of methods and of functions. Yields what could not be watched, as a sentence each."""
     kinds = sys.modules["torch"]._C
-    around.wrap(kinds.ScriptMethod, "__call__", _method_entered, _left, _raised)
-    around.wrap(kinds.ScriptFunction, "__call__", _function_entered, _left, _raised)
+    for kind, entered in (("ScriptMethod", _method_entered), ("ScriptFunction", _function_entered)):
+        if hasattr(kinds, kind):
+            around.wrap(getattr(kinds, kind), "__call__", entered, _left, _raised)
+        else:
+            yield f"calls of {kind} are not watched: this torch has none"
 
 
 @guarded("a call of a method")

@@ -18,12 +18,16 @@ def install(torch: Any) -> None:
     """Watch torch, which was just imported."""
     version = str(torch.__version__)
     SPOOL.write({"e": "torch", "torch": version, "python": platform.python_version(), "command": sys.argv[:1]})
-    if not getattr(torch.jit._state._enabled, "enabled", True):
-        SPOOL.problem("PYTORCH_JIT=0 switches TorchScript off: there is nothing to record")
-    for room in (captures, touches, archives, process_groups):
-        for sentence in room.watch():
-            SPOOL.problem(sentence)
-    calls.watch()
+    rooms = [archives, process_groups, captures, touches, calls]
+    if not torch.jit._state._enabled.enabled:
+        SPOOL.problem("PYTORCH_JIT=0 switches TorchScript off: there is nothing to capture")
+        rooms = [archives, process_groups]
+    for room in rooms:
+        try:
+            for sentence in room.watch():
+                SPOOL.problem(sentence)
+        except Exception as error:  # names that this torch does not have
+            SPOOL.problem(f"the hooks of {room.__name__.rpartition('.')[2]} could not be placed", error)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=begin_again)
     atexit.register(_ending)

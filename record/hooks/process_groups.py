@@ -36,7 +36,7 @@ def watch() -> Iterator[str]:
     for name in names:
         try:
             function = getattr(distributed, name)
-            entered = _beginning if name == "init_process_group" else _entered(name)
+            entered = _beginning if name == "init_process_group" else _entered(name, 1 + _layers(function))
             inside.watch(function, entered, _begun if name == "init_process_group" else _nothing, _nothing)
         except (inside.NotWatched, AttributeError) as error:
             yield f"torch.distributed.{name} is not watched: {error}"
@@ -69,10 +69,19 @@ def _begun(token: Any, _: Any) -> None:
     )
 
 
-def _entered(name: str) -> Any:
+def _layers(function: Any) -> int:
+    """Decorators around a function, each with a frame of its own."""
+    layers = 0
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+        layers += 1
+    return layers
+
+
+def _entered(name: str, frames: int) -> Any:
     @guarded(f"torch.distributed.{name}")
     def entered(arguments: dict[str, Any]) -> None:
-        where = caller(1)
+        where = caller(frames)
         if not where.direct or not sys.modules["torch.distributed"].is_initialized():
             return
         if _state["told"] >= _MOST:
