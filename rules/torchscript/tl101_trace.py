@@ -18,6 +18,7 @@ from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOC
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.proofs.recorded_capture import recorded_eager, recorded_export
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
+from torchlift.rules.torchscript.values.takers import saved_later
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import Use
 
@@ -79,7 +80,10 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         if plain is not None:
             yield finding_of(plain, "TL101", _MESSAGE, use, view)
             return
-    capture = plan_trace(use, context, follow(view, use.call, context.project))
+    life = follow(view, use.call, context.project)
+    capture = plan_trace(use, context, life)
+    if not capture.refusals and (saved := saved_later(life, context.project)) is not None:
+        capture.refusals.append(f"the traced value {saved}")
     groups = tuple(capture.groups)
     if capture.refusals:
         advice = f"Not rewritten: {sentence(capture.refusals)} See {EXPORT_DOCS}"

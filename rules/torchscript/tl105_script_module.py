@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from torchlift.finding import DropDecorator, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
 from torchlift.rules.analysis.places.use_places import place_of
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.self_attributes import self_attribute
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context, Rule
 from torchlift.rules.torchscript.compilers import scripting_uses
@@ -17,6 +19,7 @@ from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.functions.script_module_class import ScriptClass, is_script_base, read_script_class
+from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, read_as_pair, without_hint
 from torchlift.view import ModuleView, Use
 
 RULE = Rule(
@@ -33,7 +36,7 @@ RULE = Rule(
         "only operations that were run compiled and plain with the same outcome, no other method uses the compiled ones, and "
         "every instance in the project is only called or used as a module. Needs review when some of this was not read. Not "
         "rewritten when an instance is saved, inspected, frozen or scripted, or when another class derives from it. "
-        "`__constants__` stays: it means nothing to a plain module. Where TorchScript is dropped, what was not read runs as it is "
+        "`__constants__` stays: it means nothing to a plain module. Values leave their `torch.jit.Attribute` with it. Where TorchScript is dropped, what was not read runs as it is "
         "written, and classes of the same file that derive from it change with it; not rewritten where C++ of the project runs "
         "TorchScript modules."
     ),
@@ -109,6 +112,7 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
         facts.refusals.append(
             f"{runtime} runs TorchScript modules in C++, and may be given instances of `{node.name}`, which are none any more"
         )
+    unwrapped = _unwrapped(view, facts)
     spelling = view.spell("torch.nn.Module", use.node, use)
     if spelling is None:
         facts.refusals.append("`torch.nn.Module` cannot be written here, because another name stands in its way")
@@ -124,12 +128,38 @@ def _class_finding(use: Use, view: ModuleView, node: ast.ClassDef, context: Cont
     rewrites: list[Rewrite] = [ReplaceExpression(view.span(use.node), Template(spelling.text)), *spelling.imports]
     rewrites += [DropDecorator(view.span(decorator)) for decorator in facts.methods]
     rewrites += [ReplaceExpression(view.span(base), Template(spelling.text)) for base in facts.inits]
+    rewrites += unwrapped
     safety = Safety.UNSAFE if doubts else Safety.SAFE
     fix = Fix("Derive from `torch.nn.Module`", safety, tuple(rewrites))
     review = None
     if doubts:
         review = f"Needs review: the methods run as Python from now on: {sentence(doubts)}"
     return Finding("TL105", view.path, view.span(use.node), _BASE, Severity.WARNING, review, fix)
+
+
+def _unwrapped(view: ModuleView, facts: ScriptClass) -> list[Rewrite]:
+    """Rewrites that take the values of the class out of their pairs; where one cannot be, that is a refusal."""
+    rewrites: list[Rewrite] = []
+    for call in facts.wrapped:
+        given = named_arguments(call, ("value", "type")) or {}
+        value, kind = given.get("value"), given.get("type")
+        match view.parent(call):
+            case ast.Assign(targets=[ast.Attribute() as target]) | ast.AnnAssign(target=ast.Attribute() as target):
+                name = self_attribute(target)
+            case _:
+                name = None
+        if value is None or kind is None or name is None or not is_plain_type(kind) or read_as_pair(view, name):
+            facts.refusals.append(
+                f"the `torch.jit.Attribute` on line {call.lineno} is a pair of value and type to a plain module"
+            )
+            continue
+        rewrites += without_hint(view, call, kind, value).rewrites
+        if not (isinstance(value, ast.Constant) and type(value.value).__name__ == view.text(kind)):
+            facts.doubts.append(
+                f"`self.{name}` is `{view.text(value)}` itself from now on, of which scripting kept a copy as "
+                f"`{view.text(kind)}` (line {call.lineno})"
+            )
+    return rewrites
 
 
 def _traced(facts: ScriptClass, node: ast.ClassDef, context: Context) -> list[str]:

@@ -14,7 +14,7 @@ from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.rules.torchscript.compilers.scripting_uses import COLLECTORS
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, without_hint
+from torchlift.rules.torchscript.hints.annotated_values import is_plain_type, read_as_pair, without_hint
 from torchlift.rules.torchscript.hints.hint_removal import removal
 from torchlift.rules.torchscript.hints.stray_uses import HelpAndFix, Hint
 from torchlift.view import ModuleView, Use
@@ -77,7 +77,7 @@ def _as_value(use: Use, context: Context) -> HelpAndFix:
             answer.root,
         )
     name = self_attribute(_target(view, call))
-    pair = _read_as_pair(view, name) if name is not None else None
+    pair = read_as_pair(view, name) if name is not None else None
     if name is None or pair is not None:
         seen = f"line {pair} reads it as the pair" if pair is not None else "it is not stored as an attribute of `self`"
         return f"Write `{written}` where the value is meant; not rewritten because {seen}.", None
@@ -143,28 +143,12 @@ def _shown(view: ModuleView, call: ast.Call) -> str:
     return f"{view.text(target)}: " if target is not None else "name: "
 
 
-def _read_as_pair(view: ModuleView, name: str) -> int | None:
-    """Line of a read of the attribute that only works on the pair."""
-    for node in view.parents:
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-            match view.parent(node):
-                case ast.Attribute(attr="value" | "type"):
-                    return node.lineno
-                case ast.Subscript(slice=ast.Constant(value=0 | 1)) | ast.Starred():
-                    return node.lineno
-                case ast.Assign(targets=[ast.Tuple() | ast.List()]):
-                    return node.lineno
-                case _:
-                    pass
-    return None
-
-
 def _is_read_as_value(context: Context, name: str) -> bool:
     """Whether the project takes the attribute for the value wherever it reads it, as code for a compiler does."""
     project = context.project
     for path in project.files_with_attribute(name):
         view = project.view(path)
-        if view is None or _read_as_pair(view, name) is not None:
+        if view is None or read_as_pair(view, name) is not None:
             return False
         if any(isinstance(node, ast.Constant) and node.value == name for node in view.parents):
             return False

@@ -38,6 +38,7 @@ from torchlift.rules.torchscript.modules.scripted_kind import MODULE_ATTRIBUTES
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.proofs.recorded_capture import recorded_eager
 from torchlift.rules.torchscript.values.kept_entry import kept_entry
+from torchlift.rules.torchscript.values.takers import saved_later
 from torchlift.rules.torchscript.values.value_life import follow
 from torchlift.view import ModuleView, Use
 
@@ -102,6 +103,8 @@ def _static(about: ModuleCall) -> ModuleVerdict:
             "Drop the freezing together with the scripting and call the module itself in eval mode. "
             f"{speed(about)} {EXPORT_DOCS}"
         )
+    if (later := saved_later(life, context.project)) is not None:
+        return ModuleVerdict(f"Not rewritten: the scripted value {later}. {handed_on(about)}")
     return _dropped(about)
 
 
@@ -152,7 +155,7 @@ def _again(about: ModuleCall, used: set[str]) -> Iterator[str]:
     binding = view.definition(node)
     if binding is None:
         return
-    later = [read.lineno for read, _ in view.reads_of(binding) if read.lineno > about.call.lineno]
+    later = [read.lineno for read, _ in view.reads_of(binding) if read.lineno > (about.call.end_lineno or 0)]
     modes = sorted(used & _COPIES)
     if later:
         also = f", and `.{modes[0]}()` of one changes the other" if modes else ""

@@ -48,6 +48,22 @@ class Net(torch.jit.ScriptModule):
         return x
 """
 _HEAD = "import torch\n\n\n"
+_WRAPPED = """\
+class Net(torch.jit.ScriptModule):
+    def __init__(self, table):
+        super().__init__()
+        self.table = torch.jit.Attribute(table, dict[str, int])
+        self.scale = torch.jit.Attribute(2.0, float)
+
+    @torch.jit.script_method
+    def forward(self, x):
+        return x * len(self.table) * self.scale
+"""
+_UNWRAPPED = (
+    _plain(_WRAPPED)
+    .replace("table = torch.jit.Attribute(table, dict[str, int])", "table: dict[str, int] = table")
+    .replace("scale = torch.jit.Attribute(2.0, float)", "scale: float = 2.0")
+)
 _READER = "\n\nnets = [Net()]\n\n\ndef run(x, nets=nets):\n    return [net(x).sum() for net in nets]\n"
 _HEIR = "\n\nclass Wide(Net):\n    @torch.jit.script_method\n    def wide(self, x):\n        return self.forward(x)\n"
 
@@ -94,6 +110,15 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         why="an instance in a container",
         run="torch.manual_seed(0)\nresult = observe(Net(), torch.ones(2, 3))",
     ),
+    Bad(
+        _HEAD + _WRAPPED,
+        _HEAD + _UNWRAPPED,
+        safety="unsafe",
+        why="values leave their pairs",
+        run="result = observe(Net({'a': 1, 'b': 2, 'c': 3}), torch.ones(2, 3))",
+        torchscript=DROP,
+    ),
+    Bad(_HEAD + _WRAPPED.replace("len(self.table)", "len(self.table.value)"), why="code that takes a pair apart"),
     Bad(_HEAD + _NET + "\n\nNet().save('net.pt')\n", why="an instance is saved"),
     Bad(_HEAD + _NET + "\n\nnet = Net()\nprint(net.graph)\n", why="the graph is asked for"),
     Bad(

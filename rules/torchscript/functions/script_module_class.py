@@ -38,6 +38,7 @@ class ScriptClass:
     Attributes:
         methods: decorator expressions of its `torch.jit.script_method` methods.
         inits: `torch.jit.ScriptModule` in `torch.jit.ScriptModule.__init__(self)` calls.
+        wrapped: calls of `torch.jit.Attribute`, which a plain module reads as a pair of value and type.
         refusals: clauses about what a plain module does not serve.
         doubts: clauses about what was not read.
         branches: line of the first branch or loop in a compiled method.
@@ -45,6 +46,7 @@ class ScriptClass:
 
     methods: list[ast.expr] = field(default_factory=list)
     inits: list[ast.expr] = field(default_factory=list)
+    wrapped: list[ast.Call] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     branches: int | None = None
@@ -75,9 +77,7 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
             if name in OF_MODULES:
                 facts.refusals.append(f"line {child.lineno} uses `self.{name}`")
         elif isinstance(child, ast.Call) and _named(view, child.func) == "torch.jit.Attribute":
-            facts.doubts.append(
-                f"line {child.lineno} makes a `torch.jit.Attribute`, which plain code reads as a pair of value and type"
-            )
+            facts.wrapped.append(child)
     if (
         not {"module", "unread"}.isdisjoint(own.values())
         and (place := first_walk(project, parts_of(view, node, project))) is not None
@@ -246,6 +246,7 @@ def _read_heir(view: ModuleView, heir: ast.ClassDef, project: Project, facts: Sc
     read = read_script_class(view, heir, project, drops=True)
     facts.methods += read.methods
     facts.inits += read.inits
+    facts.wrapped += read.wrapped
     facts.refusals += read.refusals
     facts.doubts += read.doubts
     facts.branches = facts.branches or read.branches

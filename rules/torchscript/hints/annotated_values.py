@@ -73,6 +73,22 @@ def without_hint(view: ModuleView, call: ast.Call, kind: ast.expr, value: ast.ex
     return Written("Use the value itself", (rewrite,))
 
 
+def read_as_pair(view: ModuleView, name: str) -> int | None:
+    """Line of a read of the attribute that only works on the pair."""
+    for node in view.parents:
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+            match view.parent(node):
+                case ast.Attribute(attr="value" | "type"):
+                    return node.lineno
+                case ast.Subscript(slice=ast.Constant(value=0 | 1)) | ast.Starred():
+                    return node.lineno
+                case ast.Assign(targets=[ast.Tuple() | ast.List()]):
+                    return node.lineno
+                case _:
+                    pass
+    return None
+
+
 def takes_any(view: ModuleView, node: ast.expr, new: ast.expr | None = None) -> bool:
     """Whether `new` (any common expression, if not given) may stand in the place of `node` without brackets."""
     if isinstance(new, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred)):

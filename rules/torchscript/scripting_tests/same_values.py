@@ -231,29 +231,49 @@ class SameValues:
         roots = {
             self._path(child) for child in walk(node) if isinstance(child, (ast.Name, ast.Attribute)) and child.lineno
         } - {None}
-        return sum(line < node.lineno and (root is None or root in roots) for root, line in self.changes)
+        return sum(line < node.lineno and (root is None or root in roots) for root, line, _ in self.changes)
 
     def changed_between(self, node: ast.expr, first: int, last: int) -> int | None:
-        """Line of a change of `node` behind the line `first`, up to the line `last`."""
+        """Line of a change of the plain `node`, not of its scripted version, behind the line `first`, up to `last`."""
         path = self._path(node)
-        return next((line for root, line in self.changes if root == path and first < line <= last), None)
+        return next(
+            (line for root, line, scripted in self.changes if root == path and not scripted and first < line <= last),
+            None,
+        )
+
+    def shared_change(self, node: ast.expr, first: int) -> int | None:
+        """Line behind `first` on which the scripted version changes, if the plain `node` is looked at behind that."""
+        path = self._path(node)
+        if path is None:
+            return None
+        reads = [
+            child.lineno
+            for child in walk(self._values.function)
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) and self._values.original(child) is None
+            if self._path(child) == path
+        ]
+        lines = (line for root, line, scripted in self.changes if root == path and scripted and line > first)
+        return next((line for line in lines if any(read > line for read in reads)), None)
 
     @cached_property
-    def changes(self) -> list[tuple[Hashable, int]]:
-        """What is changed in place, and on which line; None is everything."""
-        found: list[tuple[Hashable, int]] = []
+    def changes(self) -> list[tuple[Hashable, int, bool]]:
+        """What is changed in place, on which line, and whether by its scripted version; None is everything."""
+        found: list[tuple[Hashable, int, bool]] = []
         for node in walk(self._values.function):
             match node:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=attr))) if attr not in _HARMLESS:
                     # An optimizer knows the parameters of a module.
-                    found.append((None if attr == "step" else self._changed(value), node.lineno))
+                    root, scripted = self._changed(value)
+                    found.append((None if attr == "step" else root, node.lineno, scripted))
                 case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
-                    found.append((self._changed(node.value), node.lineno))
+                    root, scripted = self._changed(node.value)
+                    found.append((root, node.lineno, scripted))
                 case ast.AugAssign(target=ast.Name() as target):
-                    found.append((self._path(target), node.lineno))
+                    found.append((self._path(target), node.lineno, False))
         return found
 
-    def _changed(self, node: ast.expr) -> Hashable:
+    def _changed(self, node: ast.expr) -> tuple[Hashable, bool]:
+        scripted = any(isinstance(n, ast.expr) and self._values.original(n) is not None for n in walk(node))
         while self._path(node) is None and isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
             node = node.func if isinstance(node, ast.Call) else node.value
-        return self._path(node) or "unknown"
+        return self._path(node) or "unknown", scripted

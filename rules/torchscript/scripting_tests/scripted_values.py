@@ -208,16 +208,16 @@ class ScriptedValues:
 
     def saved_to(self, place: ast.expr) -> ast.expr | None:
         """The one value that is written to what `place` names; None if that is not certain."""
-        path = ast.dump(_stem(place))
-        found = [value for _, value, other in self.saves() if ast.dump(_stem(other)) == path]
+        path = ast.dump(stem(place))
+        found = [value for _, value, other in self.saves() if ast.dump(stem(other)) == path]
         return found[0] if len({ast.dump(value) for value in found}) == 1 else None
 
     def reads_own_file(self, node: ast.Call) -> bool:
         """Whether a call handles nothing but a file that a scripted value was written to: `buffer.seek(0)`."""
         if not isinstance(node.func, ast.Attribute) or node.func.attr not in _BUFFER_METHODS:
             return False
-        path = ast.dump(_stem(node.func.value))
-        return any(ast.dump(_stem(other)) == path for _, _, other in self.saves())
+        path = ast.dump(stem(node.func.value))
+        return any(ast.dump(stem(other)) == path for _, _, other in self.saves())
 
     # How it is used
 
@@ -273,17 +273,17 @@ def _captured(use: Use) -> ast.expr | None:
     return use.call.args[0] if use.call is not None and use.call.args else None
 
 
-def _stem(place: ast.expr) -> ast.expr:
+def stem(place: ast.expr) -> ast.expr:
     """What names a file: `f` for `f`, `f.name`, `str(f)` and `os.fspath(f)`."""
     match place:
         case ast.Attribute(value=value, attr="name"):
-            return _stem(value)
+            return stem(value)
         case ast.Call(func=ast.Name(id="str"), args=[value]):
-            return _stem(value)
+            return stem(value)
         case ast.Call(func=ast.Attribute(value=value, attr="getvalue" | "as_posix")):
-            return _stem(value)
+            return stem(value)
         case ast.Call(func=ast.Name(id="BytesIO") | ast.Attribute(attr="BytesIO"), args=[value]):
-            return _stem(value)
+            return stem(value)
     return place
 
 

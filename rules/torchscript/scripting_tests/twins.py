@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Hashable, Iterator
 
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.torchscript.scripting_tests.checks import called_name, is_check
@@ -12,6 +13,7 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _NOT_MADE = frozenset({"eval", "to", "cuda", "cpu", "train", "double", "half", "float", "deepcopy", "copy", "cast"})
+_RUNS = re.compile(r"pytest\.mark\.(?:skip|xfail|parametrize|usefixtures)")
 
 
 def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) -> FunctionNode | None:
@@ -30,6 +32,71 @@ def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) ->
         if makers <= set(_called(view, other)) and _covers(view, other, function):
             return other
     return None
+
+
+def same_test(
+    view: ModuleView, function: FunctionNode, values: ScriptedValues, gone: list[ast.stmt]
+) -> FunctionNode | None:
+    """A test of the same class or file that says word for word what `function` says once nothing is scripted.
+
+    Args:
+        view: the file.
+        function: the test.
+        values: its scripted values.
+        gone: statements that go with the scripting.
+    """
+    mine = _shapes(function.body, values, gone)
+    for other in _neighbours(view, function):
+        if other is function or not other.name.startswith("test") or "jit" in view.text(other):
+            continue
+        alike = ast.dump(other.args) == ast.dump(function.args) and _grids(view, other) == _grids(view, function)
+        if alike and _conditions(other) <= _conditions(function) and _shapes(other.body, values, []) == mine:
+            return other
+    return None
+
+
+def _conditions(function: FunctionNode) -> set[str]:
+    """Decorators, but for marks that only give a test a name."""
+    shown = {ast.unparse(item) for item in function.decorator_list}
+    return {text for text in shown if not text.startswith("pytest.mark.") or _RUNS.match(text) is not None}
+
+
+def _shapes(block: list[ast.stmt], values: ScriptedValues, gone: list[ast.stmt]) -> tuple[Hashable, ...]:
+    shapes = []
+    for statement in block:
+        docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if statement in gone or docstring or isinstance(statement, ast.Pass):
+            continue
+        match statement:
+            case ast.Assign(targets=[ast.Name() as target], value=value) if values.original(value) is not None:
+                if not isinstance(values.original(value), (ast.Name, ast.Attribute)):
+                    shapes.append((target.id, _shape(value, values, gone)))
+            case _:
+                shapes.append(_shape(statement, values, gone))
+    return tuple(shapes)
+
+
+def _shape(node: object, values: ScriptedValues, gone: list[ast.stmt]) -> Hashable:
+    """Equal for two pieces of code that read the same without scripting."""
+    if isinstance(node, list):
+        if node and isinstance(node[0], ast.stmt):
+            return _shapes(node, values, gone)
+        return tuple(_shape(item, values, gone) for item in node)
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    original = values.original(node) if isinstance(node, (ast.Name, ast.Call)) else None
+    if (
+        original is not None
+        and original is not node
+        and not (isinstance(node, ast.Name) and isinstance(original, ast.Call))
+    ):
+        return _shape(original, values, gone)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+        return node.targets[0].id, _shape(node.value, values, gone)
+    return (
+        type(node).__name__,
+        *(_shape(value, values, gone) for name, value in ast.iter_fields(node) if name != "ctx"),
+    )
 
 
 def _neighbours(view: ModuleView, function: FunctionNode) -> Iterator[FunctionNode]:

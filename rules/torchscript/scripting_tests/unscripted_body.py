@@ -122,6 +122,8 @@ class UnscriptedBody:
         """The plain value in the place of a call that scripts it, or of the variable that the scripted one is bound to."""
         call: ast.expr = made
         given = self.values.given_to(made)
+        while isinstance(given, ast.Call) and given in self.values.makers:
+            given = self.values.given_to(given)  # what is saved is scripted right there
         if given is None:
             raise CannotReplace(f"what is loaded on line {made.lineno} is not written in the test")
         while isinstance(given, ast.Call) and (inner := self.values.given_to(given)) is not None:
@@ -212,7 +214,7 @@ class UnscriptedBody:
                 self.doubts.append(
                     f"`to_torchscript` captures in eval mode, and `{one_line(self.view, module)}` runs in the mode that it is in"
                 )
-            line = self.same.changed_between(module, call.lineno, last)
+            line = self.same.changed_between(module, call.lineno, last) or self.same.shared_change(module, call.lineno)
             if line is not None:
                 self.doubts.append(
                     f"`{one_line(self.view, module)}` is changed on line {line}, behind the scripting, and is the same object from now on"

@@ -21,9 +21,9 @@ from torchlift.rules.torchscript.scripting_tests.scripted_values import Function
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen, imports_of
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
-from torchlift.rules.torchscript.scripting_tests.twins import twin_of
+from torchlift.rules.torchscript.scripting_tests.twins import same_test, twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
-from torchlift.rules.torchscript.scripting_tests.written_files import written_files
+from torchlift.rules.torchscript.scripting_tests.written_files import missing_file, written_files
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -96,6 +96,9 @@ def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
         return _of_class(context, function)
     if not function.name.startswith("test"):
         return _edited(values, same, reduction) if reduction.checks else None
+    again = same_test(context.view, function, values, reduction.gone)
+    if again is not None:
+        return _deleted(context, function, values, again)
     if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
         return _edited(values, same, reduction)
     return _deleted(context, function, values)
@@ -208,6 +211,8 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
 
 
 def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
+    if (missing := missing_file(reduction)) is not None:
+        return WholeVerdict(f"Not rewritten: {missing}", None)
     try:
         body = UnscriptedBody(values, same, reduction)
     except CannotReplace:
@@ -234,19 +239,24 @@ def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
     return next((call.lineno for call in calls if view.certain_name(call.func) == "torch.compile"), None)
 
 
-def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -> WholeVerdict | None:
+def _deleted(
+    context: Context, function: FunctionNode, values: ScriptedValues, same: FunctionNode | None = None
+) -> WholeVerdict | None:
+    """The test goes; `same` is the one that says the same without scripting, if there is one."""
     view, intent = context.view, context.settings.torchscript
     try:
         rewrites: tuple[Rewrite, ...] = deleted(view, function, context.project)
     except StillNeeded as reason:
         return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
-    twin = twin_of(view, function, values)
+    twin = same or twin_of(view, function, values)
     again = tuple(Elsewhere(path, rewrite) for path, rewrite in overrides(view, function, context.project))
     paths = tuple(sorted({view.path, *(item.path for item in again)}))
     groups = (Group(f"the test `{function.name}`", paths),) if again else ()
     sure = Fix(f"Delete `{function.name}`", Safety.SAFE, rewrites, elsewhere=again)
     if twin is not None:
-        about = f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same without."
+        about = f"`{twin.name}` on line {twin.lineno} tests the same without scripting."
+        if same is None:
+            about = f"It tests nothing but scripting; {about.removesuffix(' scripting.')}."
         return WholeVerdict(about, sure, groups)
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", sure, groups)

@@ -6,7 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
+from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, stem
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -14,8 +16,37 @@ _FILES = re.compile(r"(?i)tmp|temp|path|dir|folder|file|buf")
 _MAKERS = re.compile(r"(?:^|\.)(?:join|Path|PosixPath|str|format|BytesIO|StringIO|mkdtemp|mktemp|\w*Temporary\w*)$")
 
 
+def missing_file(reduction: Reduction) -> str | None:
+    """A sentence about the first file that is written by what goes and named by what stays."""
+    values, later = reduction.values, [child for statement in reduction.kept for child in walk(statement)]
+    for call, _, path in values.saves():
+        if not any(call in walk(statement) for statement in reduction.gone):
+            continue
+        named = ast.dump(stem(path))
+        exprs = (node for node in later if isinstance(node, ast.expr) and node.lineno > call.lineno)
+        for node in exprs:
+            if ast.dump(node) == named and not _is_loaded(reduction, node) and not _is_cleared(values.view, node):
+                return (
+                    f"what line {call.lineno} writes to `{values.view.text(path)}` is looked for on line {node.lineno}: "
+                    "decide first what becomes of the code that reads it."
+                )
+    return None
+
+
+def _is_cleared(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a file is closed or removed that is there whatever is written to it."""
+    parent = view.parent(node)
+    while isinstance(parent, ast.Attribute):
+        parent = view.parent(parent)
+    if not isinstance(parent, ast.Call) or called_name(parent) not in {"close", "unlink", "remove"}:
+        return False
+    binding = view.definition(stem(node)) if isinstance(stem(node), ast.Name) else None
+    value = binding.value if binding is not None else None
+    return isinstance(value, ast.Call) and "temp" in called_name(value).lower()
+
+
 def written_files(reduction: Reduction) -> Iterator[str]:
-    """Clauses about such files."""
+    """Clauses about such files and folders."""
     view = reduction.values.view
     kept = {child for statement in reduction.kept for child in walk(statement)}
     gone = {child for statement in reduction.gone for child in walk(statement)}
@@ -29,11 +60,22 @@ def written_files(reduction: Reduction) -> Iterator[str]:
                 if binding is None or binding.name in told or not _is_file(view, binding):
                     continue
                 later = [
-                    read.lineno for read, _ in view.reads_of(binding) if read in kept and read.lineno > call.lineno
+                    read.lineno
+                    for read, _ in view.reads_of(binding)
+                    if read in kept and read.lineno > call.lineno and not _is_loaded(reduction, read)
                 ]
                 if later:
                     told.add(binding.name)
                     yield f"what line {call.lineno} writes to `{binding.name}` goes, and line {later[0]} still looks there"
+
+
+def _is_loaded(reduction: Reduction, read: ast.expr) -> bool:
+    """Whether a read of a file stands in a call that goes with it: the value that was written takes its place."""
+    values = reduction.values
+    return any(
+        isinstance(around, ast.Call) and values.target(around) == LOAD and values.given_to(around) is not None
+        for around in values.view.ancestors(read)
+    )
 
 
 def _is_file(view: ModuleView, binding: Binding) -> bool:

@@ -15,6 +15,7 @@ from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.values.takers import first_taker, name_on, taker_by
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
 from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
 from torchlift.view import ModuleView
@@ -35,13 +36,6 @@ _TESTS = frozenset({"isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"hasattr", "getattr", "delattr", "setattr"})
 _WALKS = frozenset({"modules", "named_modules", "children", "named_children", "apply", "get_submodule"})
 _ADDS = frozenset({"append", "add", "insert", "extend", "update", "setdefault", "add_module", "register_module", "put"})
-# Where a value that was not followed could be handed to what takes nothing but TorchScript.
-_CONSUMER = re.compile(
-    rb"jit\s*\.\s*(?:save|freeze|optimize_for_inference|run_frozen_optimizations)\b|\boptimize_for_mobile\b"
-    rb"|\.\s*(?:save_to_buffer|_save_for_lite_interpreter|inlined_graph|code_with_constants|graph_for)\b"
-    rb"|\bisinstance\s*\([^()\n]*,\s*\(?[^()\n]*\b(?:(?:Recursive)?ScriptModule|TopLevelTracedModule|ScriptFunction)\b"
-)
-_CONSUMER_WORDS = ("jit", "optimize_for_mobile", "save_to_buffer", "inlined_graph", "ScriptModule", "ScriptFunction")
 
 
 @dataclass(frozen=True)
@@ -136,12 +130,16 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     if _NEEDS_TORCHSCRIPT.search(name):
         return "script_only", f"is passed to `{name}`, which takes TorchScript"
     if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS:
-        return _kept(view, f"is put into `{_short(view, call.func.value)}`", project)
+        return _kept(f"is put into `{_short(view, call.func.value)}`", project, call.func.attr)
     if isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":
         return "script_only", "is passed to `add_graph`, which traces a plain module with the inputs it is given"
     if name == "torch.onnx.export":
         return "doubt", "is passed to `torch.onnx.export`, which captures the module itself from now on"
-    return "doubt", f"is passed on to `{_short(view, call.func)}`, which was not read"
+    where = f"is passed on to `{_short(view, call.func)}`"
+    called = name_on(view, node)
+    if called is not None and (taker := taker_by(project, called)) is not None:
+        return "script_only", f"{where}, and {taker} saves what it is given"
+    return "doubt", f"{where}, which was not read"
 
 
 def _not_followed(
@@ -169,7 +167,7 @@ def _not_followed(
             "finds among those of a plain module only"
         )
     reason = obstacle.reason.partition(",")[0].partition(":")[0]
-    return _kept(view, reason, project)
+    return _kept(reason, project, name_on(view, obstacle.node))
 
 
 def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> str | None:
@@ -182,26 +180,11 @@ def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> 
     return None
 
 
-def _kept(view: ModuleView, how: str, project: Project) -> _Judged | None:
-    consumer = first_consumer(project)
-    return ("doubt", f"{how}, and {consumer} may get it from there") if consumer is not None else None
-
-
-def first_consumer(project: Project) -> str | None:
-    """`path:line` of the first place in the project, tests aside, that takes TorchScript values and nothing else."""
-    return project.once(_first_consumer)
-
-
-def _first_consumer(project: Project) -> str | None:
-    for path in sorted(project.files_holding(*_CONSUMER_WORDS)):
-        if not path.endswith(".py") or is_test_file(path):
-            continue
-        data = project.data(path)
-        for found in _CONSUMER.finditer(data):
-            if b"#" not in data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
-                line = data.count(b"\n", 0, found.start()) + 1
-                return f"{path}:{line}"
-    return None
+def _kept(how: str, project: Project, name: str | None = None) -> _Judged | None:
+    if name is not None and (taker := taker_by(project, name)) is not None:
+        return "script_only", f"{how}, and {taker} saves what it gets from there"
+    taker = first_taker(project)
+    return ("doubt", f"{how}, and {taker} may get it from there") if taker is not None else None
 
 
 def _short(view: ModuleView, node: ast.expr) -> str:

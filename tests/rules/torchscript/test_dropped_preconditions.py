@@ -66,7 +66,6 @@ FOR_REVIEW = {
     "an option that steers the module, too": (
         "TL102", {"a.py": HEAD + ATTRIBUTE.format(base="torch.nn.Module", mark="") + OPTION}),
     "an error that a test expects": ("TL102", {"test_a.py": HEAD + MODULE + EXPECTS}),
-    "a file that a test looks for": ("TL102", {"test_a.py": HEAD + MODULE + "\n\n" + WRITES}),
     "a trace of the project reaches a branch": ("TL102", {"a.py": HEAD + BRANCH, "b.py": "import torch\ntorch.jit.trace\n"}),
     "a library traces": (
         "TL102", {"a.py": HEAD + BRANCH, "b.py": "def save(net):\n    net.to_torchscript('x', method='trace')\n"}),
@@ -112,7 +111,43 @@ def test_what_may_give_other_values_needs_review(code: str, files: dict[str, str
     assert all(finding.help for finding in found)
 
 
+SENDS = """
+import io
+
+from a import Net
+
+
+class Robot:
+    @staticmethod
+    def _stream(module):
+        buffer = io.BytesIO()
+        torch.jit.save(module, buffer)
+        return buffer
+
+    def send(self, net):
+        scripted = torch.jit.script(Net())
+        return self._stream(scripted)
+"""
 MUST_STAY = {
+    "a file that a test looks for": ("TL102", {"test_a.py": HEAD + MODULE + "\n\n" + WRITES}),
+    "a method that saves what it is given": ("TL102", {"a.py": HEAD + MODULE, "b.py": "import torch\n" + SENDS}),
+    "a function of another file that saves what it is given": (
+        "TL102",
+        {"b.py": "from io_of import Writer\n\n\n" + HEAD + MODULE + "\n\nWriter().put(torch.jit.script(Net()))\n",
+         "io_of.py": "import torch\n\n\nclass Writer:\n    def put(self, net):\n        torch.jit.save(net, 'a.pt')\n"}),
+    "what a method returns is saved in another file": (
+        "TL102",
+        {"b.py": HEAD + MODULE + "\n\nclass Maker:\n    def make(self):\n        return torch.jit.script(Net())\n",
+         "c.py": "import torch\n\n\ndef write(maker):\n    net = maker.make().eval()\n    torch.jit.save(net, 'a.pt')\n"}),
+    "a trace that a method returns is saved in another file": (
+        "TL101",
+        {"b.py": HEAD + MODULE + "\n\nclass Maker:\n    def trace(self):\n        net, x = Net(), torch.ones(2)\n"
+                 "        net.eval()\n        return torch.jit.trace(net, x)\n",
+         "c.py": "def write(maker):\n    import torch.jit\n\n    net = maker.trace()\n    net.save('a.pt')\n"}),
+    "an attribute is saved in another file": (
+        "TL102",
+        {"b.py": HEAD + MODULE + "\n\nclass Keeper:\n    def __init__(self):\n        self.fast = torch.jit.script(Net())\n",
+         "c.py": "import torch\n\n\ndef write(keeper):\n    torch.jit.save(keeper.fast, 'a.pt')\n"}),
     "the graph is asked for in another file": (
         "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\nprint(f.graph)\n"}),
     "kept on a class of another file": (
@@ -133,7 +168,7 @@ MUST_STAY = {
 
 @pytest.mark.parametrize(("code", "files"), MUST_STAY.values(), ids=MUST_STAY)
 def test_what_a_plain_function_or_module_does_not_serve_stays(code: str, files: dict[str, str], tmp_path: Path) -> None:
-    found = [finding for finding in findings(tmp_path, files, code) if finding.path == "a.py"]
+    found = [finding for finding in findings(tmp_path, files, code) if finding.path in ("a.py", "b.py", "test_a.py")]
     assert found and all(finding.fix is None and finding.help for finding in found)
 
 

@@ -68,6 +68,63 @@ KEPT = {
 }
 
 
+def test_a_check_behind_a_change_by_the_scripted_value_stays(tmp_path: Path) -> None:
+    test = (
+        "def test_steps():\n    policy = Policy()\n    scripted = torch.jit.script(policy)\n"
+        "    assert not scripted.is_done()\n    scripted.forward(1)\n    assert scripted.is_done()\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": "import torch\nfrom policies import Policy\n\n\n" + test})
+    plain = test.replace("    scripted = torch.jit.script(policy)\n", "").replace("scripted", "policy")
+    assert changed["test_net.py"] == "from policies import Policy\n\n\n" + plain
+
+
+def test_a_plain_value_that_is_looked_at_behind_a_change_of_the_scripted_one_is_for_review(tmp_path: Path) -> None:
+    test = "def test_steps():\n    net = Net()\n    scripted = torch.jit.script(net)\n    scripted.step_on()\n    assert net.steps == 0\n"
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)})
+    assert not changed
+    assert any("is the same object from now on" in (finding.help or "") for finding in left)
+
+
+def test_what_would_be_left_word_for_word_like_another_test_goes(tmp_path: Path) -> None:
+    plain = "def test_net(net, benchmark):\n    x = torch.zeros(2)\n    benchmark(net.forward, x)\n"
+    scripted = (
+        '@pytest.mark.benchmark(group="scripted")\ndef test_scripted_net(net, benchmark):\n    x = torch.zeros(2)\n'
+        "    scripted = torch.jit.script(net)\n    benchmark(scripted.forward, x)\n"
+    )
+    head = "import pytest\nimport torch\n\n\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": f"{head}{plain}\n\n{scripted}"})
+    assert changed["test_net.py"] == head.replace("import pytest\n", "") + plain
+
+
+def test_a_test_that_reads_the_file_that_another_part_of_it_wrote_is_left_to_the_user(tmp_path: Path) -> None:
+    test = (
+        "def test_teacher(tmp_path, build):\n    name = str(tmp_path / 'a.pt')\n    torch.jit.save(torch.jit.script(Net()), name)\n"
+        "    assert build(name)(1) == 2\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)}, unsafe=True)
+    assert not changed
+    assert any("is looked for on line 12" in (finding.help or "") for finding in left)
+
+
+def test_a_file_that_is_loaded_again_is_no_longer_looked_for(tmp_path: Path) -> None:
+    test = (
+        "def test_saved(tmp_path):\n    name = str(tmp_path / 'a.pt')\n    torch.jit.save(torch.jit.script(Net()), name)\n"
+        "    loaded = torch.jit.load(name)\n    assert loaded(1) == 2\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert "jit" not in changed["test_net.py"] and "(1) == 2" in changed["test_net.py"]
+
+
+def test_a_temporary_file_is_removed_as_before(tmp_path: Path) -> None:
+    test = (
+        "def test_saved():\n    file = tempfile.NamedTemporaryFile(delete=False)\n    file.close()\n"
+        "    Net().to_torchscript(file_path=file.name, method='trace')\n    loaded = torch.jit.load(file.name)\n"
+        "    os.unlink(file.name)\n    assert loaded(1) == 2\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": "import os\nimport tempfile\n\n" + body(test)}, unsafe=True)
+    assert "jit" not in changed["test_net.py"] and "os.unlink(file.name)" in changed["test_net.py"]
+
+
 def test_values_that_are_unpacked_go_with_the_comparison_that_read_them(tmp_path: Path) -> None:
     test = "def test_net():\n    net = pair\n    a, (b, c) = net(1)\n    assert a == 1\n"
     scripted = "    d, (e, f) = torch.jit.script(net)(1)\n    assert a == d and b == e\n    assert c == f\n"
