@@ -103,7 +103,7 @@ def _static(about: ModuleCall) -> ModuleVerdict:
             "Drop the freezing together with the scripting and call the module itself in eval mode. "
             f"{speed(about)} {EXPORT_DOCS}"
         )
-    if (later := saved_later(life, context.project)) is not None:
+    if (later := saved_later(life, about.context.project)) is not None:
         return ModuleVerdict(f"Not rewritten: the scripted value {later}. {handed_on(about)}")
     return _dropped(about)
 

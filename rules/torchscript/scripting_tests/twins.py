@@ -62,7 +62,7 @@ def _conditions(function: FunctionNode) -> set[str]:
 
 
 def _shapes(block: list[ast.stmt], values: ScriptedValues, gone: list[ast.stmt]) -> tuple[Hashable, ...]:
-    shapes = []
+    shapes: list[Hashable] = []
     for statement in block:
         docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if statement in gone or docstring or isinstance(statement, ast.Pass):
