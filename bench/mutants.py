@@ -195,7 +195,7 @@ class _Seeing:
             start = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             seconds[item.nodeid] = round(time.process_time() - start, 3)
-            fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()
+            fixtures = item._fixtureinfo.name2fixturedefs.values()
             used = (self.prepared.get(fixture, set()) for fixtures_of_name in fixtures for fixture in fixtures_of_name)
             for number in self.seen.union(*used):
                 tests.setdefault(number, []).append(item.nodeid)

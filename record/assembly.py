@@ -168,6 +168,7 @@ def _loads(told: Told, places: SourcePlaces) -> list[RecordedLoad]:
         is_script = event["e"] == "read"
         load = RecordedLoad(site, event["content"], is_script or event["torchscript"], event.get("weights_only"))
         load.unsafe_globals = event.get("unsafe_globals") or []
+        load.refused = event.get("refused")
         place = places.at(event["place"], _READ if is_script else "torch.load")
         load.text_sha = None if place is None else place.text_sha
         found[json.dumps(asdict(load), sort_keys=True)] = load
@@ -181,9 +182,6 @@ def _problems(told: Told, places: SourcePlaces, evidence: RecordedEvidence) -> l
         problem = RecordingProblem(event["what"], event["error"], places.shown(site) if site else None)
         if problem not in found:
             found.append(problem)
-    for event in told.of("load"):
-        if event.get("refused"):
-            found.append(RecordingProblem("torch.load raised", event["refused"], places.shown(event["place"])))
     if told.cut:
         found.append(RecordingProblem(f"{told.cut} processes were killed in the middle of a line"))
     if told.unfinished:

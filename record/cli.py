@@ -25,6 +25,13 @@ import click
     metavar="SECONDS",
     help="Limit of one proof; all together take at most 30 times as long.",
 )
+@click.option("--append", is_flag=True, help="Add to the evidence file instead of writing a new one.")
+@click.option(
+    "--keep-inputs",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write the inputs of calls there, up to 1 MiB a value: data of yours, as safetensors.",
+)
 @click.option(
     "--redact", is_flag=True, help="Hash names of tests and archives and the words of the command, leave out texts."
 )
@@ -35,7 +42,14 @@ import click
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(
-    output: Path | None, no_prove: bool, timeout_proof: float, redact: bool, install: bool, command: tuple[str, ...]
+    output: Path | None,
+    no_prove: bool,
+    timeout_proof: float,
+    append: bool,
+    keep_inputs: Path | None,
+    redact: bool,
+    install: bool,
+    command: tuple[str, ...],
 ) -> None:
     """Run COMMAND, and write down what it does with TorchScript and torch.distributed: the evidence for `migrate`.
 
@@ -45,21 +59,26 @@ def record(
 
     Exit status and output are those of COMMAND; what torchlift says goes to standard error, behind it.
     """
-    from torchlift.evidence.file import write_evidence
+    from torchlift.evidence.file import EvidenceError, read_evidence, write_evidence
+    from torchlift.evidence.merge import merged
     from torchlift.record.installed_hooks import NotInstalled
     from torchlift.record.running import CommandNotStarted, Recording, record
     from torchlift.record.summary import summary
 
     root = _root()
     path = output or root / ".torchlift" / "evidence.json"
-    how = Recording(root, prove=not no_prove, proof_seconds=timeout_proof, redact=redact, install=install)
+    how = Recording(
+        root, prove=not no_prove, proof_seconds=timeout_proof, keep_inputs=keep_inputs, redact=redact, install=install
+    )
     try:
+        # Before the command runs for an hour: what cannot be added to is told at once.
+        earlier = read_evidence(path) if append and path.exists() else None
         recorded = record(command, how)
-    except (CommandNotStarted, NotInstalled) as error:
+    except (CommandNotStarted, NotInstalled, EvidenceError) as error:
         click.echo(str(error), err=True)
         sys.exit(2)
     try:
-        write_evidence(path, recorded.evidence)
+        write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
     except OSError as error:
         click.echo(f"The evidence file {path} cannot be written: {error.strerror or error}.", err=True)
         sys.exit(recorded.status or 2)

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -56,7 +55,6 @@ class Recording:
     install: bool = False
     folder: Path | None = None
     environment: Mapping[str, str] | None = None
-    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def _run(command: Sequence[str], how: Recording, variables: Mapping[str, str]) -
 
 
 def _variables(how: Recording, spool: Path) -> dict[str, str]:
-    options: dict[str, object] = dict(how.options)
+    options: dict[str, object] = {}
     if how.prove:
         options["prover"] = str(_HERE / "prover")
         options["limits"] = {"seconds": how.proof_seconds}

@@ -78,7 +78,7 @@ class ValueMaker:
         )
         value.calls = _united(value.calls)
         value.wrote = list({json.dumps(vars(one), sort_keys=True): one for one in value.wrote}.values())
-        touches = [event for one in reached if one.via != "load" for event in self._touches[one.number]]
+        touches = [event for one in reached for event in self._touches[one.number]]
         value.operations = self._touched(touches, "operation")
         value.attributes = self._touched(touches, "attribute")
         value.varied, value.dtypes_varied = _variation(value)

@@ -233,7 +233,7 @@ def _unsafe_globals(target: Any) -> Any:
     start = None if _is_path(target) else target.tell()
     try:
         return sorted(ask(target))
-    except (ValueError, RuntimeError):  # another format, or a TorchScript archive
+    except (ValueError, RuntimeError, OSError):  # another format, a TorchScript archive, or not there
         return None
     finally:
         if start is not None:
@@ -251,5 +251,5 @@ def _load_failed(event: dict[str, Any]) -> None:
     error = sys.exc_info()[1]
     if event is not None and isinstance(error, Exception):
         event["torchscript"] = False
-        event["refused"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        event["refused"] = f"{type(error).__name__}: {error}".splitlines()[0].partition("\033")[0].strip()[:200]
         SPOOL.write(event)

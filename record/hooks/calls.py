@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import around, proving
+from . import around, inputs, proving
 from .describe import described, modes, signature, tensors_of
 from .guard import guarded
 from .places import caller, current_test
@@ -98,6 +98,7 @@ def _begun(value: Any, method: Any, args: Any, kwargs: Any, training: Any) -> An
     call.signature = (method, signature(args), signature(kwargs))
     call.arguments = described(list(args)), {name: described(item) for name, item in kwargs.items()}
     call.versions = [tensor._version for tensor in tensors_of((args, kwargs)) if not tensor.is_inference()]
+    inputs.keep(value, method, args, kwargs, call.signature, call.place)
     call.replay = proving.begin(value, method, args, kwargs)
     call.arguments = (*call.arguments, args, kwargs)
     return call

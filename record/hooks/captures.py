@@ -60,10 +60,14 @@ def _entered(api: Any, defaults: Any) -> Any:
         if where.place is None:
             SPOOL.problem(f"captures inside of {inside_installed(1) or 'other files'}, outside of the project")
             return None
-        given = [name for name, value in defaults.items() if arguments[name] is not value and arguments[name] != value]
+        given = [name for name, value in defaults.items() if _is_given(arguments[name], value)]
         return _begun(api, arguments, where, given)
 
     return entered
+
+
+def _is_given(value: Any, default: Any) -> bool:
+    return value is not default and not (isinstance(value, (bool, int, float, str)) and value == default)
 
 
 @guarded("the making of a ScriptModule")

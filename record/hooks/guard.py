@@ -6,17 +6,12 @@ While a hook runs, other hooks of the same thread are off: what a hook itself as
 from __future__ import annotations
 
 import functools
-import os
-import sys
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from .spool import SPOOL
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__))
-
 
 _Body = TypeVar("_Body", bound=Callable[..., Any])
 
@@ -56,17 +51,14 @@ def guarded(what: str) -> Callable[[_Body], _Body]:
     return decorate
 
 
-def _is_of_the_program(error: BaseException) -> Any:
+def _is_of_the_program(error: BaseException) -> bool:
     """Whether a signal handler of the program raised it while the hook happened to run."""
+    handlers = set()
+    for number in signal.valid_signals():
+        handlers.add(getattr(signal.getsignal(number), "__code__", None))
     entry = error.__traceback__
     while entry is not None:
-        code = entry.tb_frame.f_code.co_filename
-        if not code.startswith((_HERE, _STANDARD, _torch_folder(), "<frozen", os.path.dirname(_HERE))):
+        if entry.tb_frame.f_code in handlers:
             return True
         entry = entry.tb_next
     return False
-
-
-def _torch_folder() -> Any:
-    torch = sys.modules.get("torch")
-    return os.path.dirname(getattr(torch, "__file__", None) or _HERE)

@@ -19,8 +19,7 @@ class Spool:
     Attributes:
         folder: where the recorder collects.
         root: the project.
-        options: `prove` (bool), `prover` (folder of the prover), `limits` (of the prover), `keep_inputs` (folder or None),
-            `outputs` (folder or None, for the values that calls returned).
+        options: `prover` (folder of the prover), `limits` (of the prover), `keep_inputs` (folder).
     """
 
     def __init__(self) -> None:

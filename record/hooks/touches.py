@@ -54,14 +54,19 @@ def _operation(name: str) -> Any:
             if where.direct:
                 detail = None
                 if name in _MOVES and (args or kwargs):
-                    texts = [str(item)[:40] for item in args] + [
-                        f"{key}={str(item)[:40]}" for key, item in kwargs.items()
-                    ]
+                    texts = [_text(item) for item in args] + [f"{key}={_text(item)}" for key, item in kwargs.items()]
                     detail = ", ".join(texts)
                 _tell(value, "operation", name, where.place, detail)
                 proving.did(value, name, args, kwargs)
 
     return entered
+
+
+def _text(item: Any) -> str:
+    torch = sys.modules["torch"]
+    if item is None or isinstance(item, (bool, int, str, torch.dtype, torch.device)):
+        return str(item)[:40]
+    return type(item).__qualname__
 
 
 def _tell(value: Any, event: str, name: str, place: Any, detail: Any = None) -> None:

@@ -29,6 +29,7 @@ class Live:
         archive: content hash of what it was loaded from.
         copy: counts what was loaded or copied from one capture, from one; None for others.
         copies: how many were.
+        kept: bytes of inputs that were written to files.
         state: what `calls.py` knows of its parameters.
     """
 
@@ -37,6 +38,7 @@ class Live:
         "calls",
         "copies",
         "copy",
+        "kept",
         "key",
         "number",
         "prefix",
@@ -59,6 +61,7 @@ class Live:
         self.reference: Any = None
         self.copy: int | None = None
         self.copies = 0
+        self.kept = 0
         self.prefix = ""
         self.calls: dict[Any, Any] = {}
         self.told: set[Any] = set()

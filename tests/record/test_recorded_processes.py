@@ -257,7 +257,7 @@ def test_torchscript_that_is_switched_off_is_told(tmp_path: Path) -> None:
     done, evidence = recorded(tmp_path, sys.executable, "main.py", PYTORCH_JIT="0")
     assert done.returncode == 0, done.stderr
     assert evidence.sites == []
-    assert "PYTORCH_JIT=0" in [problem.what for problem in evidence.problems][0]
+    assert "PYTORCH_JIT=0" in evidence.problems[0].what
 
 
 @pytest.mark.exhaustive
