@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from torchlift import __version__
-from torchlift.migrate.flags import patterns
+from torchlift.migrate.flags import duration, patterns
 
 if TYPE_CHECKING:
     from torchlift.migrate.result import RunResult
     from torchlift.migrate.tell.output import Manner
+    from torchlift.migrate.verification.trials import Verification
     from torchlift.migrate.workspace.config import Config
     from torchlift.wheels.machine import Machine
 
@@ -90,6 +91,30 @@ if TYPE_CHECKING:
     help="What torchlift record has seen: also apply fixes that it proves.",
 )
 @click.option(
+    "--verify",
+    "command",
+    metavar="CMD",
+    help="Try the fixes on a copy of the project, keep those with which CMD runs as it does without.",
+)
+@click.option(
+    "--verify-runs",
+    type=click.IntRange(min=4),
+    default=30,
+    show_default=True,
+    help="Most runs of CMD; goes with --verify.",
+)
+@click.option(
+    "--verify-timeout",
+    metavar="TIME",
+    callback=duration,
+    default="10m",
+    show_default=True,
+    help="Most time that one run of CMD may take, such as 90s, 10m or 1h.",
+)
+@click.option(
+    "--flaky", is_flag=True, help="CMD has tests that fail now and then: look three times, and twice before blaming."
+)
+@click.option(
     "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")
@@ -121,6 +146,10 @@ def migrate(
     gpus: tuple[str, ...],
     driver: str | None,
     facts: Path | None,
+    command: str | None,
+    verify_runs: int,
+    verify_timeout: float,
+    flaky: bool,
     statistics: bool,
     stdin_filename: Path | None,
     config_file: Path | None,
@@ -145,6 +174,10 @@ def migrate(
         raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
+    verify = _verification(command, verify_runs, verify_timeout, flaky, quiet)
+    if verify is not None and (check or stdin_filename is not None):
+        other = "--check, which applies no fix" if check else "standard input, which no command runs"
+        raise click.UsageError(f"--verify does not go with {other}.")
     named = _named(paths, stdin_filename)
     start = named[0] if named[0].is_dir() else named[0].parent
     try:
@@ -155,7 +188,7 @@ def migrate(
     calm_collector()
     given = sys.stdin.buffer.read() if stdin_filename is not None else None
     mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
-    result = _run(named, config, mode, described_machine(gpus, driver, facts), given)
+    result = _run(named, config, mode, described_machine(gpus, driver, facts), given, verify)
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
     shown = _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose))
@@ -187,10 +220,12 @@ def _run(
     mode: Literal["check", "diff", "write"],
     machine: Machine | None,
     given: bytes | None,
+    verify: Verification | None,
 ) -> RunResult:
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
     from torchlift.migrate.tell.progress import Progress
+    from torchlift.migrate.verification.failed import VerificationFailed
     from torchlift.migrate.workspace.config import ConfigError
     from torchlift.rules.registry import RuleFileError
     from torchlift.source import UnreadableSource
@@ -199,15 +234,43 @@ def _run(
     want_edits = config.output_format == "json"
     try:
         return migrated(
-            named, config, mode=Mode(mode), machine=machine, given=given, want_edits=want_edits, progress=progress
+            named,
+            config,
+            mode=Mode(mode),
+            machine=machine,
+            given=given,
+            want_edits=want_edits,
+            progress=progress,
+            verify=verify,
         )
     except (ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
+    except VerificationFailed as error:
+        failure = click.ClickException(str(error))
+        failure.exit_code = 2
+        raise failure from None
     except UnreadableSource as error:
         raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None
     finally:
         if progress is not None:
             progress.clear()
+
+
+def _verification(command: str | None, runs: int, timeout: float, flaky: bool, quiet: bool) -> Verification | None:
+    if command is None:
+        context = click.get_current_context()
+        for name in ("verify_runs", "verify_timeout", "flaky"):
+            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --verify.")
+        return None
+    if not command.strip():
+        raise click.UsageError("--verify needs a command, such as --verify 'pytest -q'.")
+    from torchlift.migrate.verification.trials import Verification
+
+    def say(sentence: str) -> None:
+        click.echo(sentence, err=True)
+
+    return Verification(command, runs, timeout, flaky, *([] if quiet else [say]))
 
 
 def _show(

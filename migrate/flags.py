@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,15 @@ def patterns(context: click.Context, option: click.Parameter, patterns: tuple[st
     except PatternError as error:
         raise click.BadParameter(f"{error}.") from None
     return patterns
+
+
+def duration(context: click.Context, option: click.Parameter, text: str) -> float:
+    """Seconds from `90`, `90s`, `10m` or `1h`; click calls it."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([smh]?)", text.strip())
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match is not None else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"{text!r} is no length of time; write 90s, 10m or 1h.")
+    return seconds
 
 
 def configured(

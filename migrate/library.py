@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchlift.migrate import run
 from torchlift.migrate.find.rule_choice import choose_rules
@@ -22,6 +23,9 @@ from torchlift.versions import LATEST
 from torchlift.view.text import named_kind, read_text
 from torchlift.wheels.machine import Machine
 
+if TYPE_CHECKING:
+    from torchlift.migrate.verification.trials import Verification
+
 
 def migrate(
     paths: Sequence[Path],
@@ -32,6 +36,7 @@ def migrate(
     given: bytes | None = None,
     want_edits: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
+    verify: Verification | None = None,
 ) -> RunResult:
     """Find code in `paths` that breaks on a newer torch, and rewrite what can be rewritten safely.
 
@@ -46,6 +51,7 @@ def migrate(
         given: bytes to take in the place of the one file that `paths` names, which is then not written.
         want_edits: whether the result says how the fixes that are left would edit their files.
         progress: told about every finished file: `"select"` or `"check"`, files done, files in all.
+        verify: a command of the user's by which fixes are tried; those that make it fail are left out.
 
     Returns:
         What was found, file by file; see `RunResult`.
@@ -54,6 +60,7 @@ def migrate(
         ConfigError: the configuration cannot be used.
         RuleFileError: a rule of the project's own cannot be loaded.
         UnreadableSource: `given` is no text.
+        VerificationFailed: `verify` says nothing about the fixes; nothing was written.
     """
     paths = list(paths)
     config = project_config(paths) if config is None else config
@@ -71,8 +78,16 @@ def migrate(
         overlay=overlay,
     )
     reading = replace(run.read(options), failures=found.failures)
-    result = _with_nested(run.examine(reading.options, reading), found)
+    result = _with_nested(_examined(reading, verify), found)
     return _written(result) if mode is Mode.WRITE and given is None else result
+
+
+def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:
+    if verify is None:
+        return run.examine(reading.options, reading)
+    from torchlift.migrate.verification.verify import verified
+
+    return verified(run.Examination(reading.options, reading), verify)
 
 
 def read_project(

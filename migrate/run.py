@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from torchlift.finding import FileFailure, Finding, applied
@@ -14,6 +15,7 @@ from torchlift.migrate.find.selection import Selected, select_files, select_text
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.promises import broken_promise
 from torchlift.migrate.fix.settle import applicable, settle
+from torchlift.migrate.fix.withheld import Withheld
 from torchlift.migrate.notes import notes_on, unanswered, why_min_torch
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
@@ -25,7 +27,7 @@ from torchlift.rules.rule import Rule
 from torchlift.source import SourceText
 from torchlift.wrappers import Wrappers
 
-__all__ = ["KnownProject", "RunOptions", "analyse", "examine", "read"]
+__all__ = ["Examination", "KnownProject", "RunOptions", "analyse", "examine", "read"]
 
 _MOST_PASSES = 20
 
@@ -75,12 +77,43 @@ def examine(options: RunOptions, reading: KnownProject) -> RunResult:
             which files there are and which rules want to see them.
         reading: the project; several runs over it share what they learn.
     """
-    start, end, obstacles = State(reading.project, {}, {}), None, Obstacles()
-    if _is_any_wanted(reading.selected):
-        examiner = Examiner(options, _rules_of(options), reading.selected)
-        start = examiner.first(reading.project)
-        end, obstacles = _applied(options, examiner, start)
-    return _result(options, reading, start, end or Applied(start, {}, {}), obstacles)
+    return Examination(options, reading).result()
+
+
+class Examination:
+    """Runs over one project that differ in the fixes they leave out; what is found in it as it was read is found once.
+
+    Args:
+        options, reading: as for `examine`.
+    """
+
+    def __init__(self, options: RunOptions, reading: KnownProject) -> None:
+        self.options = options
+        self.reading = reading
+        self._start = State(reading.project, {}, {})
+        self._examiner: Examiner | None = None
+        if _is_any_wanted(reading.selected):
+            self._examiner = Examiner(options, _rules_of(options), reading.selected)
+            self._start = self._examiner.first(reading.project)
+
+    def first_fixes(self) -> dict[str, list[Finding]]:
+        """What is fixed before anything else can be, by path: what it makes possible follows in the same run."""
+        if self._examiner is None or self.options.mode is Mode.CHECK:
+            return {}
+        found, allowed = self._start.findings, applied(unsafe_fixes=self.options.unsafe_fixes)
+        blocked: Mapping[str, str] = {}
+        if self.options.guard is not None and self.options.mode is Mode.WRITE:
+            chosen = applicable(settle(found, {}, {}), allowed, {})
+            blocked = self.options.guard(sorted(wishes_of(chosen)))
+        return applicable(settle(found, blocked, {}), allowed, blocked)
+
+    def result(self, withheld: Withheld = Withheld()) -> RunResult:  # noqa: B008 - it is frozen
+        """What a run comes to that leaves `withheld` out."""
+        start, end, obstacles = self._start, None, Obstacles()
+        if self._examiner is not None:
+            end, obstacles = _applied(self.options, self._examiner, start, withheld)
+        return _result(self.options, self.reading, start, end or Applied(start, {}, {}), obstacles, withheld)
+
 
 
 def _rules_of(options: RunOptions) -> list[Rule]:
@@ -98,18 +131,18 @@ def _whole_project(options: RunOptions, project: Project, selected: Sequence[Sel
     return project.with_records(sorted({*files, *options.files}), known)
 
 
-def _applied(options: RunOptions, examiner: Examiner, start: State) -> tuple[Applied, Obstacles]:
+def _applied(options: RunOptions, examiner: Examiner, start: State, withheld: Withheld) -> tuple[Applied, Obstacles]:
     """Apply fixes until none is left. Where one meets an obstacle, everything starts over without it."""
     obstacles = Obstacles()
     while options.mode is not Mode.CHECK:
-        end, obstacles = _attempt(options, examiner, start, obstacles)
+        end, obstacles = _attempt(options, examiner, start, obstacles, withheld)
         if end is not None:
             return end, obstacles
     return Applied(start, {}, {}), obstacles
 
 
 def _attempt(
-    options: RunOptions, examiner: Examiner, start: State, obstacles: Obstacles
+    options: RunOptions, examiner: Examiner, start: State, obstacles: Obstacles, withheld: Withheld
 ) -> tuple[Applied | None, Obstacles]:
     """The state in which no fix is left to apply; None, and one obstacle more, if it cannot be reached."""
     allowed = applied(unsafe_fixes=options.unsafe_fixes)
@@ -117,9 +150,9 @@ def _attempt(
     chosen: Mapping[str, Sequence[Finding]] = {}
     for _ in range(_MOST_PASSES):
         found = now.state.findings
-        chosen = applicable(
-            settle(found, obstacles.blocked, obstacles.held_in(now.state.project)), allowed, obstacles.blocked
-        )
+        left_out = withheld.held(found, partial(_texts, (start.project, now.state.project)))
+        settled = settle(found, obstacles.blocked, {**obstacles.held_in(now.state.project), **left_out})
+        chosen = applicable(settled, allowed, obstacles.blocked)
         if not chosen:
             return now, obstacles
         known, obstacles = obstacles, _guarded(options, chosen, obstacles)
@@ -155,9 +188,15 @@ def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obsta
     return obstacles.refusing(frozenset(new), options.guard(sorted(new)))
 
 
-def _result(options: RunOptions, reading: KnownProject, start: State, end: Applied, obstacles: Obstacles) -> RunResult:
+def _result(
+    options: RunOptions, reading: KnownProject, start: State, end: Applied, obstacles: Obstacles, withheld: Withheld
+) -> RunResult:
     selected = reading.selected
+    left_out = withheld.held(end.state.findings, partial(_texts, (start.project, end.state.project)))
+    for (path, key), why in left_out.items():
+        obstacles = replace(obstacles, held={**obstacles.held, (path, key, end.state.project.data(path)): why})
     outcomes, obstacles = outcomes_of(options, start, end, obstacles)
+    outcomes = {path: withheld.marked(outcome) for path, outcome in outcomes.items()}
     unreadable = {file.path: file.unreadable for file in selected if file.unreadable is not None}
     outcomes.update(unreadable_outcomes(options, {**unreadable, **start.unreadable, **end.state.unreadable}))
     failures = [*reading.failures, *(file.failure for file in selected if file.failure is not None)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from torchlift.finding import Finding, Severity
+from torchlift.migrate.fix.line_moves import LineMoves
 from torchlift.source import SourceText
 
 Findings = Mapping[str, Sequence[Finding]]
@@ -40,22 +41,14 @@ def _revealed(before: Sequence[Finding], after: Sequence[Finding], old: SourceTe
 
     An import that a fix adds may give a name its meaning, in code that the fix does not touch.
     """
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher(None, _lines(old), _lines(new), autojunk=False)
-    stood = {
-        at + line: start + line for start, at, size in matcher.get_matching_blocks() for line in range(1, size + 1)
-    }
+    moves = LineMoves(old, new)
     lines = {(finding.code, old.location(finding.span.start)[0]) for finding in before}
     said = Counter((finding.code, old.slice(finding.span)) for finding in before)
     revealed: Counter[str] = Counter()
     for finding in after:
         code, text = finding.code, new.slice(finding.span)
-        line = stood.get(new.location(finding.span.start)[0])
+        now = new.location(finding.span.start)[0]
+        line = moves.before(now)[0] if moves.is_kept(now) else None
         if (code, line) not in lines if line is not None else old.text.count(text) > said[code, text]:
             revealed[code] += 1
     return revealed
-
-
-def _lines(source: SourceText) -> list[str]:
-    return [source.line(number) for number in range(1, len(source.line_starts) + 1)]

@@ -30,7 +30,7 @@ def settle(
         for item in items:
             reason = held.get((path, item.sort_key()))
             settled[path].append(item.without_fix(reason) if reason and item.fix else item)
-    for component in _components(settled):
+    for component in components(settled):
         members = [(path, index, settled[path][index]) for path, index in component]
         reason = _obstacle(members, settled, blocked)
         least = max((member.safety for _, _, member in members), key=lambda safety: safety.rank)
@@ -52,8 +52,8 @@ def settle(
     return settled
 
 
-def _components(findings: Mapping[str, Sequence[Finding]]) -> list[list[tuple[str, int]]]:
-    """Findings that share a group, directly or through others, in report order."""
+def components(findings: Mapping[str, Sequence[Finding]]) -> list[list[tuple[str, int]]]:
+    """Findings that share a group, directly or through others, by path and index, in report order."""
     by_key: dict[str, list[tuple[str, int]]] = {}
     for path in sorted(findings):
         for index, item in enumerate(findings[path]):

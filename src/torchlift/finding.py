@@ -272,6 +272,24 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedFix:
+    """What stands against a fix that was tried on the project and left out.
+
+    Attributes:
+        by: what fails with it: a test, a function that returns something else, or the command that was run.
+        error: the line that says how.
+    """
+
+    by: str
+    error: str
+
+    @property
+    def sentence(self) -> str:
+        """What is said of it in the place of the fix."""
+        return f"It was tried and left out because of {self.by}: {self.error}."
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One place that breaks, or will.
 
@@ -287,6 +305,7 @@ class Finding:
         groups: fixes that go together with this one's.
         notes: what the message rests on, step by step, such as what each rank of a deadlock waits for.
         waits_for: `path:line` of the place that has to change before anything can be done here; empty if there is none.
+        dropped: what stands against its fix, if that was tried on the project and left out.
     """
 
     code: str
@@ -300,6 +319,7 @@ class Finding:
     groups: tuple[Group, ...] = ()
     notes: tuple[str, ...] = ()
     waits_for: str = ""
+    dropped: DroppedFix | None = None
 
     @property
     def safety(self) -> Safety:

@@ -74,6 +74,7 @@ def test_a_finding_has_the_keys_of_ruff_and_the_edits_of_its_fix() -> None:
             "help": "Look.",
             "notes": ["rank 0 waits", "rank 1 waits"],
             "waits_for": "src/net.py:7",
+            "dropped": None,
             "severity": "error",
             "filename": "src/train.py",
             "location": {"row": 1, "column": 5},

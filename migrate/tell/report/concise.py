@@ -28,4 +28,7 @@ def _finding(item: Item, root: Path, palette: Palette) -> str:
     row, column = item.source.location(item.span.start)
     place = f"{palette.path(shown_path(root, finding.path))}:{row}:{column}:"
     mark = f" {palette.fixable('[*]')}" if item.applicable else ""
-    return f"{place} {palette.severity(finding.code, finding.severity)}{mark} {with_places(root, one_line(finding.message))}"
+    message = finding.message
+    if finding.dropped is not None:
+        message = f"{message} {finding.dropped.sentence}"
+    return f"{place} {palette.severity(finding.code, finding.severity)}{mark} {with_places(root, one_line(message))}"

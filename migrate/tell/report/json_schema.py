@@ -54,6 +54,16 @@ class ReportedFix:
 
 
 @dataclass(frozen=True)
+class ReportedDrop:
+    """What stands against a fix that `--verify` tried and left out."""
+
+    by: str
+    """What fails with it: a test, a function that returns something else, or the command."""
+    error: str
+    """The line that says how."""
+
+
+@dataclass(frozen=True)
 class ReportedFinding:
     """One place that breaks, or will."""
 
@@ -69,6 +79,8 @@ class ReportedFinding:
     """What the message rests on, step by step."""
     waits_for: str | None
     """`path:line` of the place that has to change before anything can be done here; null if there is none."""
+    dropped: ReportedDrop | None
+    """What stands against its fix, which was tried and left out; null if it was not."""
     severity: Severity
     """How much it matters at the target release."""
     filename: str
