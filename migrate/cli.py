@@ -246,9 +246,8 @@ def _run(
     except (ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
     except VerificationFailed as error:
-        failure = click.ClickException(str(error))
-        failure.exit_code = 2
-        raise failure from None
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
     except UnreadableSource as error:
         raise click.UsageError(f"Standard input cannot be analysed: {error}.") from None
     finally:

@@ -115,7 +115,6 @@ class Examination:
         return _result(self.options, self.reading, start, end or Applied(start, {}, {}), obstacles, withheld)
 
 
-
 def _rules_of(options: RunOptions) -> list[Rule]:
     return [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
 

@@ -1,7 +1,5 @@
 """One run of the user's command in the copy, and what it told."""
 
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import json

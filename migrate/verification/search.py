@@ -61,7 +61,8 @@ def search(groups: Groups, trials: Trials, *, careful: bool = False) -> Verdict:
     Args:
         groups: all of them.
         trials: runs; it is known that nothing is wrong without any group.
-        careful: whether both sides of each blame are run once more.
+        careful: whether both sides of each blame are run twice more; once they are anyway where a single test can be run
+            and nothing but halves told who is to blame.
     """
     return _Search(groups, trials, careful).run()
 
@@ -144,13 +145,15 @@ class _Search:
                 continue
             if len(some) == 1:
                 culprit = next(iter(some))
-                return (culprit, without) if self._holds(complaint, self.kept, culprit) else (None, None)
+                return (culprit, without) if self._holds(complaint, self.kept, culprit, pointed=True) else (None, None)
             return self._halved(complaint, self.kept - some, sorted(some)), None
         base = self.good.get(complaint.key, frozenset()) & self.kept
         return self._halved(complaint, base, sorted(self.kept - base)), None
 
     def _halved(self, complaint: Complaint, base: Groups, others: Sequence[int]) -> int | None:
         """The group among `others` that brings a complaint in: without it, and with all before it, there is none."""
+        if not others:
+            return None  # it was not heard with the same groups before
         low, high = 0, len(others)
         while high - low > 1:
             middle = (low + high) // 2
@@ -158,15 +161,20 @@ class _Search:
                 high = middle
             else:
                 low = middle
-        self.good[complaint.key] = base.union(others[:low])
+                self.good[complaint.key] = base.union(others[:low])
         culprit = others[low]
-        return culprit if self._holds(complaint, base.union(others[:high]), culprit) else None
+        with_it = base.union(others[:high])
+        return culprit if self._holds(complaint, with_it, culprit, pointed=False) else None
 
-    def _holds(self, complaint: Complaint, groups: Groups, culprit: int) -> bool:
-        """Whether the complaint is heard with the culprit and not without it, once more."""
-        if not self.careful:
-            return True
-        return not self.trials.again(groups - {culprit}, [complaint]) and bool(self.trials.again(groups, [complaint]))
+    def _holds(self, complaint: Complaint, groups: Groups, culprit: int, *, pointed: bool) -> bool:
+        """Whether the complaint is heard with the culprit and not without it, as often as is asked."""
+        times = int(not pointed) if complaint.tests else 0
+        if self.careful:
+            times = 2 if complaint.tests else 1
+        return all(
+            not self.trials.again(groups - {culprit}, [complaint]) and self.trials.again(groups, [complaint])
+            for _ in range(times)
+        )
 
     def _end(self) -> Verdict:
         """There is one run left: keep what is known to be well, if anything is, and prove it with that run."""

@@ -4,9 +4,6 @@ Inside a git repository it is a detached work tree of it, so that what asks git 
 files are those that lie in the user's tree, and neither a hook nor a filter of the repository runs.
 """
 
-# Paths are strings here: there may be tens of thousands.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import json

@@ -1,8 +1,5 @@
 """Which files of the user's tree a copy of it needs."""
 
-# Paths are strings here: there may be tens of thousands.
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os

@@ -1,7 +1,5 @@
 """Runs of the user's command on the project with some of the fixes, counted and remembered."""
 
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os

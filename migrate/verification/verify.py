@@ -1,7 +1,5 @@
 """Tries the fixes of a run on a copy of the project, and keeps those with which the user's command runs as before."""
 
-# ruff: noqa: PTH
-
 from __future__ import annotations
 
 import os

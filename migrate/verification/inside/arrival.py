@@ -1,29 +1,32 @@
 """What happens at the start of each Python process of a tried command, and at its end."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import os
 import sys
+from typing import IO, Any
 
 
 class Spool:
     """Lines of JSON in a file of this process, for whoever started the command."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.process = None
-        self.file = None
+        self.process = 0
+        self.file: IO[str] | None = None
 
-    def tell(self, kind, **about):
+    def tell(self, kind: str, **about: Any) -> None:
         """Write one line; a forked child has a file of its own."""
-        if self.process != os.getpid():
+        if self.file is None or self.process != os.getpid():
             self.process = os.getpid()
             path = os.path.join(self.folder, "%d.jsonl" % self.process)
             self.file = open(path, "a", encoding="utf-8", errors="surrogateescape", buffering=1)  # noqa: SIM115
         self.file.write(json.dumps([kind, about]) + "\n")
 
 
-def arrive(folder):
+def arrive(folder: str) -> None:
     """Set up what the file `task.json` in `folder` asks for.
 
     Its keys: `tree` (the user's), `copy` (of it), `tests` (ids of those to run, null for all), `returns` (whether what
@@ -31,17 +34,17 @@ def arrive(folder):
     """
     with open(os.path.join(folder, "task.json"), encoding="utf-8") as file:
         task = json.load(file)
-    from _torchlift_verify.redirect import redirect
+    from .redirect import redirect
 
     redirect(task["tree"], task["copy"])
     spool = Spool(folder)
     endings = []
     if task["returns"]:
-        from _torchlift_verify.returns import note_returns
+        from .returns import note_returns
 
         endings.append(note_returns(spool, task["copy"]))
 
-    def leave():
+    def leave() -> None:
         files = [[name, getattr(module, "__file__", None)] for name, module in list(sys.modules.items())]
         places = (task["tree"] + os.sep, task["copy"] + os.sep)
         spool.tell("modules", files=[pair for pair in files if isinstance(pair[1], str) and pair[1].startswith(places)])
@@ -50,6 +53,6 @@ def arrive(folder):
 
     atexit.register(leave)
     if "PYTEST_CURRENT_TEST" not in os.environ:
-        from _torchlift_verify.outcomes import wait_for_pytest
+        from .outcomes import wait_for_pytest
 
         wait_for_pytest(spool, task["tests"], leave)

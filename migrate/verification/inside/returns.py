@@ -4,13 +4,18 @@ The functions are changed as they are compiled. In a compiled or traced program 
 `torch.compiler.is_compiling()`, which is a constant there, and nothing is noted while TorchScript records a trace.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib.machinery
 import math
 import os
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from _torchlift_verify.waiting import after_import
+from .arrival import Spool
+from .waiting import after_import
 
 _MOST_CALLS = 50
 _MOST_LEAVES = 64
@@ -18,30 +23,31 @@ _MOST_ELEMENTS = 64
 _COMPILED_BY = {"jit", "njit", "vectorize", "guvectorize", "stencil", "kernel", "cfunc"}
 
 
-def note_returns(spool, copy):
+def note_returns(spool: Spool, copy: str) -> Callable[[], None]:
     """Begin to; the function that is returned tells what was not told yet."""
     notes = _Notes(spool)
 
-    def names(scope):
+    def names(scope: dict[str, Any]) -> tuple[Any, Any]:
         scope_of_all.append(scope)
         return notes.seen, compiling[0]
 
-    scope_of_all, compiling = [], [lambda: False]
+    scope_of_all: list[dict[str, Any]] = []
+    compiling: list[Any] = [lambda: False]
 
-    def torch_is_there(torch):
+    def torch_is_there(torch: Any) -> None:
         compiling[0] = torch.compiler.is_compiling
         for scope in scope_of_all:
             scope["tl_compiling__"] = compiling[0]
         notes.watch_scripted(torch)
 
-    loader = importlib.machinery.SourceFileLoader
+    loader: Any = importlib.machinery.SourceFileLoader
     get_code, to_code = loader.get_code, loader.source_to_code
 
-    def changed_code(self, name):
+    def changed_code(self: Any, name: str) -> Any:
         path = self.get_filename(name)
         return self.source_to_code(self.get_data(path), path) if _is_of(path, copy) else get_code(self, name)
 
-    def changed_source(self, data, path, *args, **options):
+    def changed_source(self: Any, data: Any, path: str, *args: Any, **options: Any) -> Any:
         try:
             tree = _changed(ast.parse(data)) if _is_of(path, copy) else data
         except (SyntaxError, ValueError, RecursionError):
@@ -49,23 +55,24 @@ def note_returns(spool, copy):
         return to_code(self, tree, path, *args, **options)
 
     loader.get_code, loader.source_to_code = changed_code, changed_source
-    sys.modules["_torchlift_verify"].names = names
+    package: Any = sys.modules["_torchlift_verify"]
+    package.names = names
     after_import("torch", torch_is_there)
     return notes.tell
 
 
-def _is_of(path, copy):
+def _is_of(path: str, copy: str) -> bool:
     return path.startswith(copy + os.sep) and path.endswith(".py") and "site-packages" not in path
 
 
 class _Notes:
-    def __init__(self, spool):
+    def __init__(self, spool: Spool) -> None:
         self.spool = spool
-        self.calls = {}
+        self.calls: dict[tuple[str, str, str], list[Any]] = {}
         self.order = 0
         self.busy = False
 
-    def seen(self, module, name, value):
+    def seen(self, module: str | None, name: str, value: object) -> None:
         """A function returned a value."""
         if self.busy:
             return
@@ -83,19 +90,19 @@ class _Notes:
         finally:
             self.busy = False
 
-    def tell(self):
+    def tell(self) -> None:
         """Tell what was noted since."""
         calls, self.calls = self.calls, {}
         for (test, module, name), values in calls.items():
             self.spool.tell("returns", test=test, module=module, name=name, values=values)
 
-    def watch_scripted(self, torch):
+    def watch_scripted(self, torch: Any) -> None:
         """Note what scripted functions and modules return, under the names of what was scripted."""
 
-        def watch(kind, name_of):
+        def watch(kind: Any, name_of: Callable[[Any], tuple[str, str]]) -> None:
             call = kind.__call__
 
-            def noted(this, *args, **kwargs):
+            def noted(this: Any, *args: Any, **kwargs: Any) -> Any:
                 value = call(this, *args, **kwargs)
                 try:
                     module, name = name_of(this)
@@ -106,11 +113,11 @@ class _Notes:
 
             kind.__call__ = noted
 
-        def of_function(this):
-            original = getattr(this, "_torchdynamo_inline", None)
+        def of_function(this: Any) -> tuple[str, str]:
+            original: Any = getattr(this, "_torchdynamo_inline", None)
             return original.__module__, original.__qualname__
 
-        def of_module(this):
+        def of_module(this: Any) -> tuple[str, str]:
             parts = str(this._c._type().qualified_name()).split(".")
             module, name = parts[1:-1], parts[-1]
             module = [part for part in module if not part.startswith("___torch_mangle_")]
@@ -120,7 +127,7 @@ class _Notes:
         watch(torch.jit.ScriptModule, of_module)
 
 
-def _changed(tree):
+def _changed(tree: ast.Module) -> ast.Module:
     """The module with a call before each `return` of its functions."""
     _Returns().visit(tree)
     at = 0
@@ -137,28 +144,29 @@ def _changed(tree):
 
 
 class _Returns(ast.NodeTransformer):
-    def __init__(self):
-        self.names = []
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.name = ""
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         self.names.append(node.name)
         self.generic_visit(node)
         self.names.pop()
         return node
 
-    def visit_AsyncFunctionDef(self, node):
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
         return node
 
-    def visit_Lambda(self, node):
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
         return node
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         if any(_last_name(decorator) in _COMPILED_BY and not _is_torch(decorator) for decorator in node.decorator_list):
             return node
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _own_nodes(node)):
             return node
         self.names.append(node.name)
-        outer, self.name = getattr(self, "name", None), ".".join(self.names)
+        outer, self.name = self.name, ".".join(self.names)
         self.names.append("<locals>")
         node.body = [one for part in node.body for one in _as_list(self.visit(part))]
         del self.names[-2:]
@@ -167,7 +175,7 @@ class _Returns(ast.NodeTransformer):
         self.name = outer
         return node
 
-    def visit_Return(self, node):
+    def visit_Return(self, node: ast.Return) -> Any:
         if node.value is None:
             return [*_told(self.name, node), node]
         keep = ast.Assign([ast.Name("tl_value__", ast.Store())], node.value)
@@ -176,10 +184,11 @@ class _Returns(ast.NodeTransformer):
         return [ast.fix_missing_locations(line) for line in lines]
 
 
-def _told(name, where, value="None"):
+def _told(name: str, where: Any, value: str = "None") -> list[ast.stmt]:
     text = "if not tl_compiling__(): tl_seen__(globals().get('__name__'), %r, %s)" % (name, value)
     lines = ast.parse(text).body
     for line in lines:
+        part: Any
         for part in ast.walk(line):
             if "lineno" in part._attributes:
                 part.lineno, part.end_lineno = where.lineno, where.lineno
@@ -187,9 +196,9 @@ def _told(name, where, value="None"):
     return lines
 
 
-def _own_nodes(function):
+def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """What a function consists of, without the functions in it."""
-    pending = list(function.body)
+    pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
         yield node
@@ -197,44 +206,44 @@ def _own_nodes(function):
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _last_name(decorator):
+def _last_name(decorator: Any) -> Any:
     if isinstance(decorator, ast.Call):
         decorator = decorator.func
     return getattr(decorator, "attr", None) or getattr(decorator, "id", None)
 
 
-def _is_torch(decorator):
+def _is_torch(decorator: ast.expr) -> bool:
     return ast.unparse(decorator).startswith("torch.")
 
 
-def _as_list(node):
+def _as_list(node: Any) -> list[Any]:
     return node if isinstance(node, list) else [node]
 
 
-def _in_short(value):
+def _in_short(value: object) -> list[Any] | None:
     """Leaves of a value in short, None where it holds no number and no tensor or is not to be looked at now.
 
     [] is a value that was returned and says nothing.
     """
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if torch is not None and _is_watched(torch):
         return None
-    leaves = []
+    leaves: list[Any] = []
     _add_leaves(value, leaves, torch, 0)
     return leaves
 
 
-def _is_watched(torch):
+def _is_watched(torch: Any) -> bool:
     """Whether somebody sees each operation on tensors: a trace, a transformation, a mode."""
     inside = torch._C
     if inside._get_tracing_state() is not None or inside._len_torch_dispatch_stack() > 0:
         return True
     if inside._len_torch_function_stack() > 0:
         return True
-    return inside._functorch.peek_interpreter_stack() is not None
+    return bool(inside._functorch.peek_interpreter_stack() is not None)
 
 
-def _add_leaves(value, leaves, torch, depth):
+def _add_leaves(value: Any, leaves: list[Any], torch: Any, depth: int) -> None:
     if len(leaves) >= _MOST_LEAVES or depth > 6:
         return
     if isinstance(value, (bool, int)):
@@ -255,7 +264,7 @@ def _add_leaves(value, leaves, torch, depth):
         leaves.append(_tensor_in_short(torch.as_tensor(value), torch))
 
 
-def _tensor_in_short(tensor, torch):
+def _tensor_in_short(tensor: Any, torch: Any) -> list[Any]:
     about = [str(tensor.dtype).rpartition(".")[2], list(tensor.shape)]
     with torch.no_grad():
         flat = tensor.detach()
@@ -273,5 +282,5 @@ def _tensor_in_short(tensor, torch):
         return [*about, *sums, *map(_plain, few.tolist())]
 
 
-def _plain(number):
+def _plain(number: float) -> float | str:
     return number if math.isfinite(number) else repr(number)

@@ -1,0 +1,179 @@
+"""The examples of a rule, tried: found or not, rewritten as shown, and doing under torch afterwards what they did before."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from difflib import unified_diff
+from functools import partial
+from pathlib import Path
+
+from torchlift.authoring.completeness import is_placeholder
+from torchlift.finding import Finding
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.options import RunOptions
+from torchlift.migrate.result import Mode, RunResult
+from torchlift.migrate.run import analyse
+from torchlift.rules.own_rules import rules_with
+from torchlift.rules.rule import Bad, Ok, Rule, Settings
+from torchlift.testing import (
+    FreshProcesses,
+    Program,
+    ProgramComparison,
+    TorchUnavailable,
+    Verdict,
+    compare_programs,
+)
+from torchlift.testing.nodes import Container, Scalar
+from torchlift.view.text import text_kind
+
+_SECONDS = 300.0
+_SECONDS_OF_RANKS = 60.0
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of an example.
+
+    Attributes:
+        example: the example.
+        problems: what does not hold, as sentences; empty if all does.
+        held: what was seen to hold, in a few words.
+        not_run: why its `run` was not executed; None if it was, or has none.
+    """
+
+    example: Bad | Ok
+    problems: tuple[str, ...]
+    held: str
+    not_run: str | None = None
+
+
+def try_example(
+    rule: Rule,
+    example: Bad | Ok,
+    own: tuple[Path, ...] = (),
+    *,
+    processes: FreshProcesses | None = None,
+    compare: Callable[..., ProgramComparison] = compare_programs,
+) -> Tried:
+    """Run all rules over the example, and compare what it does under torch before and after.
+
+    Args:
+        rule: the rule that the example belongs to.
+        example: the example.
+        own: files of rules outside torchlift, `rule` among them if it is one.
+        processes: where programs run; None for those that this Python process shares.
+        compare: what compares the old and the new program, called as `compare_programs` is.
+    """
+    compare = partial(compare, processes=processes)
+    given = (example.before, example.after, example.run) if isinstance(example, Bad) else (example.code,)
+    unfilled = [text for text in (*given, example.why) if text is not None and is_placeholder(text)]
+    if unfilled:
+        return Tried(example, tuple(f"It is still to be written: {text}" for text in unfilled), "")
+    with tempfile.TemporaryDirectory(prefix="torchlift-example-") as name:
+        if isinstance(example, Ok):
+            return _look_alike(rule, example, Path(name), own)
+        return _bad(rule, example, Path(name), own, compare)
+
+
+def _look_alike(rule: Rule, example: Ok, folder: Path, own: tuple[Path, ...]) -> Tried:
+    result = _migrated(example, folder, own)
+    problems = _failures(result)
+    problems += [f"It is reported, at {finding.path}: {finding.message}" for finding in _findings(result, rule)]
+    return Tried(example, tuple(problems), "not reported")
+
+
+def _bad(
+    rule: Rule, example: Bad, folder: Path, own: tuple[Path, ...], compare: Callable[..., ProgramComparison]
+) -> Tried:
+    unsafe = example.kind == "unsafe"
+    result = _migrated(example, folder, own)
+    problems = _failures(result)
+    if not _findings(result, rule):
+        return Tried(example, (*problems, "It is not reported."), "")
+    if example.kind != "safe":
+        if _new_text(result, example.path) is not None:
+            problems.append("It is rewritten without `--unsafe-fixes`, so some fix in it is safe.")
+        result = _migrated(example, folder, own, unsafe=True)
+    new = _new_text(result, example.path)
+    if new != example.after:
+        return Tried(example, (*problems, _not_as_shown(example, new)), "")
+    held = "reported" if new is None else f"reported, rewritten as shown{' (unsafe)' if unsafe else ''}"
+    if new is None or example.run is None or problems:
+        return Tried(example, tuple(problems), held)
+    try:
+        problem = _differing(example, result, folder, compare)
+    except TorchUnavailable as error:
+        return Tried(example, (), held, not_run=str(error))
+    same = "another result, as `differs` says" if example.differs else "the same under torch"
+    return Tried(example, () if problem is None else (problem,), f"{held}, {same}")
+
+
+def _migrated(example: Bad | Ok, folder: Path, own: tuple[Path, ...], *, unsafe: bool = False) -> RunResult:
+    files = {example.path: example.before if isinstance(example, Bad) else example.code, **dict(example.files)}
+    for file, text in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(text.encode())
+    settings = (
+        Settings(
+            min_torch=example.min_torch,
+            batch_example=example.batch_example,
+            machine=example.machine,
+            torchscript=example.torchscript,
+        )
+        if isinstance(example, Bad)
+        else Settings(machine=example.machine, torchscript=example.torchscript)
+    )
+    python = tuple(sorted(file for file in files if file.endswith(".py")))
+    texts = tuple(sorted(file for file in files if text_kind(file) is not None))
+    return analyse(
+        RunOptions(folder, python, Mode.DIFF, frozenset(rules_with(own)), unsafe, settings, texts=texts, own_rules=own)
+    )
+
+
+def _failures(result: RunResult) -> list[str]:
+    return [failure.detail or failure.reason for failure in result.failures]
+
+
+def _findings(result: RunResult, rule: Rule) -> list[Finding]:
+    return [f for outcome in result.outcomes for f in (*outcome.left, *outcome.fixed) if f.code == rule.code]
+
+
+def _new_text(result: RunResult, path: str) -> str | None:
+    return next((outcome.new_text for outcome in result.outcomes if outcome.path == path), None)
+
+
+def _not_as_shown(example: Bad, new: str | None) -> str:
+    if new is None:
+        return "It is reported, and nothing is rewritten."
+    if example.after is None:
+        return f"It is rewritten, and `after` shows nothing. What it became:\n{new}"
+    lines = unified_diff(example.after.splitlines(), new.splitlines(), "as shown", "as rewritten", lineterm="")
+    return "\n".join(["It is rewritten otherwise than shown:", *lines])
+
+
+def _differing(example: Bad, result: RunResult, folder: Path, compare: Callable[..., ProgramComparison]) -> str | None:
+    """What the rewritten program does otherwise than the example promises, None if nothing."""
+    files = dict(example.files)
+    rewritten = files | {o.path: o.new_text for o in result.outcomes if o.new_text is not None}
+    found = compare(
+        Program(example.before, files),
+        Program(rewritten.pop(example.path), rewritten),
+        f"import torch\n{example.run}",  # which the code itself may no longer need
+        ranks=example.ranks,
+        folder=folder / "proof",
+        timeout=_SECONDS_OF_RANKS if example.ranks else _SECONDS,
+    )
+    if found.verdict is Verdict.FAILED:
+        return f"It could not be run: {found}"
+    results = (
+        [part for _, part in found.old.items] if isinstance(found.old, Container) and example.ranks else [found.old]
+    )
+    if Scalar("NoneType", None) in results:
+        return "`run` assigns no `result`."
+    if not example.differs:
+        return None if found.verdict is Verdict.SAME else f"It does not do the same under torch: {found}"
+    if example.safety == "safe":
+        right = found.verdict is Verdict.TORCHSCRIPT_WRONG
+        return None if right else f"`differs` says that TorchScript was the odd one out, but: {found}"
+    return None if found.verdict is not Verdict.SAME else "`differs` says that the results differ, and they do not."

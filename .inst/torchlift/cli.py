@@ -1,0 +1,76 @@
+"""The `torchlift` command. Commands are imported when they are run, so that `--help` stays instant."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from torchlift import __version__
+
+_COMMANDS = {
+    "migrate": (
+        "torchlift.migrate.cli",
+        "migrate",
+        "Find code that breaks on a newer torch, and rewrite what is safe.",
+    ),
+    "plan": (
+        "torchlift.migrate.plan.cli",
+        "plan",
+        "Say what leaving TorchScript takes: questions that only you can answer, and what each answer decides.",
+    ),
+    "doctor": (
+        "torchlift.doctor.cli",
+        "doctor",
+        "Examine GPUs, driver, torch and its libraries, and name the wheel that fits.",
+    ),
+    "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
+    "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command `cmd_name`, or None."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in help without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][2]) for name in sorted(_COMMANDS)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click, with a suggestion for a mistyped command."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(sorted(_COMMANDS))}."
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="torchlift")
+def torchlift() -> None:
+    """Upgrade and migration assistant for PyTorch code bases."""
+
+
+def main() -> None:
+    """Entry point of the `torchlift` command."""
+    from torchlift.terminal.running import run_command
+
+    run_command(torchlift, "torchlift")

@@ -1,0 +1,1 @@
+"""What a project asks for, read from its files with the place of every part: packages, indexes, images, Python."""

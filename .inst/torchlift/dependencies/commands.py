@@ -1,0 +1,179 @@
+"""`pip install`, `uv pip install`, `uv add` and `conda install` wherever commands are written: scripts, container files,
+CI, makefiles, tox, and the code blocks of a README.
+
+Sources: the command references of pip, uv and conda.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from torchlift.dependencies.grammar import is_template, read_pin
+from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in
+from torchlift.lazy_dataclass import dataclass
+from torchlift.source import Span
+from torchlift.view.text import LogicalLine, TextView
+
+_COMMAND = re.compile(
+    r"(?<![\w./-])(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
+    r"|(?P<conda>(?:conda|mamba|micromamba)[ \t]+(?:-\S+[ \t]+)*(?:install|create|env[ \t]+create)))(?=[ \t])"
+)
+_TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
+_END = frozenset({"&&", "||", ";", "&", "|", "(", ")", "`"})
+_REDIRECTION = re.compile(r"\d?[<>]{1,2}(?:[^=].*)?")
+_WITH_VALUE = {
+    "pip": frozenset({
+        "-t", "--target", "--prefix", "--root", "--cache-dir", "--progress-bar", "--timeout", "--retries", "--python",
+        "--resume-retries", "--trusted-host", "--no-binary", "--only-binary", "--platform", "--python-version", "--src",
+        "-e", "--editable", "--group", "--extra", "--config-settings", "-C", "--torch-backend", "--index-strategy", "-p",
+        "--no-build-isolation-package", "--proxy", "--log", "--upgrade-strategy", "--index", "--default-index",
+        "--build-option", "--global-option", "--prerelease", "--resolution", "--exclude-newer", "--no-install-package",
+    }),
+    "conda": frozenset({"-n", "--name", "-p", "--prefix", "--solver", "--override-frozen", "--subdir", "--platform"}),
+}  # fmt: skip
+_SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"})
+_CHANNELS = frozenset({"-c", "--channel"})
+_FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
+_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word of a command, quotes gone; `start` is where `text` begins in the line. `plain` tells that `text` stands in the
+    source as it is."""
+
+    text: str
+    start: int
+    plain: bool
+
+
+def read_commands(view: TextView) -> list[PinSet]:
+    """Every install command of a file, in order, each a set of its own."""
+    found = []
+    for match in _COMMAND.finditer(view.code):
+        kind = match.lastgroup
+        line = view.line_at(match.start())
+        if kind is None or line is None or (view.kind == "markdown" and not is_code(view, line)):
+            continue
+        read = _read(line, match.start() - line.start, match.end() - line.start, kind)
+        if read is not None:
+            found.append(read)
+    return found
+
+
+def loose_indexes(view: TextView, taken: list[PinSet]) -> Iterator[Index]:
+    """PyTorch's indexes that stand outside of the sets already read: in variables, in configuration."""
+    spans = [index.span for item in taken for index in item.indexes]
+    for index in indexes_in(view.code, 0):
+        if not any(span.overlaps(index.span) for span in spans):
+            yield index
+
+
+def is_code(view: TextView, line: LogicalLine) -> bool:
+    """Whether a line of a README stands in a code block, and is no comment there.
+
+    Fences count in pairs; in reStructuredText an indented line is code.
+    """
+    if line.text.lstrip().startswith("#"):
+        return False
+    if view.path.endswith(".rst"):
+        return line.text[:1] in {" ", "\t"}
+    return bisect_right(_fences(view.source.text), line.start) % 2 == 1
+
+
+@lru_cache(maxsize=8)
+def _fences(text: str) -> tuple[int, ...]:
+    """Where the lines begin that open and close code blocks."""
+    return tuple(match.start() for match in _FENCE.finditer(text))
+
+
+def read_words(words: list[tuple[str, int]]) -> PinSet | None:
+    """What a pip command installs whose words are given, each with its place in the file."""
+    tokens = [_Token(text, start, True) for text, start in words]
+    return _taken(tokens, Span(words[0][1], words[-1][1] + len(words[-1][0])), "pip")
+
+
+def _read(line: LogicalLine, begin: int, start: int, kind: str) -> PinSet | None:
+    tokens = [replace(token, start=line.start + token.start) for token in _tokens(line.text, start)]
+    end = tokens[-1].start + len(tokens[-1].text) if tokens else line.start + start
+    return _taken(tokens, Span(line.start + begin, end), kind)
+
+
+def _taken(tokens: list[_Token], span: Span, kind: str) -> PinSet | None:
+    found = PinSet(span, conda=kind == "conda")
+    waiting = ""
+    for token in tokens:
+        text, place = token.text, token.start
+        if text.startswith("-") and not waiting:
+            name, equals, value = text.partition("=")
+            if not equals:
+                takes = name in _SOURCES | _CHANNELS | _FILES or name in _WITH_VALUE[kind]
+                waiting = name if takes else ""
+                found.no_deps = found.no_deps or name == "--no-deps"
+            else:
+                _option(found, kind, name, value, place + len(name) + 1)
+            continue
+        if waiting:
+            _option(found, kind, waiting, text, place)
+            waiting = ""
+            continue
+        if is_template(text) and re.match(r"[${]", text):
+            found.variables = True
+            continue
+        if "://" in text.partition("@")[0] or text.startswith((".", "/")) or text.endswith((".whl", ".tar.gz", ".zip")):
+            found.sources.append(PackageSource(text, Span(place, place + len(text))))
+            continue
+        pin = read_pin(text, place, "conda", "conda") if kind == "conda" else read_pin(text, place)
+        if pin is not None:
+            # In a shell, an unquoted comparison is a redirection, and a star may be a file.
+            found.pins.append(pin if token.plain else replace(pin, opaque=True))
+    return found if found.pins or found.indexes or found.variables else None
+
+
+def _option(found: PinSet, kind: str, name: str, value: str, place: int) -> None:
+    span = Span(place, place + len(value))
+    if kind == "conda" and name in _CHANNELS:
+        found.channels.append((value, span))
+    elif name in _FILES and not (kind == "pip" and name == "-f"):
+        found.includes.append(Include(value, span))
+    elif name in _SOURCES:
+        found.variables = found.variables or is_template(value)
+        found.sources.append(PackageSource(value, span, name in {"-f", "--find-links"}))
+
+
+def _tokens(text: str, start: int) -> Iterator[_Token]:
+    # A whole command may stand in quotes, as in YAML or the exec form; its words then end at the closing one.
+    quoted = _enclosing_quote(text, start)
+    limit = text.find(quoted, start) if quoted else -1
+    limit = len(text) if limit < 0 else limit
+    into_file = False
+    for match in _TOKEN.finditer(text, start, limit):
+        word = match[0]
+        if word in _END:
+            return
+        if into_file:
+            into_file = False
+            continue
+        if _REDIRECTION.fullmatch(word):
+            into_file = word[-1] in "<>"
+            continue
+        position = match.start()
+        if word[0] in "\"'" and word[-1] == word[0] and len(word) >= 2 and word.count(word[0]) == 2:
+            yield _Token(word[1:-1], position + 1, "\\" not in word)
+            continue
+        plain = not re.search(r"[\"'\\]", word)
+        unquoted = re.sub(r"[\"']", "", word)
+        cut = re.search(r"(?<!=)[<>](?!=)", unquoted)
+        yield _Token(unquoted[: cut.start()] if cut and cut.start() else unquoted, position, plain and cut is None)
+
+
+def _enclosing_quote(text: str, start: int) -> str | None:
+    """The quote that is open where a command begins."""
+    for quote in "\"'":
+        if text[:start].count(quote) % 2:
+            return quote
+    return None

@@ -1,0 +1,47 @@
+"""Conda environments: `dependencies`, with what pip installs below them, and `channels`.
+
+Source: "Creating an environment file manually" in conda's documentation. Only the layout that conda itself writes, one
+item a line, is read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torchlift.dependencies.grammar import read_pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.requirements_file import take_line
+from torchlift.source import Span
+from torchlift.view.text import TextView
+
+_KEY = re.compile(r"([\w-]+)\s*:\s*\Z")
+_ITEM = re.compile(r"(\s*)-\s+([\"']?)(.*?)\2\s*\Z")
+
+
+def read_conda(view: TextView) -> PinSet | None:
+    """The environment as one set with the groups "conda" and "pip"; None where the file is none."""
+    if view.kind != "yaml" or "dependencies:" not in view.code:
+        return None
+    found = PinSet(Span(0, len(view.source.text)), conda=True)
+    key, pip_below = "", None
+    for line in view.lines:
+        top = _KEY.match(line.text.rstrip())
+        if top is not None:
+            key, pip_below = top[1], None
+            continue
+        item = _ITEM.match(line.text)
+        if item is None:
+            if line.text[:1] not in {" ", "\t"}:
+                key = ""
+            continue
+        indent, value, start = len(item[1]), item[3], line.start + item.start(3)
+        if key == "channels":
+            found.channels.append((value, Span(start, start + len(value))))
+        elif key == "dependencies" and re.fullmatch(r"pip\s*:\s*", value):
+            pip_below = indent
+        elif key == "dependencies" and pip_below is not None and indent > pip_below:
+            take_line(found, value, start, "pip")
+        elif key == "dependencies":
+            pip_below = None
+            found.add(read_pin(value, start, "conda", "conda"))
+    return found if found.pins or found.sources or found.includes else None

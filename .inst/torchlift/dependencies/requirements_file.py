@@ -1,0 +1,47 @@
+"""Requirement and constraint files of pip.
+
+Source: "Requirements File Format" in pip's documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from torchlift.dependencies.grammar import is_template, read_pin
+from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
+from torchlift.source import Span
+from torchlift.view.text import TextView
+
+_OPTION = re.compile(
+    r"\s*(?P<name>--index-url|-i|--extra-index-url|--find-links|-f|--requirement|-r|--constraint|-c)(?:[ \t]*=[ \t]*|[ \t]+|(?<=-[ircf]))"
+    r"[\"']?(?P<value>[^\s\"']+)"
+)
+_PER_REQUIREMENT = re.compile(r"\s--?[a-z]")
+
+
+def read_requirements(view: TextView) -> PinSet:
+    """All of a requirement file as one set; files that it includes are named, not read."""
+    found = PinSet(Span(0, len(view.source.text)))
+    for line in view.lines:
+        take_line(found, line.text, line.start)
+    return found
+
+
+def take_line(found: PinSet, text: str, start: int, group: str = "", *, conditional: bool = False) -> None:
+    """Take a line of a requirement file, which other formats have in them too, into a set."""
+    option = _OPTION.match(text)
+    if option is not None:
+        value, span = option["value"], Span(start + option.start("value"), start + option.end("value"))
+        if option["name"] in {"-r", "-c", "--requirement", "--constraint"}:
+            found.includes.append(Include(value, span, group))
+        else:
+            found.variables = found.variables or is_template(value)
+            found.sources.append(PackageSource(value, span, option["name"] in {"-f", "--find-links"}))
+        return
+    if text.lstrip().startswith("-"):
+        return
+    extra = _PER_REQUIREMENT.search(text)
+    pin = read_pin(text[: extra.start()] if extra else text, start, group=group, hashed=extra is not None)
+    if pin is not None:
+        found.pins.append(replace(pin, conditional=pin.conditional or conditional))

@@ -1,0 +1,116 @@
+"""Releases of torch that a project is run with where no requirement names one: lock files, container files and CI.
+
+None of these says what the project supports, but whatever it is installed with, tested with or shipped with has to work.
+
+Sources: the lock files of uv, Poetry, PDM, Pipenv, conda-lock and pixi, and PEP 751; tags of pytorch/pytorch on Docker Hub;
+"Running variations of jobs in a workflow" in GitHub's documentation; "Configuration" in tox's, "Parametrizing sessions" in
+nox's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from torchlift.dependencies.commands import read_commands
+from torchlift.dependencies.ini_file import read_ini
+from torchlift.dependencies.lowest import lowest_release
+from torchlift.dependencies.metadata import real_path
+from torchlift.file_bytes import file_bytes
+from torchlift.lazy_dataclass import dataclass
+from torchlift.source import SourceText
+from torchlift.versions import LATEST, TorchVersion
+from torchlift.view.text import TextKind, TextView
+
+_CONTAINERS = ("Dockerfile*", "Containerfile*", "*.[Dd]ockerfile")
+_CONTAINER_FOLDERS = ("docker", ".docker", "dockerfiles", "containers", ".devcontainer", "ci", ".ci")
+_FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
+    (
+        None,
+        ("uv.lock", "poetry.lock", "pdm.lock", "pylock*.toml", "Pipfile.lock", "conda-lock.yml", "pixi.lock"),
+    ),
+    (
+        "dockerfile",
+        (*_CONTAINERS, *(f"{folder}/**/{name}" for folder in _CONTAINER_FOLDERS for name in _CONTAINERS)),
+    ),
+    (
+        "yaml",
+        (
+            *(".github/workflows/*.y*ml", ".gitlab-ci.yml", ".gitlab/**/*.yml", ".circleci/*.yml", ".travis.yml"),
+            *("azure-pipelines*.yml", ".azure*/**/*.yml", ".buildkite/*.y*ml", ".cirrus.yml", "*compose*.y*ml"),
+        ),
+    ),
+    ("ini", ("tox.ini",)),
+    (None, ("noxfile.py",)),
+)
+_KEY = r"(?:py)?torch(?:[-_ ]?ver(?:sion)?s?)?"
+_LISTS: dict[TextKind | None, tuple[str, ...]] = {
+    # A scalar, a list on the same lines, a list of items below.
+    "yaml": (
+        rf"(?:^|[\s{{,-])[\"']?{_KEY}[\"']?[ \t]*:(\s*\[[^\]]*\]|(?:[ \t]*\n[ \t]*-[ \t][^\n:]*)+|[^\n\[\],}}]*)",
+        r"(pytorch/pytorch:\d[\w.]*)",
+    ),
+    "dockerfile": (rf"^[ \t]*(?:ARG|ENV)[ \t]+{_KEY}[ \t=]+(\S+)", r"(pytorch/pytorch:\d[\w.]*)"),
+    None: (
+        # Locks in TOML and YAML, in JSON, and nox.
+        r"\bname(?:: | = )\"?(?:py)?torch\"?\n[ \t]*version(?:: | = )(.*)",
+        r"\"torch\": \{[^{}]*\"version\": (\"[^\"]*\")",
+        rf"parametrize\(\s*[\"']{_KEY}[\"'],\s*(\[[^\]]*\])",
+        r"[\"'](torch==[^\"']*)[\"']",
+    ),
+}
+_RELEASE = re.compile(r"(?<![\w.<!+-])(?<!<=|!=)([12]\.\d+(?:\.\d+)?)(?:\.\*|\+\w+)?(?![\w.])")
+
+
+@dataclass(frozen=True)
+class RunWith:
+    """A release that something is run with, and where that stands, such as `tox.ini:12`, relative to the project root."""
+
+    release: TorchVersion
+    place: str
+
+
+def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
+    """The releases that the files of one folder name, in the order of the files. Never raises for what a file holds.
+
+    Args:
+        root: the project, a path without symbolic links.
+        folder: the folder, `root` or below it.
+    """
+    found: dict[RunWith, None] = {}
+    for kind, patterns in _FILES:
+        for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
+            # A link may lead out of the project, and a pipe is never read to its end.
+            if root not in real_path(path).parents or not os.path.isfile(path):  # noqa: PTH113
+                continue
+            try:
+                data = file_bytes(path)
+            except OSError:
+                continue
+            if b"torch" not in data.lower():
+                continue
+            source = SourceText(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+            name = path.relative_to(root).as_posix()
+            for release, offset in _releases(name, kind, source):
+                # Nothing can be run with what is not out yet.
+                if release <= LATEST:
+                    found[RunWith(release, f"{name}:{source.location(offset)[0]}")] = None
+    return list(found)
+
+
+def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[tuple[TorchVersion, int]]:
+    text = source.text
+    if kind is not None:
+        view = TextView(name, kind, source)
+        sets = [read_ini(view)] if kind == "ini" else read_commands(view)
+        for pin in (pin for item in sets for pin in item.pins if pin.is_torch):
+            release = lowest_release(pin)
+            if release is not None:
+                yield release, pin.span.start
+        text = view.code
+    for pattern in _LISTS.get(kind, ()):
+        for match in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE):
+            for number in _RELEASE.finditer(match[1]):
+                yield TorchVersion.parse(number[1]), match.start(1) + number.start(1)

@@ -1,0 +1,1 @@
+"""Checks of the interpreter and of environment variables."""

@@ -1,0 +1,1 @@
+"""Checks of each GPU: health, mode, link, and whether programs are let see it."""

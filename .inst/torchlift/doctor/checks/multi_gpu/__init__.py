@@ -1,0 +1,1 @@
+"""Checks of GPUs together: peer-to-peer access, NVLink, mixed models."""

@@ -1,0 +1,1 @@
+"""Checks of the distributions around torch: pins, collisions, missing libraries, extensions."""

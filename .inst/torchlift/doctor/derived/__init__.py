@@ -1,0 +1,1 @@
+"""What follows from the facts about a machine. Nothing here knows a check or a remedy."""

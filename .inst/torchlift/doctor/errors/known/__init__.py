@@ -1,0 +1,1 @@
+"""The table, one file a subject."""

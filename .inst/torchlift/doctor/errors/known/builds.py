@@ -1,0 +1,100 @@
+"""Builds of torch that have no code for a GPU, or for no GPU at all."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="gb10-range-warning",
+        pattern=r"NVIDIA GB10 which is of cuda capability 12\.1",
+        cause="torch's table of that release ends at 12.0; code for sm_120 runs on a GB10 (12.1), so the warning is harmless",
+        remedy="Ignore it, or upgrade torch",
+        checks=("gpu-architecture", "torch-advice-stale"),
+        says=("UserWarning: Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.",),
+        sources=(torch_file("torch/cuda/__init__.py, DEVICE_REQUIREMENT"),),
+        level="warning",
+    ),
+    KnownError(
+        id="gpu-not-in-wheel",
+        pattern=r"with CUDA capability sm_\d{2,3} is not compatible with the current PyTorch installation"
+        r"|does not include kernels for this GPU|No published PyTorch CUDA builds for release .{0,60} support this GPU"
+        r"|which is of compute capability \(CC\) \d"
+        r"|PyTorch no longer supports this GPU because it is too old"
+        r"|Minimum and Maximum cuda capability supported by this version of PyTorch",
+        cause="This build of torch has no code for this GPU's architecture",
+        remedy=WHEEL,
+        checks=("gpu-architecture",),
+        says=(
+            "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+            "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.",
+            "Found GPU0 NVIDIA GeForce GTX 1080 Ti which is of cuda capability 6.1.\n"
+            "    Minimum and Maximum cuda capability supported by this version of PyTorch is\n    (7.0) - (12.0)",
+            "Found GPU0 Tesla V100-SXM2-16GB which is of compute capability (CC) 7.0.\nThe following list shows the CCs this "
+            "version of PyTorch was built for and the hardware CCs it supports:",
+            "Found GPU0 GeForce GTX 770M which is of cuda capability 3.0.\n    PyTorch no longer supports this GPU because "
+            "it is too old.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 150733),
+            thread("IAHispano/Applio", 1006, "2025-03-22"),
+            torch_file("torch/cuda/__init__.py"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="rocm-no-kernel",
+        pattern=r"HIP error: (invalid device function|the device kernel image is invalid|device kernel image is invalid)"
+        r"|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|Unable to find code object for all current devices"
+        r"|HIP error: no kernel image|Cannot read .{0,300}TensileLibrary.{0,300}: (No such file|Illegal seek)"
+        r"|HSA_STATUS_ERROR_INVALID_ISA",
+        cause="This torch for ROCm has no code for this AMD GPU",
+        remedy="Install the torch whose ROCm supports the card; where none does, HSA_OVERRIDE_GFX_VERSION set to the nearest "
+        "architecture that it has (10.3.0 for RDNA 2, 11.0.0 for RDNA 3) works at your own risk, never across generations",
+        checks=("gpu-architecture", "torch-other-vendor"),
+        says=(
+            "RuntimeError: HIP error: invalid device function",
+            '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"',
+            "rocBLAS error: Cannot read /opt/rocm-5.4.0/lib/rocblas/library/TensileLibrary.dat: Illegal seek",
+            "rocBLAS error: Cannot read C:\\Program Files\\AMD\\ROCm\\6.1\\bin\\/rocblas/library/TensileLibrary.dat: No such "
+            "file or directory for GPU arch : gfx1103",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 164346, "2025-10-02"),
+            thread("ROCm/rocBLAS", 1339, "2023-07-04"),
+            thread("brknsoul/ROCmLibs", 4, "2024-10-05"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="no-kernel-image",
+        pattern=r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
+        r"|invalid device function|CUDA_ERROR_NO_BINARY_FOR_GPU",
+        cause="This torch (or the library that failed) has no code for this GPU's architecture, "
+        "although torch.cuda.is_available() says True",
+        remedy=WHEEL,
+        checks=("gpu-architecture", "extension-architecture", "jetson-wheel", "magma-turing"),
+        says=(
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+            "CUDA error: invalid device function",
+        ),
+        sources=(thread("Janrupf/stable-diffusion-webui-nix", 9, "2025-10-04"), thread("pytorch/pytorch", 167244)),
+        wheel=True,
+    ),
+    KnownError(
+        id="not-compiled-with-cuda",
+        pattern=r"(Torch|PyTorch|torch) (is )?not compiled with (CUDA|XPU|MPS|ROCm|HIP)|PyTorch is not linked with support for"
+        r" (cuda|xpu|mps|hip) devices|not compiled with (XPU|MPS)|Could not run '[\w:.]{1,80}' with arguments from the "
+        r"'(CUDA|XPU|MPS)' backend.{0,200}(omitted during the selective|doesn't exist for this backend)",
+        cause="The torch of this interpreter is a build without support for this device",
+        remedy=WHEEL,
+        checks=("torch-cpu-build", "torch-other-vendor", "several-torch-copies"),
+        says=(
+            "AssertionError: Torch not compiled with CUDA enabled",
+            "AssertionError: Torch not compiled with XPU enabled",
+            "RuntimeError: PyTorch is not linked with support for mps devices",
+        ),
+        sources=(torch_file("torch/cuda/__init__.py"), torch_file("torch/xpu/__init__.py")),
+        wheel=True,
+    ),
+)

@@ -1,0 +1,306 @@
+"""Several processes: torchrun, process groups, NCCL and Gloo."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="geforce-peer-to-peer",
+        pattern=r"RTX \d000 series doesn't support faster communication broadband via P2P or IB",
+        cause="Accelerate refuses to start on several GeForce cards of this series until direct copies between GPUs are switched off",
+        remedy="Set NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1, or start with accelerate launch, which sets them",
+        command="export NCCL_P2P_DISABLE=1 NCCL_IB_DISABLE=1",
+        checks=("peer-access",),
+        says=(
+            "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P or IB. Please set "
+            '`NCCL_P2P_DISABLE="1"` and `NCCL_IB_DISABLE="1" or use `accelerate launch` which will do this automatically.',
+        ),
+        sources=(thread("QwenLM/Qwen-VL", 447, "2024-08-22"), thread("cocktailpeanut/fluxgym", 283, "2024-12-31")),
+    ),
+    KnownError(
+        id="duplicate-gpu",
+        pattern=r"Duplicate GPU detected",
+        cause="Two ranks use the same GPU: each process must choose its own before it communicates, and there must be as many "
+        "GPUs in view as ranks",
+        remedy="Call torch.cuda.set_device(local_rank) first, pass device_id to init_process_group (`torchlift migrate` does: "
+        "TL201), and start no more ranks than GPUs",
+        checks=("cuda-visible-devices", "gpu-missing", "mig"),
+        says=("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 10",),
+        sources=(thread("verl-project/verl", 161, "2025-01-29"), thread("NVIDIA/Megatron-LM", 661, "2024-01-14")),
+    ),
+    KnownError(
+        id="nccl-memlock",
+        pattern=r"ibv_(reg_mr|create_qp|create_cq|modify_qp|reg_mr_iova2|reg_dmabuf_mr)\w{0,20} failed.{0,60}Cannot allocate memory"
+        r"|Failed to (register|lock) memory.{0,60}ulimit -l",
+        cause="InfiniBand pins memory, and the process may not lock as much",
+        remedy="Allow it: --ulimit memlock=-1 for containers, LimitMEMLOCK=infinity for services, memlock in limits.conf",
+        command="ulimit -l unlimited",
+        checks=("memlock-limit",),
+        says=("NCCL WARN Call to ibv_create_cq failed with error Cannot allocate memory",),
+        sources=(thread("deepseek-ai/DeepEP", 143),),
+    ),
+    KnownError(
+        id="nccl-infiniband",
+        pattern=r"NET/IBP? ?: ?Got (completion|async event)|vendor err (129|81|249)\b|ibv_modify_qp failed",
+        cause="A transfer over InfiniBand or RoCE was not answered: a link, a switch or its configuration (GID index, MTU, "
+        "traffic class), or the other rank had ended before",
+        remedy="Look which rank failed first; try ib_write_bw between the two hosts; on RoCE set NCCL_IB_GID_INDEX; "
+        "NCCL_IB_DISABLE=1 shows whether it is the fabric",
+        says=(
+            "NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129",
+            "NCCL WARN NET/IB : Got completion from peer 10.216.210.236<54862> with status=12 opcode=0 len=0 vendor err 129 (Recv)",
+        ),
+        sources=(
+            thread("NVIDIA/nccl", 1405),
+            thread("NVIDIA/nccl", 426, "2020-12-01"),
+            thread("NVIDIA/nccl", 1664, "2025-04-01"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="nccl-network",
+        pattern=r"socket\w{0,30}: Connect to .{1,80}(failed|returned \d{1,4})|Call to connect .{0,80}(failed|returned)"
+        r"|no socket interface found|Bootstrap : no|connect to .{1,60} failed : (No route to host|Connection (refused|timed out))",
+        cause="NCCL on one host cannot reach the other: it chose a network that does not lead there (docker0, a VPN), or a "
+        "firewall is between them",
+        remedy="Name the network with NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME), and open all ports between the hosts",
+        command="export NCCL_SOCKET_IFNAME=eth0",
+        says=(
+            "socketStartConnect: Connect to 192.168.19.14<52822> failed : No route to host",
+            "NCCL WARN socketPollConnect: Connect to 10.0.0.4<56849> returned 113(No route to host) errno 115(Operation now in "
+            "progress)",
+        ),
+        sources=(thread("hkproj/pytorch-transformer-distributed", 1, "2024-03-18"), thread("sgl-project/sglang", 3820)),
+    ),
+    KnownError(
+        id="peer-access",
+        pattern=r"peer access is not supported between these two devices|failed to open CUDA IPC handle|cuMemImportFromShareable"
+        r"Handle|cudaErrorPeerAccessUnsupported",
+        cause="The program copies from GPU to GPU directly, which these cards, the slots that they are in, or a virtual machine "
+        "do not allow",
+        remedy="Set NCCL_P2P_DISABLE=1; switch off custom all-reduce where a server has it (vLLM: --disable-custom-all-reduce)",
+        command="export NCCL_P2P_DISABLE=1",
+        checks=("peer-access", "iommu", "mig"),
+        says=(
+            "RuntimeError: CUDA error: peer access is not supported between these two devices",
+            "NCCL WARN failed to open CUDA IPC handle : 217 peer access is not supported between these two devices",
+        ),
+        sources=(
+            thread("verl-project/verl", 1874, "2025-06-23"),
+            thread("ray-project/ray_lightning", 24, "2021-03-30"),
+        ),
+    ),
+    KnownError(
+        id="collectives-differ",
+        pattern=r"Detected mismatch between collectives on ranks|Ranks? .{1,60}is running (collective|inconsistent)",
+        cause="Ranks called different collectives, or with different shapes: one took another branch of the program",
+        remedy="Compare what the ranks do just before; TORCH_DISTRIBUTED_DEBUG=DETAIL names them",
+        says=(
+            "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+            "CollectiveFingerPrint(OpType=ALLREDUCE), but Rank 1 is running collective: CollectiveFingerPrint(OpType=BROADCAST).",
+        ),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="ddp-unused-parameters",
+        pattern=r"Expected to have finished reduction in the prior iteration before starting a new one",
+        cause="In DistributedDataParallel some parameters got no gradient, because the loss does not depend on them",
+        remedy="Let the loss use all parameters, freeze those it does not, or pass find_unused_parameters=True",
+        says=("RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one.",),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="port-in-use",
+        pattern=r"server socket has failed to (listen|bind)|EADDRINUSE.{0,120}(29500|c10d|TCPStore)"
+        r"|\bmaster_port\b.{0,80}(in use|occupied)|DistNetworkError.{0,160}EADDRINUSE",
+        cause="The port of the rendezvous is taken, by another job on this host or one that has not ended",
+        remedy="End what is left of the earlier job, or take another port (--master_port 29501)",
+        says=(
+            "[E socket.cpp:472] [c10d] The server socket has failed to listen on any local network address.",
+            "[W socket.cpp:426] [c10d] The server socket has failed to bind to [::]:25641 (errno: 98 - Address already in use).",
+            "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, "
+            "useIpv6: 0, code: -98, name: EADDRINUSE, message: address already in use",
+        ),
+        sources=(
+            thread("hunto/DIST_KD", 10, "2023-07-05"),
+            thread("bytedance/GR-MG", 11, "2024-12-04"),
+            torch_file("torch/lib/libtorch_cpu.so"),
+        ),
+    ),
+    KnownError(
+        id="rendezvous-unreachable",
+        pattern=r"client socket has timed out|client socket has failed to connect to any network address|RendezvousConnectionError"
+        r"|RendezvousTimeoutError|store based barrier on rank|\d{1,5} clients joined|TCP client failed to connect/validate|connection to the C10d store has failed"
+        r"|hostname of the client socket cannot be retrieved|No socket on \(.{1,80}\) is listening yet",
+        cause="A process cannot reach the one that hosts the rendezvous: it did not start or ended early, its name or port is "
+        "another, or a firewall is between them",
+        remedy="Look at the log of rank 0 first; check MASTER_ADDR and MASTER_PORT from the other host (nc -vz HOST PORT)",
+        says=(
+            "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to "
+            "(172.17.0.9, 46229).",
+            "TimeoutError: The client socket has timed out after 1800s while trying to connect to (127.0.0.1, 48391).",
+            "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed.",
+        ),
+        sources=(
+            thread("vllm-project/vllm", 19670),
+            thread("lllyasviel/ControlNet", 382, "2023-05-03"),
+            torch_file("torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py"),
+        ),
+    ),
+    KnownError(
+        id="libuv",
+        pattern=r"use_libuv was requested but PyTorch was buil[dt] without libuv",
+        cause="torch's builds for Windows have no libuv, and the store asks for it since torch 2.4",
+        remedy="Switch it off",
+        command="set USE_LIBUV=0",
+        says=(
+            "RuntimeError: use_libuv was requested but PyTorch was build without libuv support",
+            "RuntimeError: use_libuv was requested but PyTorch was built without libuv support, run with USE_LIBUV=0 to disable it.",
+        ),
+        sources=(thread("pytorch/pytorch", 139990, "2024-11-07"), torch_file("torch/lib/libtorch_cpu.so")),
+    ),
+    KnownError(
+        id="no-nccl",
+        pattern=r"Distributed package doesn't have (NCCL|MPI|XCCL|UCC) ?built in|ProcessGroupNCCL is only supported with GPUs, no "
+        r"GPUs found",
+        cause="This torch has no NCCL (it is a build for Windows, macOS or the CPU), or it sees no GPU",
+        remedy="Use the backend gloo there; on Linux install the build for CUDA, and see that the GPUs are in view",
+        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices"),
+        says=(
+            "RuntimeError: Distributed package doesn't have NCCL built in",
+            "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
+        ),
+        sources=(torch_file("torch/distributed/distributed_c10d.py"),),
+    ),
+    KnownError(
+        id="gloo-device",
+        pattern=r"makeDeviceFor(Hostname|Interface)\(\): unsupported gloo device|\[enforce fail at .{0,200}gloo.{0,200}"
+        r"Unable to find (address|interface)|unable to resolve hostname to a \(local\) address",
+        cause="Gloo cannot turn this host's name into an address of its own",
+        remedy="Name the network, and give the host's name an address in /etc/hosts",
+        command="export GLOO_SOCKET_IFNAME=eth0",
+        says=("RuntimeError: makeDeviceForHostname(): unsupported gloo device",),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="hang-up",
+        pattern=r"got signal: 1\b|Signal 1 \(SIGHUP\)|Received 1 death signal",
+        cause="The terminal or connection that started the job was closed, and took the job with it",
+        remedy="Start it in tmux, below nohup or by the scheduler",
+        says=("torch.distributed.elastic.multiprocessing.api.SignalException: Process 3429 got signal: 1",),
+        sources=(torch_file("torch/distributed/elastic/multiprocessing/api.py"),),
+    ),
+    KnownError(
+        id="nccl-invalid-usage",
+        pattern=r"ncclInvalidUsage|invalid usage \(run with NCCL_DEBUG",
+        cause="NCCL was used as it may not be; the line behind `Last error:`, or NCCL_DEBUG=WARN, says how",
+        remedy="Mostly two ranks use one GPU: choose the device of each process before it communicates",
+        checks=("cuda-visible-devices",),
+        says=("ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",),
+        sources=(thread("verl-project/verl", 161, "2025-01-29"),),
+        level="vague",
+    ),
+    KnownError(
+        id="nccl-system-error",
+        pattern=r"unhandled system error|ncclSystemError",
+        cause="A call to the system failed inside NCCL, mostly the network or /dev/shm; the line behind `Last error:`, or "
+        "NCCL_DEBUG=WARN, says which",
+        remedy="Run again with NCCL_DEBUG=WARN; name the network with NCCL_SOCKET_IFNAME; see that /dev/shm is large enough",
+        checks=("shm-size", "memlock-limit", "nccl-engine"),
+        says=(
+            "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1333, unhandled system error (run "
+            "with NCCL_DEBUG=INFO for details), NCCL version 2.18.6",
+            "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.",
+        ),
+        sources=(thread("NVIDIA/nccl", 375, "2020-08-20"), thread("NVIDIA/nccl", 975, "2023-08-25")),
+        level="vague",
+        likely=True,
+    ),
+    KnownError(
+        id="nccl-cuda-error",
+        pattern=r"unhandled cuda error|ncclUnhandledCudaError",
+        cause="NCCL met an error of CUDA; the line behind `Last error:`, or NCCL_DEBUG=WARN, says which",
+        remedy="Run again with NCCL_DEBUG=INFO; compare the driver with the one paired with torch's CUDA",
+        checks=("driver-too-old", "gpu-architecture", "peer-access"),
+        says=(
+            "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, unhandled cuda "
+            "error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5",
+            "ncclUnhandledCudaError: Call to CUDA function failed.",
+        ),
+        sources=(thread("ray-project/ray_lightning", 24, "2021-03-30"),),
+        level="vague",
+        likely=True,
+    ),
+    KnownError(
+        id="nccl-remote-error",
+        pattern=r"ncclRemoteError|remote process exited or there was a network error|Connection closed by remote peer"
+        r"|ncclInternalError",
+        cause="NCCL lost another rank: that rank ended first, or the network between them failed",
+        remedy="Look for the first error among the logs of all ranks",
+        says=(
+            "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
+            "NCCL WARN socketProgress: Connection closed by remote peer node1<57557>",
+        ),
+        sources=(thread("NVIDIA/nccl-tests", 166), thread("NVIDIA/nccl-tests", 15, "2018-10-29")),
+        level="vague",
+    ),
+    KnownError(
+        id="collective-timeout",
+        pattern=r"Watchdog caught collective operation timeout|Some NCCL operations have failed or timed out|watchdog got stuck"
+        r"|Timed out waiting \d{1,9}ms for (recv|send)|due to (watchdog hang|collective timeout)|monitoredBarrier"
+        r"|HeartbeatMonitor.{0,80}(timed out|timeout)|Timeout at NCCL work: \d",
+        cause="A collective did not end in its time: a rank ended, fell behind or took another branch, or GPUs cannot reach each "
+        "other although the driver says so (IOMMU, PCIe access control)",
+        remedy="Look for the rank that is missing from these messages and its own log; where none failed, try "
+        "NCCL_P2P_DISABLE=1; raise the time limit (init_process_group(timeout=...)) for work that only one rank does",
+        checks=("iommu", "peer-access", "nvlink", "nccl-engine"),
+        says=(
+            "[rank1]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: "
+            "WorkNCCL(SeqNum=808, OpType=ALLREDUCE, NumelIn=9801523, NumelOut=9801523, Timeout(ms)=600000) ran for 600020 "
+            "milliseconds before timing out.",
+            "RuntimeError: Some NCCL operations have failed or timed out.",
+        ),
+        sources=(
+            thread("XPixelGroup/BasicSR", 737, "2025-06-26"),
+            thread("pytorch/pytorch", 118369, "2024-02-17"),
+            thread("NVIDIA/nccl", 1409, "2024-08-19"),
+        ),
+        level="vague",
+        likely=True,
+    ),
+    KnownError(
+        id="store-gone",
+        pattern=r"TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed"
+        r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
+        r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)|connectFullMesh failed",
+        cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first",
+        remedy="Look for the first error in the log of rank 0 and of the host that is named",
+        says=(
+            '[rank1]:[W1101 ProcessGroupNCCL.cpp:1683] [PG ID 0 PG GUID 0 Rank 1] Failed to check the "should dump" flag on '
+            "TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe",
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:45234",
+            "[W427 01:04:16.149509694 socket.cpp:752] [c10d] The client socket has failed to connect to [::ffff:198.18.0.1]:3254 "
+            "(errno: 110 - Connection timed out).",
+        ),
+        sources=(thread("gensyn-ai/rl-swarm", 197, "2025-04-26"), torch_file("torch/lib/libtorch_cpu.so")),
+        level="vague",
+    ),
+    KnownError(
+        id="worker-failed",
+        pattern=r"ChildFailedError|Root Cause \(first observed failure\)|Engine core initialization failed|Engine process failed "
+        r"to start|torch\.multiprocessing\.spawn\.Process(Raised|Exited)Exception|EngineDeadError|exitcode ?: -(6|11)\b"
+        r"|failed \(exitcode: -?\d{1,3}\) local_rank|exits with return code = -?\d",
+        cause="This only says that a worker process failed; its own error stands above, or in its own log",
+        remedy="Look for the first traceback of the rank that is named under `Root Cause`; @record on main shows it in the summary",
+        says=(
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+            "RuntimeError: Engine core initialization failed. See root cause above.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 91278, "2022-12-21"),
+            torch_file("torch/distributed/elastic/multiprocessing/errors"),
+        ),
+        level="vague",
+    ),
+)

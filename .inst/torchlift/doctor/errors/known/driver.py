@@ -1,0 +1,381 @@
+"""The driver, its libraries, containers, and GPUs that a program does not see."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
+
+_FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-21"
+
+ROWS = (
+    KnownError(
+        id="container-runtime-mode",
+        pattern=r"invoking the NVIDIA Container Runtime Hook directly .{0,80}is not supported",
+        cause="On a Jetson, or where Docker uses CDI, GPUs are given by the NVIDIA runtime and not by --gpus",
+        remedy="Start the container with --runtime=nvidia instead of --gpus",
+        checks=("jetson-wheel", "driver-missing"),
+        says=(
+            "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported. "
+            "Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) instead.: unknown.",
+        ),
+        sources=(thread("NVIDIA/TensorRT-LLM", 799, "2024-01-03"),),
+    ),
+    KnownError(
+        id="kernel-module-build",
+        pattern=r"Bad return status for module build on kernel|error processing package (nvidia|amdgpu)\S{0,40}dkms"
+        r"|Unable to build the kernel module|the step: .{0,4}Building kernel modules",
+        cause="The driver's kernel module could not be built: it does not know this kernel yet, or the kernel's headers or compiler "
+        "are missing",
+        remedy="Read the end of the make.log that is named; install the headers of the running kernel, or a newer driver. Inside a "
+        "container no kernel module is needed: leave the -dkms package out",
+        checks=("driver-not-loaded",),
+        says=("Error! Bad return status for module build on kernel: 6.14.0-29-generic (x86_64)",),
+        sources=(thread("invoke-ai/InvokeAI", 8518, "2025-09-02"),),
+    ),
+    KnownError(
+        id="gpu-lost",
+        pattern=r"GPU is lost|fallen off the bus|CUDA.{0,40}device (has been )?lost|Xid.{0,60}\b79\b"
+        r"|Unable to determine the device handle for (gpu|GPU)",
+        cause="The GPU no longer answers: it fell off the bus or its driver gave it up",
+        remedy="Power-cycle the machine, then look at the kernel log for Xid messages",
+        checks=("gpu-lost", "driver-hangs"),
+        says=(
+            "Unable to determine the device handle for GPU 0000:0A:00.0: GPU is lost.  Reboot the system to recover this GPU",
+            "NVRM: Xid (PCI:0000:81:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+        ),
+        sources=("https://docs.nvidia.com/deploy/xid-errors/, read 2026-11-21",),
+        lost=True,
+    ),
+    KnownError(
+        id="uncorrectable-ecc",
+        pattern=r"uncorrectable ECC error|uncorrectable NVLink error|Xid.{0,60}: (48|94|95),",
+        cause="The GPU's memory or link reported an error that it could not correct",
+        remedy="Drain the machine and reset the GPU; replace it if the error returns",
+        command="sudo nvidia-smi --gpu-reset",
+        checks=("ecc-errors", "row-remapping"),
+        says=("RuntimeError: CUDA error: uncorrectable ECC error encountered",),
+        sources=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/, read 2026-11-21",),
+        lost=True,
+    ),
+    KnownError(
+        id="unsupported-ptx",
+        pattern=r"the provided PTX was compiled with an unsupported toolchain|CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+        r"|Error 222\b",
+        cause="Code compiled at run time by this CUDA toolkit is newer than the driver can read: minor-version "
+        "compatibility does not cover PTX",
+        remedy="Upgrade the driver to the one paired with the toolkit, or install torch for an older CUDA",
+        checks=("driver-too-old",),
+        says=("RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",),
+        sources=(
+            "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html, read 2026-11-21",
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="driver-too-old",
+        pattern=r"The NVIDIA driver on your system is too old|CUDA driver version is insufficient for CUDA runtime version"
+        r"|unsatisfied condition: (cuda|driver)|cudaErrorInsufficientDriver",
+        cause="The driver is older than this CUDA needs (the number that torch prints is a CUDA version, not a driver)",
+        remedy=WHEEL,
+        checks=("driver-too-old",),
+        says=(
+            "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver "
+            "by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx",
+            "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a "
+            "newer version, or use an earlier cuda container: unknown.",
+        ),
+        sources=(thread("pytorch/pytorch", 25581), _FAKE),
+        wheel=True,
+    ),
+    KnownError(
+        id="no-driver",
+        pattern=r"Found no NVIDIA driver on your system|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object file"
+        r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
+        r"|load library failed: libnvidia-ml\.so\.1",
+        cause="There is no NVIDIA driver library that this process can load",
+        remedy="Install the driver; in a container, start it with the NVIDIA container runtime (--gpus all)",
+        checks=("driver-missing", "driver-library-broken", "library-path"),
+        says=(
+            "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "
+            "driver from http://www.nvidia.com/Download/index.aspx",
+            "OSError: libcuda.so.1: cannot open shared object file: No such file or directory",
+            "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
+        ),
+        sources=(_FAKE, thread("pytorch/pytorch", 25581)),
+    ),
+    KnownError(
+        id="driver-api-missing",
+        pattern=r"handle\w{0,4} INTERNAL ASSERT FAILED at .{0,40}c10/cuda/driver_api\.cpp",
+        cause="torch's allocator asks for the driver's library by the name libcuda.so.1 (or libnvidia-ml.so.1), and the process did "
+        "not load it under that name: in a container without all driver capabilities, or with another libcuda in front",
+        remedy="Start the container with NVIDIA_DRIVER_CAPABILITIES=all; take expandable_segments out of PYTORCH_ALLOC_CONF, which "
+        "needs it",
+        checks=("driver-library-broken", "driver-missing", "library-path", "stub-libcuda"),
+        says=(
+            'RuntimeError: handle_0 INTERNAL ASSERT FAILED at "../c10/cuda/driver_api.cpp":15, please report a bug to PyTorch.',
+        ),
+        sources=(thread("LlamaChinese/Llama-Chinese", 256, "2023-11-13"),),
+        likely=True,
+    ),
+    KnownError(
+        id="stub-libcuda",
+        pattern=r"CUDA driver is a stub library|CUDA_ERROR_STUB_LIBRARY",
+        cause="The loader found the toolkit's stub of libcuda instead of the driver's library",
+        remedy="Remove the folder named stubs from LD_LIBRARY_PATH",
+        checks=("stub-libcuda",),
+        says=(
+            "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions "
+            "before calling NumCudaDevices() that might have already set an error? Error 34: CUDA driver is a stub library",
+        ),
+        sources=(_FAKE,),
+    ),
+    KnownError(
+        id="forward-compatibility",
+        pattern=r"forward compatibility was attempted on non supported HW|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        cause="A CUDA compatibility package is on the loader's path, and this GPU is not one that may use it; or an upgrade "
+        "of the driver waits for a restart",
+        remedy="Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d; after an upgrade of the driver, "
+        "restart",
+        checks=("compat-package", "driver-library-mix", "driver-version-mismatch"),
+        says=(
+            "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+            "NumCudaDevices() that might have already set an error? Error 804: forward compatibility was attempted on non "
+            "supported HW",
+        ),
+        sources=(thread("PKU-YuanGroup/Video-LLaVA", 22, "2023-11-30"), _FAKE),
+    ),
+    KnownError(
+        id="driver-mix",
+        pattern=r"unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        cause="The libcuda that was loaded does not belong to the kernel driver that runs",
+        remedy="Restart after a driver upgrade; remove cuda-compat folders; in a container, use the host's version",
+        checks=("driver-library-mix", "compat-package"),
+        says=("Error 803: system has unsupported display driver / cuda driver combination",),
+        sources=(thread("llm-d/llm-d", 706), _FAKE),
+    ),
+    KnownError(
+        id="system-not-ready",
+        pattern=r"system not yet initialized|CUDA_ERROR_SYSTEM_NOT_READY",
+        cause="The NVSwitch fabric is not up",
+        remedy="Start nvidia-fabricmanager in exactly the driver's version",
+        command="sudo systemctl start nvidia-fabricmanager",
+        checks=("fabric-manager",),
+        says=(
+            "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+            "NumCudaDevices() that might have already set an error? Error 802: system not yet initialized",
+        ),
+        sources=(thread("haotian-liu/LLaVA", 683, "2023-10-27"), thread("pytorch/pytorch", 35710)),
+        likely=True,
+    ),
+    KnownError(
+        id="driver-library-mismatch",
+        pattern=r"[Dd]river/library version mismatch|RM has detected an NVML/RM version mismatch",
+        cause="The user-space driver was upgraded and the kernel module was not yet reloaded",
+        remedy="Restart the machine",
+        command="sudo reboot",
+        checks=("driver-version-mismatch",),
+        says=("Failed to initialize NVML: Driver/library version mismatch",),
+        sources=(thread("oddmario/NVIDIA-Ubuntu-Driver-Guide", 4),),
+    ),
+    KnownError(
+        id="nvml-unknown-error",
+        pattern=r"NVML:? Unknown Error|NVMLError_Unknown",
+        cause="The container lost its GPUs while it ran: `systemctl daemon-reload` on the host, or an update, rewrote the "
+        "rules of its cgroup, and the device nodes can no longer be opened",
+        remedy="Start the container again. For good: name the device nodes (--device /dev/nvidia0 ...), use CDI, or set "
+        '"exec-opts": ["native.cgroupdriver=cgroupfs"] in /etc/docker/daemon.json',
+        checks=("device-permissions", "driver-missing"),
+        says=("Failed to initialize NVML: Unknown Error",),
+        sources=(
+            thread("NVIDIA/nvidia-docker", 1730, "2023-02-07"),
+            thread("NVIDIA/nvidia-container-toolkit", 1397, "2025-10-28"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="gpu-access-blocked",
+        pattern=r"GPU access blocked by the operating system",
+        cause="Under WSL, Windows does not let Linux use the GPU: its driver is too old, is being updated, or WSL is version 1",
+        remedy="Update the NVIDIA driver of Windows and WSL itself, then start WSL anew",
+        command="wsl --update && wsl --shutdown",
+        checks=("wsl-driver",),
+        says=("Failed to initialize NVML: GPU access blocked by the operating system",),
+        sources=("https://docs.nvidia.com/cuda/wsl-user-guide/, read 2026-11-21",),
+        likely=True,
+    ),
+    KnownError(
+        id="driver-not-loaded",
+        pattern=r"couldn't communicate with the NVIDIA driver|NVML:? Driver Not Loaded|NVMLError_DriverNotLoaded"
+        r"|nvml error: driver not loaded|ROCk module is NOT loaded",
+        cause="The GPU's kernel module is not loaded",
+        remedy="Load it (modprobe nvidia, or amdgpu); if that fails, the kernel log says why: Secure Boot, nouveau, or a "
+        "kernel without headers",
+        checks=("driver-not-loaded",),
+        says=(
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA "
+            "driver is installed and running.",
+            "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
+        ),
+        sources=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/, read 2026-11-21",),
+    ),
+    KnownError(
+        id="device-permissions",
+        pattern=r"NVML:? Insufficient Permissions|NVMLError_NoPermission|Unable to open /dev/kfd|Error 304: OS call failed",
+        cause="This user may not open the device nodes of the GPU",
+        remedy="Join the groups that own them, or give the container its devices",
+        checks=("device-permissions",),
+        says=(
+            "Failed to initialize NVML: Insufficient Permissions",
+            "Unable to open /dev/kfd read-write: Permission denied",
+        ),
+        sources=(
+            "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html, read 2026-11-21",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="gpu-initialisation-failed",
+        pattern=r"RmInitAdapter failed|^No devices were found\.?$",
+        cause="The card is on the PCI bus, and the driver cannot start it: it is too new or too old for the card, or it is "
+        "the wrong kind of kernel module",
+        remedy="Look at the kernel log (dmesg) for lines of NVRM",
+        checks=("gpu-missing", "kernel-module-flavour", "driver-too-new-for-gpu", "driver-too-old-for-gpu"),
+        says=("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0x72:1568)", "No devices were found"),
+        sources=(thread("NVIDIA/open-gpu-kernel-modules", 872),),
+        likely=True,
+    ),
+    KnownError(
+        id="container-without-runtime",
+        pattern=r"could not select device driver.{0,40}capabilities: \[\[gpu"
+        r"|[Uu]nknown (or invalid )?runtime( name| specified)?:? ?nvidia|unresolvable CDI devices nvidia\.com/gpu",
+        cause="Docker on this host does not know the NVIDIA container runtime: the NVIDIA Container Toolkit is not installed "
+        "or not configured",
+        remedy="Install nvidia-container-toolkit on the host and configure Docker for it",
+        command="sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
+        checks=("driver-missing",),
+        says=(
+            'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+            'Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu]]',
+            "docker: Error response from daemon: unknown or invalid runtime name: nvidia.",
+        ),
+        sources=(
+            thread("NVIDIA/nvidia-docker", 1034),
+            "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, read 2026-11-21",
+        ),
+    ),
+    KnownError(
+        id="no-gpus",
+        pattern=r"No CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected",
+        cause="CUDA sees no GPU: CUDA_VISIBLE_DEVICES hides them, or the container was given none",
+        remedy="Look at CUDA_VISIBLE_DEVICES (empty or -1 hides every GPU)",
+        checks=("cuda-visible-devices", "mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),
+        says=(
+            "RuntimeError: No CUDA GPUs are available",
+            "RuntimeError: CUDA error: no CUDA-capable device is detected",
+        ),
+        sources=(_FAKE, "torch/cuda/__init__.py, _parse_visible_devices, torch 2.13.0, read 2026-11-21"),
+        likely=True,
+    ),
+    KnownError(
+        id="cuda-unknown",
+        pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
+        r"|CUDA error: unknown error",
+        cause="CUDA could not start or lost its context: the device node of nvidia-uvm is missing, or the machine was suspended",
+        remedy="Load the module, or restart",
+        command="sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
+        checks=("cuda-unknown-error", "device-permissions"),
+        says=(
+            "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env "
+            "variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero.",
+        ),
+        sources=(_FAKE,),
+        likely=True,
+    ),
+    KnownError(
+        id="busy",
+        pattern=r"CUDA-capable device\(s\) is/are busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
+        cause="Another process holds the GPU in exclusive mode, or its compute mode is prohibited",
+        remedy="Let several programs use it, or end the process that holds it",
+        command="sudo nvidia-smi -c DEFAULT",
+        checks=("compute-mode",),
+        says=("RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",),
+        sources=("https://docs.nvidia.com/deploy/nvidia-smi/index.html (compute mode), read 2026-11-21",),
+        likely=True,
+    ),
+    KnownError(
+        id="invalid-device-ordinal",
+        pattern=r"invalid device ordinal|Attempting to deserialize object on CUDA device \d{1,4} but "
+        r"torch\.cuda\.device_count\(\) is|CUDA unavailable, invalid device|AssertionError: Invalid device id",
+        cause="The program asks for a GPU by a number that this process does not have: it sees fewer GPUs, because the "
+        "machine has fewer or CUDA_VISIBLE_DEVICES hides some",
+        remedy="Start as many processes as there are GPUs in view, and count from 0 among those; load files of other machines "
+        'with map_location="cpu"',
+        checks=("cuda-visible-devices", "gpu-missing", "mig"),
+        says=(
+            "RuntimeError: CUDA error: invalid device ordinal",
+            "RuntimeError: Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1. Please use "
+            "torch.load with map_location to map your storages to an existing device.",
+            "AssertionError: Invalid device id",
+        ),
+        sources=(
+            thread("NVIDIA/nccl-tests", 263, "2024-11-04"),
+            thread("shariqfarooq123/AdaBins", 79, "2023-05-17"),
+        ),
+    ),
+    KnownError(
+        id="saved-on-cuda",
+        pattern=r"Attempting to deserialize object on a CUDA device but torch\.cuda\.is_available\(\) is False",
+        cause="The file was saved on a GPU, and this process sees none",
+        remedy='Load it with map_location="cpu"; if there should be a GPU, find out why torch sees none (torchlift doctor)',
+        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices"),
+        says=(
+            "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
+            "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            "storages to the CPU.",
+        ),
+        sources=(torch_file("torch/serialization.py"),),
+    ),
+    KnownError(
+        id="cuda-not-available",
+        pattern=r"torch\.cuda\.is_available\(\) ?(==|is|returns|returned|->|:|=)? ?False\b|\bis_available\(\) False\b"
+        r"|\bCUDA (is )?(not|un)(-| )?available\b|Torch is not able to use GPU|Found no available GPU"
+        r"|no CUDA device (was )?found|No CUDA runtime is found|CUDA is required to compile|can only be used on CUDA devices|No GPU found\b|GPU is needed for quantization",
+        cause="torch sees no NVIDIA GPU: it is a CPU build, the driver is missing or too old, or the GPU is hidden",
+        remedy="Run `torchlift doctor` on the machine: it says which of these it is",
+        checks=(
+            "torch-cpu-build",
+            "torch-other-vendor",
+            "driver-missing",
+            "driver-not-loaded",
+            "driver-too-old",
+            "cuda-visible-devices",
+            "device-permissions",
+            "nvml-and-cuda-disagree",
+            "cuda-unknown-error",
+        ),
+        says=(
+            "torch.cuda.is_available() returns False",
+            "UserWarning: User provided device_type of 'cuda', but CUDA is not available. Disabling",
+            "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable "
+            "this check",
+        ),
+        sources=(torch_file("torch/amp/autocast_mode.py"), _FAKE),
+        level="vague",
+    ),
+    KnownError(
+        id="cuda-initialisation",
+        pattern=r"Unexpected error from cudaGetDeviceCount\(\)|CUDA driver initialization failed"
+        r"|CUDA error: initialization error|Can't initialize NVML",
+        cause="The driver refused to start CUDA for this process; the error number behind the text says why",
+        remedy="Run `torchlift doctor` on the machine: it asks the driver itself",
+        checks=("nvml-and-cuda-disagree", "driver-version-mismatch", "driver-library-broken", "cuda-unknown-error"),
+        says=(
+            "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
+            "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions "
+            "before calling NumCudaDevices() that might have already set an error? Error 3: initialization error",
+            "UserWarning: Can't initialize NVML",
+        ),
+        sources=(_FAKE, torch_file("torch/cuda/__init__.py")),
+        level="vague",
+    ),
+)

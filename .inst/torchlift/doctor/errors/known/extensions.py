@@ -1,0 +1,80 @@
+"""Compiled parts of other packages, and helpers of torch."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread
+
+ROWS = (
+    KnownError(
+        id="name-not-in-this-companion",
+        pattern=r"No module named 'torch(vision|audio|text)\.[\w.]{1,80}'|module 'torch(vision|audio|text)(\.[\w.]{1,80})?' has no "
+        r"attribute '\w{1,80}'|cannot import name '\w{1,80}' from 'torch(vision|audio|text)",
+        cause="The code uses a name that the installed companion of torch does not have: it was written for a newer or an older "
+        "release",
+        remedy="Install the release of torchvision or torchaudio that the code was written for, with its torch; `torchlift migrate` "
+        "knows what was removed",
+        checks=("companion-mismatch",),
+        says=(
+            "ModuleNotFoundError: No module named 'torchvision.transforms.v2'",
+            "AttributeError: module 'torchaudio' has no attribute 'list_audio_backends'",
+        ),
+        sources=(thread("cubiq/ComfyUI_IPAdapter_plus", 309, "2024-03-23"),),
+        likely=True,
+    ),
+    KnownError(
+        id="extension-not-installed",
+        pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|\w{2,40}_cuda)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'"
+        r"|Failed to load custom C\+\+ ops",
+        cause="The compiled part of the package that is named was not built when it was installed, or for another Python",
+        remedy="Install a wheel of it for this torch, CUDA and Python, or build it: with a CUDA toolkit, and pip's "
+        "--no-build-isolation",
+        checks=("toolkit-mismatch", "extension-abi"),
+        says=(
+            "ModuleNotFoundError: No module named 'deepspeed_transformer_cuda'",
+            "ModuleNotFoundError: No module named 'mmcv._ext'",
+            "NameError: name '_C' is not defined",
+        ),
+        sources=(thread("deepspeedai/DeepSpeed", 283, "2020-07-03"),),
+        likely=True,
+    ),
+    KnownError(
+        id="extension-without-gpu",
+        pattern=r"Not compiled with GPU support|implementation for device (cuda|hip)\S{0,4} not found|compiled without CUDA"
+        r"|CUDA extension not installed",
+        cause="The package that is named was built without code for GPUs: no CUDA toolkit or no GPU was in view when it was built",
+        remedy="Build it again with CUDA_HOME set and FORCE_CUDA=1, or install its wheel for this torch and CUDA",
+        checks=("toolkit-mismatch", "extension-architecture", "torch-cpu-build"),
+        says=(
+            "RuntimeError: Not compiled with GPU support",
+            "RuntimeError: nms_impl: implementation for device cuda:0 not found.",
+        ),
+        sources=(
+            thread("open-mmlab/mmdetection", 2882, "2020-06-02"),
+            thread("HKUST-Aerial-Robotics/Stereo-RCNN", 43, "2019-09-19"),
+        ),
+    ),
+    KnownError(
+        id="torch-shm-manager",
+        pattern=r"(error executing|Unable to find|could not execute) torch_shm_manager",
+        cause="torch cannot run its helper bin/torch_shm_manager: it lost the right to be executed, lies on a disk mounted noexec, "
+        "or was left out of a frozen application",
+        remedy="Install torch again on a disk that allows programs; in PyInstaller add torch/bin; or share tensors with "
+        "torch.multiprocessing.set_sharing_strategy('file_descriptor')",
+        checks=("torch-version-files",),
+        says=("RuntimeError: error executing torch_shm_manager",),
+        sources=(thread("pyinstaller/pyinstaller", 2688, "2017-07-16"),),
+    ),
+    KnownError(
+        id="expandable-segments",
+        pattern=r"expandable_segments not supported on this platform",
+        cause="The allocator's expandable segments, asked for in PYTORCH_ALLOC_CONF, do not exist on this system; it goes on without",
+        remedy="Nothing has to be done; take the setting away to be rid of the remark",
+        checks=("forgotten-switches",),
+        says=(
+            "UserWarning: expandable_segments not supported on this platform (Triggered internally at "
+            "C:\\actions-runner\\c10/cuda/CUDAAllocatorConfig.h:28.)",
+        ),
+        sources=(thread("unslothai/unsloth", 1772),),
+        level="warning",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Files of weights and checkpoints."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="weights-only",
+        pattern=r"Weights only load failed|WeightsUnpickler error|was not an allowed global by default",
+        cause="torch.load reads only plain weights since torch 2.6 (weights_only=True), and the file holds other Python objects",
+        remedy="Allow the classes that are named with torch.serialization.add_safe_globals([...]); weights_only=False only for "
+        "files from a source that you trust. `torchlift migrate` finds such calls (TL501)",
+        says=(
+            "_pickle.UnpicklingError: Weights only load failed. In PyTorch 2.6, we changed the default value of the "
+            "`weights_only` argument in `torch.load` from `False` to `True`.",
+            "WeightsUnpickler error: Unsupported global: GLOBAL belt_nlp.bert.BertNN was not an allowed global by default.",
+            "WeightsUnpickler error: Unsupported operand 118",
+        ),
+        sources=(
+            thread("sktime/pytorch-forecasting", 1998),
+            thread("e3nn/e3nn", 519),
+            torch_file("torch/serialization.py"),
+        ),
+    ),
+    KnownError(
+        id="checkpoint-damaged",
+        pattern=r"PytorchStreamReader failed|unexpected EOF, expected \d{1,20} more bytes|invalid load key, |HeaderTooLarge"
+        r"|InvalidHeaderDeserialization|MetadataIncompleteBuffer|Invalid magic number; corrupt file"
+        r"|Error while deserializing header|UnpicklingError: (could not find MARK|pickle data was truncated|unpickling stack underflow)|load a PyTorch model from a TF 2\.0 checkpoint|Unable to load weights from pytorch checkpoint file|not a ZIP archive|invalid header or archive is corrupted",
+        cause="The file is not what it should be: a download that was cut, a Git LFS pointer or an error page in its place, or a "
+        "checkpoint whose writer was stopped",
+        remedy="Look at its size and first bytes, then get it again (git lfs pull, or delete it from the cache)",
+        says=(
+            "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+            "RuntimeError: unexpected EOF, expected 3302200 more bytes. The file might be corrupted.",
+            "_pickle.UnpicklingError: invalid load key, 'v'.",
+            "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
+        ),
+        sources=(
+            thread("CompVis/stable-diffusion", 93, "2022-08-30"),
+            thread("gaomingqi/Track-Anything", 103, "2024-03-26"),
+            torch_file("torch/lib/libtorch_python.so"),
+        ),
+    ),
+    KnownError(
+        id="file-newer-than-torch",
+        pattern=r"Attempted to read a PyTorch file with version \d{1,3}|kMaxSupportedFileFormatVersion",
+        cause="The file was written by a newer torch than this one reads",
+        remedy="Upgrade torch; or write it again there with torch.save(..., _use_new_zipfile_serialization=False) for torch before 1.6",
+        wheel=True,
+        says=(
+            "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED at /pytorch/caffe2/serialize/"
+            "inline_container.cc:132, please report a bug to PyTorch. Attempted to read a PyTorch file with version 3, but the maximum "
+            "supported version for reading is 2.",
+        ),
+        sources=(thread("pytorch/pytorch", 47243, "2020-11-03"), thread("WongKinYiu/ScaledYOLOv4", 199, "2021-03-24")),
+    ),
+    KnownError(
+        id="download-hash",
+        pattern=r"invalid hash value \(expected",
+        cause="The downloaded weights are not the file that they should be: the download was cut, or its address gives something else now",
+        remedy="Delete the file from ~/.cache/torch/hub/checkpoints and load again, or get it by hand",
+        command="rm -rf ~/.cache/torch/hub/checkpoints",
+        says=(
+            'RuntimeError: invalid hash value (expected "e012d006", got "7f29ab803d816cd5e7036edba138876058fe5b3c")',
+        ),
+        sources=(
+            thread("pytorch/hub", 29, "2019-06-11"),
+            thread("hobincar/pytorch-video-feature-extractor", 5, "2019-11-19"),
+        ),
+    ),
+)

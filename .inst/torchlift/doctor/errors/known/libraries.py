@@ -1,0 +1,255 @@
+"""Libraries on top of torch that do not fit it, each other or the GPU."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread
+
+ROWS = (
+    KnownError(
+        id="library-requires-library",
+        pattern=r"is required for a normal functioning of this module, but found|but found [\w-]{1,40}==[\w.]{1,20}\.? ?Try: `pip install"
+        r"|MMCV==\S{1,20} is used but incompatible|MMEngine==\S{1,20} is used but incompatible|MMDet==\S{1,20} is used but incompatible",
+        cause="An installed library asks for another release of the one that is named, mostly since an installation of something else replaced it",
+        remedy="Install the two in one command, so that the installer finds releases that fit",
+        says=(
+            "ImportError: huggingface-hub>=0.19.3,<1.0 is required for a normal functioning of this module, but found "
+            "huggingface-hub==0.17.1",
+            "AssertionError: MMCV==1.7.2 is used but incompatible. Please install mmcv>=2.0.0rc4.",
+        ),
+        sources=(
+            thread("huggingface/huggingface_hub", 2377, "2024-07-05"),
+            thread("YanWenKun/Hunyuan3D-2-WinPortable", 104, "2025-12-26"),
+            thread("open-mmlab/mmcv", 2236, "2022-08-29"),
+            thread("xzz777/SCTNet", 11, "2024-01-29"),
+        ),
+    ),
+    KnownError(
+        id="name-not-in-this-library",
+        pattern=r"cannot import name '\w{1,80}' from '(huggingface_hub|diffusers|accelerate|peft|trl|datasets|tokenizers"
+        r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine|triton)(\.[\w.]{1,80})?'"
+        r"|No module named '(transformers|huggingface_hub|diffusers|accelerate|peft|trl|pytorch_lightning|lightning|torchmetrics|timm|mmcv|vllm"
+        r"|deepspeed|triton)\.[a-z][\w.]{1,80}'"
+        r"|module '(transformers|diffusers|accelerate|peft|pytorch_lightning|torchmetrics|timm|mmcv|triton)(\.[\w.]{1,80})?' has no attribute",
+        cause="The installed release of the library has no such name: the program was written for another one",
+        remedy="Install the release that the program's requirements name; where it names none, one from the time when it was written",
+        says=(
+            "ImportError: cannot import name 'cached_download' from 'huggingface_hub'",
+            "ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler'",
+            "ModuleNotFoundError: No module named 'pytorch_lightning.utilities.distributed'",
+        ),
+        sources=(
+            thread("navervision/lincir", 22, "2024-10-30"),
+            thread("GaParmar/img2img-turbo", 97, "2024-10-23"),
+            thread("deepbeepmeep/Wan2GP", 1263, "2025-12-30"),
+        ),
+    ),
+    KnownError(
+        id="bitsandbytes-without-library",
+        pattern=r"'NoneType' object has no attribute 'c(quantize|dequantize|get|gemm|adam|igemm|optimizer)\w{0,60}'"
+        r"|argument of type 'WindowsPath' is not iterable|named symbol not found at line \d{1,5} in file .{0,120}bitsandbytes",
+        cause="bitsandbytes did not find a library of its own for this CUDA, and goes on without one",
+        remedy="Upgrade bitsandbytes; see with `python -m bitsandbytes` which CUDA it looks for",
+        command="pip install -U bitsandbytes",
+        checks=("torch-cpu-build", "library-path", "gpu-architecture"),
+        says=(
+            "AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'",
+            "Error named symbol not found at line 116 in file bitsandbytes/csrc/ops.cu",
+        ),
+        sources=(
+            thread("bitsandbytes-foundation/bitsandbytes", 693, "2024-10-24"),
+            thread("bitsandbytes-foundation/bitsandbytes", 382, "2023-05-11"),
+        ),
+    ),
+    KnownError(
+        id="deepspeed-operator",
+        pattern=r"'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'|Unable to (pre-compile|JIT load the) \w{1,40}",
+        cause="DeepSpeed could not build one of its operators; what failed stands further up (libaio, the compiler, a toolkit of another CUDA)",
+        remedy="See with ds_report which operators can be built; install what it names, and the toolkit of torch's CUDA",
+        command="ds_report",
+        checks=("toolkit-mismatch", "host-compiler"),
+        says=(
+            "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'",
+            "AssertionError: Unable to pre-compile async_io",
+        ),
+        sources=(
+            thread("deepspeedai/DeepSpeed", 1846),
+            thread("deepspeedai/DeepSpeed", 1401, "2021-09-26"),
+            thread("LlamaChinese/Llama-Chinese", 351, "2024-07-10"),
+        ),
+    ),
+    KnownError(
+        id="deepspeed-async-io-remark",
+        pattern=r"async_io requires the dev libaio|async_io: please install the libaio",
+        cause="DeepSpeed would like libaio for offloading to NVMe, and does without it",
+        remedy="Nothing, where nothing is offloaded to disk; else install libaio-dev",
+        says=(" [WARNING]  async_io requires the dev libaio .so object and headers but these were not found.",),
+        sources=(thread("deepspeedai/DeepSpeed", 6995),),
+        level="warning",
+    ),
+    KnownError(
+        id="vllm-without-device",
+        pattern=r"Failed to infer device type|No platform detected, vLLM is running on UnspecifiedPlatform|Device string must not be empty",
+        cause="vLLM finds no GPU that it was built for: torch sees none, NVML cannot be asked, or the package is for another platform",
+        remedy="See that torch.cuda.is_available() is True; set VLLM_LOGGING_LEVEL=DEBUG; remove the package pynvml, which hides nvidia-ml-py",
+        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices", "pynvml-shadow", "driver-library-broken"),
+        says=("RuntimeError: Failed to infer device type",),
+        sources=(thread("vllm-project/vllm", 14200, "2025-03-04"), thread("ai-dynamo/dynamo", 391, "2025-03-26")),
+    ),
+    KnownError(
+        id="custom-operator-missing",
+        pattern=r"'_OpNamespace' '\w{1,60}' object has no attribute '\w{1,80}'|Failed to import from vllm\._\w{1,30} with",
+        cause="The compiled part of a package did not load, so that its operators are missing; why stands further up as a warning",
+        remedy="Import that part alone to see the reason; mostly the package was built for another torch or CUDA: install the build for this one",
+        checks=("extension-abi", "missing-libraries"),
+        says=(
+            "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'",
+            "Failed to import from vllm._C with ImportError('libcudart.so.13: cannot open')",
+        ),
+        sources=(thread("vllm-project/vllm", 9319, "2024-10-15"),),
+    ),
+    KnownError(
+        id="quantization-needs-newer-gpu",
+        pattern=r"quantization (method|scheme).{0,60}is not supported for.{0,12}the current GPU|Quantization scheme is not supported for"
+        r"|Marlin does not support.{0,60}(capability|GPU)|Cannot use FA version \d is not supported"
+        r"|Only (Ampere|Turing|Hopper|Volta) (and|or) (newer|above|later)",
+        cause="The kernels of this format need a newer GPU: the message names the capability that it asks for and the one that the card has",
+        remedy="Take the weights in a format that this GPU runs, such as float16 or GPTQ, or a newer GPU",
+        checks=("gpu-features",),
+        says=(
+            "ValueError: The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: 70.",
+            "RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min capability: 80. ', 'Current capability: 75.')",
+        ),
+        sources=(
+            thread("vllm-project/vllm", 1282, "2023-10-07"),
+            thread("vllm-project/vllm", 4327),
+            thread("vllm-project/vllm", 14040),
+        ),
+    ),
+    KnownError(
+        id="kv-cache-too-small",
+        pattern=r"larger than the (available KV cache memory|maximum number of tokens that can be stored in KV cache)"
+        r"|Not enough memory\. Please try to increase --mem-fraction-static|max seq len.{0,200}KV cache is needed",
+        cause="The memory that is left beside the weights is too small for one request of the model's greatest length",
+        remedy="Lower max_model_len to what you need, or raise gpu_memory_utilization; spread the model over more GPUs",
+        checks=("memory-in-use",),
+        says=(
+            "ValueError: The model's max seq len (163840) is larger than the maximum number of tokens that can be stored in KV cache (13360).",
+            "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger "
+            "than the available KV cache memory (0.71 GiB).",
+        ),
+        sources=(
+            thread("deepseek-ai/DeepSeek-V2", 83, "2024-08-15"),
+            thread("vllm-project/tpu-inference", 223, "2025-07-17"),
+        ),
+    ),
+    KnownError(
+        id="quantized-model-too-large",
+        pattern=r"Some modules are dispatched on the CPU or the disk",
+        cause="The quantised model does not fit into the free memory of the GPUs, and its format cannot run on the CPU",
+        remedy="Free GPU memory, quantise further (4 bits), or allow the offload that the message names",
+        checks=("memory-in-use",),
+        says=(
+            "ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to fit the quantized model.",
+        ),
+        sources=(thread("hustvl/Senna", 17, "2025-01-07"), thread("meta-llama/llama-cookbook", 56, "2023-07-27")),
+    ),
+    KnownError(
+        id="lightning-without-gpu",
+        pattern=r"No supported gpu backend found|\w{0,10}Accelerator`? can( )?not run on your system since the accelerator is not available"
+        r"|You requested gpu: .{0,60}But your machine only has|GPUs requested but none are available",
+        cause="Lightning was told to use a GPU, and torch sees none: it is a build for the CPU, or the GPU is out of its view",
+        remedy="Install torch for this GPU, or pass accelerator='auto'",
+        checks=("torch-cpu-build", "driver-missing", "cuda-visible-devices", "torch-other-vendor"),
+        wheel=True,
+        says=(
+            "MisconfigurationException: No supported gpu backend found!",
+            "MisconfigurationException: GPUAccelerator can not run on your system since the accelerator is not available.",
+        ),
+        sources=(
+            thread("microsoft/mattergen", 217, "2025-10-22"),
+            thread("open-edge-platform/anomalib", 510, "2022-08-19"),
+        ),
+    ),
+    KnownError(
+        id="onnxruntime-cuda",
+        pattern=r"Failed to create CUDAExecutionProvider|onnxruntime_providers_(cuda|tensorrt|shared)\.(dll|so)"
+        r"|Specified provider 'CUDAExecutionProvider' is not in available provider names",
+        cause="onnxruntime goes on without the GPU: the package is the one for the CPU, or CUDA and cuDNN of the major versions that it was "
+        "built for are not found",
+        remedy="Keep onnxruntime-gpu alone (not onnxruntime beside it), in the release for the CUDA and cuDNN that torch brings; import torch "
+        "before it, or call onnxruntime.preload_dlls()",
+        checks=("missing-libraries", "library-path"),
+        says=(
+            "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*, and the latest MSVC runtime.",
+            "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider names.Available providers: "
+            "'AzureExecutionProvider, CPUExecutionProvider'",
+        ),
+        sources=(
+            thread("microsoft/onnxruntime", 21825, "2024-08-22"),
+            thread("microsoft/onnxruntime", 23736, "2025-02-18"),
+            thread("microsoft/onnxruntime", 16931, "2023-07-31"),
+        ),
+    ),
+    KnownError(
+        id="onnx-ir-version",
+        pattern=r"Unsupported model IR version|guarantees\W{0,3} support for models stamped with official released onnx opset"
+        r"|Opset \d{1,3} is under development",
+        cause="The ONNX file was written by a newer onnx than this onnxruntime reads",
+        remedy="Upgrade onnxruntime, or export again with a lower opset_version and an older onnx",
+        command="pip install -U onnxruntime",
+        says=("onnxruntime::Model::Model Unsupported model IR version: 10, max supported IR version: 9",),
+        sources=(
+            thread("microsoft/onnxruntime", 20559, "2024-09-30"),
+            thread("microsoft/onnxruntime", 23602, "2025-02-06"),
+        ),
+    ),
+    KnownError(
+        id="audio-backend",
+        pattern=r"Couldn't find appropriate backend to handle uri|No audio backend is available|No audio I/O backend is available",
+        cause="torchaudio found no library that reads such a file: neither soundfile nor FFmpeg nor SoX is there in a release that it loads",
+        remedy="Install soundfile; for compressed formats FFmpeg too. Since torchaudio 2.9, TorchCodec reads files",
+        command="pip install soundfile",
+        says=("RuntimeError: Couldn't find appropriate backend to handle uri output.wav and format None.",),
+        sources=(
+            thread("Stability-AI/stable-audio-3", 32, "2026-05-20"),
+            thread("facebookresearch/encodec", 79, "2024-06-17"),
+        ),
+    ),
+    KnownError(
+        id="flash-attention-version",
+        pattern=r"Requires Flash-?[Aa]ttention version",
+        cause="A package that calls flash-attn takes only certain releases of it, and the installed one is none of them",
+        remedy="Install a release of flash-attn within the range that the message names, or upgrade the package that asks for it",
+        checks=("extension-abi",),
+        says=("Requires Flash-attention version >=2.7.1, <=2.7.4 but got 2.8.3",),
+        sources=(thread("Tongyi-MAI/Z-Image", 128),),
+    ),
+    KnownError(
+        id="flash-attention-toolkit",
+        pattern=r"FlashAttention is only supported on CUDA \d",
+        cause="FlashAttention is being compiled, and the CUDA compiler (nvcc) that it found is too old, whatever CUDA torch is for",
+        remedy="Install a wheel of flash-attn for this torch and Python; else install the toolkit of torch's CUDA, and put its nvcc first on PATH",
+        checks=("toolkit-mismatch",),
+        says=(
+            "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.  Note: make sure nvcc has a supported version by running "
+            "nvcc -V.",
+        ),
+        sources=(thread("Dao-AILab/flash-attention", 825, "2024-07-25"), thread("DQiaole/MemFlow", 14, "2025-03-21")),
+    ),
+    KnownError(
+        id="ipex-version",
+        pattern=r"Intel\S{0,3} Extension for PyTorch\S{0,2} needs to work with PyTorch",
+        cause="Intel's extension is for one minor release of torch, and another one is installed",
+        remedy="Uninstall intel-extension-for-pytorch: torch's own builds for XPU and CPU have what it brought; or install the torch that it names",
+        command="pip uninstall intel-extension-for-pytorch",
+        checks=("torch-other-vendor",),
+        says=(
+            "ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.2.*, but PyTorch 2.1.0+cu121 is found. Please switch to the "
+            "matching version and run again.",
+        ),
+        sources=(
+            thread("intel/intel-extension-for-transformers", 1278, "2024-02-18"),
+            thread("intel/intel-extension-for-pytorch", 871, "2025-11-10"),
+        ),
+    ),
+)

@@ -1,0 +1,428 @@
+"""Packages that do not belong together."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="companion-cuda-mismatch",
+        pattern=r"Detected that PyTorch and (torchvision|torchaudio|TorchAudio) (were|was) compiled with different CUDA"
+        r"|PyTorch has CUDA [Vv]ersion.{0,40}(torchvision|TorchAudio|torchaudio) has CUDA [Vv]ersion",
+        cause="torch and its companion are builds for different CUDA versions",
+        remedy="Install torch, torchvision and torchaudio together, from one index",
+        checks=("companion-mismatch",),
+        says=(
+            "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. PyTorch "
+            "has CUDA Version=12.1 and torchvision has CUDA Version=11.8. Please reinstall the torchvision that matches your "
+            "PyTorch install.",
+            "RuntimeError: Detected that PyTorch and TorchAudio were compiled with different CUDA versions. PyTorch has CUDA "
+            "version 12.8 whereas TorchAudio has CUDA version 12.6.",
+        ),
+        sources=(
+            thread("m-bain/whisperX", 320, "2023-06-12"),
+            thread("mathmanu/edgeai-torchvision", 18, "2023-08-11"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="torchvision-mismatch",
+        pattern=r"(operator|No such operator) torchvision::nms|module 'torchvision' has no attribute 'extension'"
+        r"|Couldn't load custom C\+\+ ops|Could not run 'torchvision::\w{1,40}' with arguments from the 'CUDA' backend"
+        r"|module 'torch\.library' has no attribute '(register_fake|impl_abstract)'",
+        cause="torchvision was built for another torch",
+        remedy="Install the torchvision that belongs to this torch, from the same index",
+        checks=("companion-mismatch",),
+        says=(
+            "RuntimeError: operator torchvision::nms does not exist",
+            "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a "
+            "circular import)",
+            "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are "
+            "incompatible, or if you had errors while compiling torchvision from source.",
+            "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 157648, "2025-07-04"),
+            thread("unslothai/unsloth", 1793, "2025-02-22"),
+            thread("pytorch/vision", 1405, "2020-11-20"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="companion-requirement",
+        pattern=r"torch(vision|audio|text)? \S{1,40} requires torch==\S{1,40}, but you have torch \S{1,40} which is "
+        r"incompatible|has requirement torch==\S{1,40}, but you'll have torch \S{1,40} which is|The conflict is caused by:.{0,200}depends on torch",
+        cause="pip replaced torch by a release that an installed companion was not built for",
+        remedy="Install torch and its companions in one command, from one index",
+        checks=("companion-mismatch",),
+        says=(
+            "torchvision 0.20.1 requires torch==2.5.1, but you have torch 2.6.0 which is incompatible.",
+            "torchaudio 2.5.1+cu124 requires torch==2.5.1, but you have torch 2.7.0 which is incompatible.",
+        ),
+        sources=(
+            thread("2kpr/ComfyUI-PMRF", 11, "2024-10-31"),
+            thread("Lightning-AI/pytorch-lightning", 739, "2020-01-23"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="functional-tensor-removed",
+        pattern=r"No module named 'torchvision\.transforms\.functional_tensor'",
+        cause="torchvision 0.17 made the module functional_tensor private, and an installed package still imports it (basicsr, "
+        "pytorchvideo)",
+        remedy="Replace the import by torchvision.transforms.functional in that package, or install a torchvision before 0.17 "
+        "with its torch",
+        checks=("companion-mismatch",),
+        says=("ModuleNotFoundError: No module named 'torchvision.transforms.functional_tensor'",),
+        sources=(thread("XPixelGroup/BasicSR", 663, "2024-03-12"), thread("pytorch/vision", 7269, "2023-02-16")),
+    ),
+    KnownError(
+        id="wheel-families-mixed",
+        pattern=r"undefined symbol: nccl\w{1,60}",
+        cause="NVIDIA libraries of two CUDA major versions overwrote each other's files (cu12 and cu13 share the path "
+        "nvidia/nccl/lib), or another NCCL was loaded first (pytorch#186591)",
+        remedy="Uninstall both families of nvidia-* packages and torch, then install torch again",
+        checks=("two-nvidia-families", "nvidia-pins", "library-path", "preloaded-libraries"),
+        says=(
+            "ImportError: /usr/local/lib/python3.12/dist-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommShrink",
+        ),
+        sources=(thread("pytorch/pytorch", 186591),),
+    ),
+    KnownError(
+        id="nvjitlink-symbol",
+        pattern=r"symbol:? __nvJitLink\w{1,60}|nvJitLink\w{0,40} version.{0,80}not (found|defined)",
+        cause="Another libnvJitLink than torch's is loaded first, mostly from a CUDA toolkit on LD_LIBRARY_PATH, and it is older",
+        remedy="Take CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-nvjitlink in torch's version",
+        command="unset LD_LIBRARY_PATH",
+        checks=("library-path", "nvidia-pins", "missing-libraries"),
+        says=(
+            "ImportError: /usr/local/lib/python3.10/dist-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: "
+            "undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
+            "ImportError: libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version libnvJitLink.so.12 not defined in file "
+            "libnvJitLink.so.12 with link time reference",
+        ),
+        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"), thread("pytorch/pytorch", 111469, "2023-10-21")),
+    ),
+    KnownError(
+        id="mkl-mismatch",
+        pattern=r"undefined symbol: iJIT_\w{1,40}",
+        cause="conda installed MKL 2024.1 or newer, which lost a symbol that conda's builds of torch 2.2 and older link to",
+        remedy="Pin MKL, or install torch with pip, which brings MKL inside",
+        command="conda install mkl==2024.0",
+        checks=("conda-pip-mix", "torch-import-fails"),
+        says=("ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",),
+        sources=(thread("pytorch/pytorch", 123097), thread("Pointcept/Pointcept", 230, "2024-04-25")),
+    ),
+    KnownError(
+        id="torch-files-mixed",
+        pattern=r"torch/(_C\S{0,60}|lib/libtorch\w{0,20})\.so: undefined symbol: _Z",
+        cause="torch's own libraries are of two releases: an installation was overwritten halfway, or another torch's folder comes "
+        "first on LD_LIBRARY_PATH",
+        remedy="Uninstall torch until pip and conda know none, delete what is left of its folder, and install it again",
+        checks=("torch-version-files", "changed-files", "several-torch-copies", "library-path"),
+        says=(
+            "ImportError: /home/user/pytorch-env/lib/python2.7/site-packages/torch/_C.so: undefined symbol: "
+            "_ZN4thpp10THCSTensorIlEC1EP8THCStateP14THCSLongTensor",
+        ),
+        sources=(thread("pytorch/pytorch", 2104, "2017-07-14"),),
+    ),
+    KnownError(
+        id="cuda-libraries-mixed",
+        pattern=r"symbol:? (cu|nccl|nvrtc)\w{1,60},? version lib\w{1,30}\.so\S{0,10} not defined in file",
+        cause="Two versions of a CUDA library are loaded together, mostly because a toolkit's folder is on LD_LIBRARY_PATH",
+        remedy="Take CUDA folders out of LD_LIBRARY_PATH, and install torch's CUDA packages in the versions that it asks for",
+        command="unset LD_LIBRARY_PATH",
+        checks=("library-path", "nvidia-pins", "conda-pip-mix"),
+        says=(
+            "OSError: /opt/conda/lib/python3.9/site-packages/torch/lib/../../../../libcublas.so.11: symbol "
+            "cublasLtGetStatusString version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference",
+        ),
+        sources=(thread("aqlaboratory/openfold", 226, "2024-08-25"),),
+    ),
+    KnownError(
+        id="extension-abi",
+        pattern=r"undefined symbol: _ZNK?\d{0,2}(St)?\d{0,2}(at|c10|torch|caffe2)|undefined symbol: _ZN?K?\w{0,300}"
+        r"(3c10|2at6Tensor|SymInt|5torch)|undefined symbol: (aoti_torch|torch_|THPVariable)\w{1,60}"
+        r"|Symbol not found: __ZN\w{0,200}(3c10|2at|5torch)"
+        r"|DLL load failed while importing (flash_attn\w{0,20}|_C|_C_flashattention|xformers\w{0,20}|selective_scan\w{0,20}"
+        r"|causal_conv1d\w{0,20}|\w{1,30}_cuda\w{0,10}): The specified procedure could not be found",
+        cause="The extension that is named was built for another release of torch: C++ symbols differ between releases",
+        remedy="Install the build of that package for this torch, or build it again here (pip install --no-build-isolation "
+        "--no-binary PACKAGE PACKAGE)",
+        checks=("extension-abi", "companion-mismatch"),
+        says=(
+            "ImportError: /opt/lib/python3.12/site-packages/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined "
+            "symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+            "ImportError: flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+            "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: "
+            "_ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_10ScalarTypeEEE",
+            "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.",
+        ),
+        sources=(
+            thread("Dao-AILab/flash-attention", 1832, "2025-08-21"),
+            thread("Dao-AILab/flash-attention", 966, "2024-05-27"),
+            thread("sgl-project/sglang", 851, "2024-07-31"),
+        ),
+    ),
+    KnownError(
+        id="cudnn-not-found",
+        pattern=r"Could not load library libcudnn\w{0,60}\.so|Unable to load any of \{libcudnn|Could not locate cudnn\w{0,60}\.dll"
+        r"|Cannot load symbol cudnn\w{1,60}|libcudnn\w{0,60}\.so(\.\d{1,3}){0,4}: cannot open shared object file",
+        cause="cuDNN, or one of its parts, is not found, or an older cuDNN was loaded first",
+        remedy="Reinstall nvidia-cudnn in torch's version, and take folders with another cuDNN out of LD_LIBRARY_PATH",
+        checks=("missing-libraries", "nvidia-pins", "library-path"),
+        says=(
+            "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
+            "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No "
+            "such file or directory",
+            "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}",
+        ),
+        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
+    ),
+    KnownError(
+        id="missing-cuda-library",
+        pattern=r"lib(cu(blas|blasLt|dart|fft|fftw|file|pti|rand|solver|solverMg|sparse|sparseLt)|nccl|nvrtc|nvJitLink|nvToolsExt"
+        r"|nvshmem\w{0,20}|torch\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5|hip\w{0,20}|roc\w{0,20}"
+        r"|MIOpen|rccl|amdhip64|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object file"
+        r"|(libcudart|libcublas|libnccl)\w{0,10}\.so\S{0,20} not found in the system path",
+        cause="A library that torch or an extension was built with is not installed or not found; a number that is not torch's "
+        "CUDA means that the extension was built for another one",
+        remedy="Reinstall torch with its dependencies (without --no-deps), and the extension for torch's CUDA",
+        checks=("missing-libraries", "nvidia-pins", "extension-abi", "library-path"),
+        says=(
+            "ImportError: libcublas.so.11: cannot open shared object file: No such file or directory",
+            "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+            "OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory",
+            "ImportError: libc10.so: cannot open shared object file: No such file or directory",
+        ),
+        sources=(thread("pytorch/pytorch", 131312, "2024-07-22"),),
+    ),
+    KnownError(
+        id="libgl-missing",
+        pattern=r"lib(GL|gthread-2\.0|glib-2\.0|SM|Xext|Xrender)\.so(\.\d{1,3}){1,2}: cannot open shared object file",
+        cause="OpenCV (cv2) needs a library of the desktop that this system does not have, as in slim containers",
+        remedy="Install opencv-python-headless instead of opencv-python, or the system's library",
+        command="sudo apt-get install -y libgl1 libglib2.0-0",
+        says=("ImportError: libGL.so.1: cannot open shared object file: No such file or directory",),
+        sources=(
+            thread("amdegroot/ssd.pytorch", 525, "2020-11-06"),
+            thread("PDFMathTranslate/PDFMathTranslate", 49, "2025-02-22"),
+        ),
+    ),
+    KnownError(
+        id="missing-library",
+        pattern=r"lib\w{1,60}\.so(\.\d{1,4}){0,4}: cannot open shared object file",
+        cause="A library that torch was built with is not installed or not found",
+        remedy="Reinstall torch with its dependencies (without --no-deps)",
+        checks=("missing-libraries",),
+        says=("ImportError: libfoo.so.2: cannot open shared object file: No such file or directory",),
+        sources=("man 8 ld.so, read 2026-11-21",),
+        smokes_only=True,
+    ),
+    KnownError(
+        id="libstdcxx-too-old",
+        pattern=r"version [`'\"]?(GLIBCXX_3\.4\.\d{1,3}|CXXABI_1\.3\.\d{1,3})['\"]? not found",
+        cause="An older libstdc++ than a library was built with is loaded, mostly the system's in a conda environment or the "
+        "other way round",
+        remedy="In a conda environment, install libstdcxx-ng and put its lib folder first; elsewhere, upgrade the system's "
+        "libstdc++6",
+        command="conda install -c conda-forge libstdcxx-ng",
+        checks=("library-path", "conda-pip-mix", "preloaded-libraries"),
+        says=(
+            "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by "
+            "/opt/conda/lib/python3.10/site-packages/torch/lib/libtorch_python.so)",
+            "ImportError: /lib64/libstdc++.so.6: version `CXXABI_1.3.9' not found",
+        ),
+        sources=(thread("pytorch/pytorch", 157709, "2025-07-07"), thread("pytorch/pytorch", 87279, "2022-10-19")),
+    ),
+    KnownError(
+        id="glibc-too-old",
+        pattern=r"version [`'\"]?GLIBC_2\.\d{1,2}['\"]? not found",
+        cause="The system's C library is older than the package was built for",
+        remedy="Take a newer system or container image, or an older release of the package",
+        checks=("glibc-too-old",),
+        says=("ImportError: /lib64/libc.so.6: version `GLIBC_2.29' not found",),
+        sources=(thread("ai4d-iasc/trixie", 97, "2024-05-13"),),
+    ),
+    KnownError(
+        id="static-tls",
+        pattern=r"cannot allocate memory in static TLS block",
+        cause="On aarch64 a library with thread-local storage (libgomp) was loaded after the room for it was used up",
+        remedy="Load the library first: put its path, which the message names, into LD_PRELOAD, or import torch before the others",
+        checks=("preloaded-libraries",),
+        says=("ImportError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block",),
+        sources=(
+            thread("NVIDIA-AI-IOT/jetcard", 34, "2021-05-21"),
+            thread("triton-inference-server/server", 4952, "2022-10-07"),
+        ),
+    ),
+    KnownError(
+        id="openmp-twice",
+        pattern=r"OMP: Error #15|Initializing lib[io]omp5?\w{0,10}\.(dll|so|dylib), but found",
+        cause="Two OpenMP runtimes are in one process, mostly MKL's of conda and that of a pip wheel",
+        remedy="Install torch and numpy from one installer; KMP_DUPLICATE_LIB_OK=TRUE hides it and may give wrong results",
+        checks=("conda-pip-mix",),
+        says=("OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.",),
+        sources=(
+            thread("harry0703/MoneyPrinterTurbo", 90, "2024-03-28"),
+            thread("HiLab-git/MIDeepSeg", 4, "2021-12-06"),
+        ),
+    ),
+    KnownError(
+        id="numpy-two",
+        pattern=r"Numpy is not available|Failed to initialize NumPy|compiled using NumPy 1\.x cannot be run in NumPy 2"
+        r"|_ARRAY_API not found",
+        cause="torch (or another package) was built for NumPy 1 and NumPy 2 is installed, or there is no NumPy at all",
+        remedy="Upgrade torch to 2.3 or newer (on Windows 2.4.1), or stay with NumPy 1",
+        command='pip install "numpy<2"',
+        checks=("extension-abi",),
+        says=(
+            "RuntimeError: Numpy is not available",
+            "UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally at "
+            "..\\torch\\csrc\\utils\\tensor_numpy.cpp:84.)",
+            "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 107302, "2024-07-16"),
+            thread("securefederatedai/openfederatedlearning", 999, "2024-07-09"),
+        ),
+    ),
+    KnownError(
+        id="illegal-instruction",
+        pattern=r"Illegal instruction( \(core dumped\))?$|\bSIGILL\b|exitcode ?: -4\b",
+        cause="The processor, or the virtual machine, lacks instructions that a library was built with, mostly AVX",
+        remedy="Show the processor's flags to the virtual machine (CPU type host), or build the library on this machine",
+        checks=("python-platform",),
+        says=("Illegal instruction (core dumped)",),
+        sources=(thread("pytorch/pytorch", 2714, "2023-01-27"), thread("pytorch/pytorch", 12112, "2019-05-11")),
+        likely=True,
+    ),
+    KnownError(
+        id="torch-file-in-the-way",
+        pattern=r"partially initialized module 'torch' (has no attribute|from)|Failed to load PyTorch C extensions"
+        r"|cannot import name '\w{1,60}' from partially initialized module 'torch",
+        cause="Something else than the installed torch is imported as torch: a file torch.py or a folder torch beside the "
+        "script, or the sources of PyTorch as working folder",
+        remedy="Rename that file, or start from another folder",
+        checks=("pythonpath-torch", "several-torch-copies"),
+        says=(
+            "AttributeError: partially initialized module 'torch' has no attribute 'cuda' (most likely due to a circular import)",
+            "ImportError: Failed to load PyTorch C extensions:",
+        ),
+        sources=(torch_file("torch/__init__.py"),),
+    ),
+    KnownError(
+        id="torch-not-installed",
+        pattern=r"No module named '?torch'?$|PyTorch was not found\b|PackageNotFoundError: .{0,40}\btorch\b",
+        cause="The Python that runs has no torch, or pip builds a package in an empty environment of its own",
+        remedy="Install torch in that Python's environment; while pip builds a package, add --no-build-isolation",
+        checks=("torch-missing", "several-torch-copies"),
+        says=(
+            "ModuleNotFoundError: No module named 'torch'",
+            "None of PyTorch, TensorFlow >= 2.0, or Flax have been found. PyTorch was not found",
+        ),
+        sources=(
+            thread("exo-explore/exo", 521, "2024-12-03"),
+            thread("huggingface/transformers", 11996, "2021-06-02"),
+            thread("Dao-AILab/flash-attention", 253, "2023-05-31"),
+        ),
+        wheel=True,
+    ),
+    KnownError(
+        id="companion-not-installed",
+        pattern=r"No module named '(torchvision|torchaudio|torchtext|torchcodec)'",
+        cause="A companion of torch is not installed",
+        remedy="Install it together with torch, from the same index, so that the two fit",
+        checks=("companion-mismatch",),
+        says=("ModuleNotFoundError: No module named 'torchvision'",),
+        sources=(thread("pytorch/pytorch", 12525, "2018-10-10"), thread("pytorch/pytorch", 4697, "2018-01-17")),
+        wheel=True,
+    ),
+    KnownError(
+        id="torchcodec",
+        pattern=r"TorchCodec is required for|Could not load libtorchcodec|torchcodec is not installed"
+        r"|To support (decoding|encoding) audio data, please install 'torchcodec'",
+        cause="torchaudio 2.9 and datasets 4 read audio with TorchCodec, which is missing, was built for another torch, or finds "
+        "no FFmpeg",
+        remedy="Install the torchcodec that belongs to this torch, and FFmpeg 4 to 8",
+        command="pip install torchcodec",
+        checks=("companion-mismatch", "missing-libraries"),
+        says=(
+            "ImportError: TorchCodec is required for load_with_torchcodec. Please install torchcodec to use this function.",
+            "RuntimeError: Could not load libtorchcodec. Likely causes:",
+        ),
+        sources=(thread("meta-pytorch/torchcodec", 1143, "2025-12-19"), thread("ace-step/ACE-Step-1.5", 685)),
+    ),
+    KnownError(
+        id="name-not-in-this-torch",
+        pattern=r"cannot import name '\w{1,80}' from 'torch(\.[\w.]{1,80})?'|module 'torch(\.[\w.]{1,80})?' has no attribute"
+        r" '\w{1,80}['`]|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
+        cause="The code, or a package that it imports, uses a name that the installed torch does not have: it was written for "
+        "a newer or an older release",
+        remedy="Run `torchlift migrate --check` on the code, which knows what was removed; upgrade the package, or torch where "
+        "the name is newer",
+        checks=("several-torch-copies", "companion-mismatch"),
+        says=(
+            "ModuleNotFoundError: No module named 'torch._six'",
+            "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'",
+            "ImportError: cannot import name 'container_abcs' from 'torch._six' (unknown location)",
+            "AttributeError: module 'torch.distributed' has no attribute 'device_mesh'",
+        ),
+        sources=("torchlift's table of torch 2.0 to 2.15, scripts/api_table.py, 2026-11-21",),
+        likely=True,
+    ),
+    KnownError(
+        id="torch-too-old-for-package",
+        pattern=r"PyTorch >= ?\d\.\d{1,2} is required but found|require users to upgrade torch to at least v2\.6"
+        r"|requires (PyTorch|torch) ?>= ?\d\.\d{1,2}|Disabling PyTorch because PyTorch",
+        cause="An installed package needs a newer torch than this one",
+        remedy="Upgrade torch, with its companions",
+        checks=("torch-cpu-build",),
+        says=(
+            "Disabling PyTorch because PyTorch >= 2.4 is required but found 2.1.0",
+            "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require "
+            "users to upgrade torch to at least v2.6 in order to use the function.",
+        ),
+        sources=("transformers 5.23.0, utils/import_utils.py, read 2026-11-23",),
+        wheel=True,
+    ),
+    KnownError(
+        id="xformers-mismatch",
+        pattern=r"xFormers can't load C\+\+/CUDA extensions|xFormers wasn't build with CUDA support"
+        r"|No operator found for .{0,10}memory_efficient_attention_(forward|backward)",
+        cause="xFormers was built for another torch, Python or GPU, so none of its kernels can be used",
+        remedy="Install the xformers that belongs to this torch, or uninstall it: torch's own attention replaces it",
+        command="pip uninstall xformers",
+        checks=("extension-abi", "extension-architecture"),
+        says=(
+            "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:",
+            "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:",
+        ),
+        sources=(
+            thread("facebookresearch/xformers", 982, "2024-02-11"),
+            thread("yangjianxin1/Firefly", 258, "2024-05-18"),
+        ),
+    ),
+    KnownError(
+        id="bitsandbytes-without-cuda",
+        pattern=r"CUDA Setup failed despite (GPU|CUDA) being available|libbitsandbytes_cpu\.so: (undefined symbol|cannot open)"
+        r"|undefined symbol: c(get_col_row_stats|quantize|adam)\w{0,40}|compiled without GPU support"
+        r"|Could not find the bitsandbytes CUDA binary|Configured CUDA binary not found at"
+        r"|CUDA SETUP: TODO: compile library for specific version: libbitsandbytes",
+        cause="bitsandbytes has no library for this torch's CUDA version",
+        remedy="Upgrade bitsandbytes, and leave BNB_CUDA_VERSION unset",
+        command="pip install -U bitsandbytes",
+        checks=("torch-cpu-build", "extension-architecture", "missing-libraries"),
+        says=(
+            "RuntimeError: CUDA Setup failed despite GPU being available. Please run the following command to get more "
+            "information:",
+            "AttributeError: libbitsandbytes_cpu.so: undefined symbol: cget_col_row_stats",
+            "Could not find the bitsandbytes CUDA binary at PosixPath('/notebooks/bitsandbytes/libbitsandbytes_cuda124.so')",
+        ),
+        sources=(
+            thread("bitsandbytes-foundation/bitsandbytes", 1559, "2025-03-14"),
+            thread("bitsandbytes-foundation/bitsandbytes", 492, "2023-07-16"),
+        ),
+        likely=True,
+    ),
+)

@@ -1,0 +1,261 @@
+"""Windows, WSL, AMD, Intel and Apple."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+
+ROWS = (
+    KnownError(
+        id="windows-dll-initialisation",
+        pattern=r"\[WinError 1114\].{0,400}\.dll|WinError 1114",
+        cause="A library of torch could not start on Windows: the Microsoft Visual C++ runtime is too old, or another program's "
+        "copy of it was loaded first",
+        remedy="Install the newest Visual C++ Redistributable and restart; import torch before PyQt, PySide or OpenCV",
+        command="winget install Microsoft.VCRedist.2015+.x64",
+        checks=("torch-import-fails",),
+        says=(
+            "OSError: [WinError 1114] A dynamic link library (DLL) initialization routine failed. Error loading "
+            '"C:\\Python311\\Lib\\site-packages\\torch\\lib\\c10.dll" or one of its dependencies.',
+        ),
+        sources=(
+            thread("nagadomi/nunif", 701, "2026-06-13"),
+            thread("1517005260/graph-rag-agent", 54, "2025-11-05"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="windows-dll-missing",
+        pattern=r"\[WinError (126|127|182|193)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
+        r"|Microsoft Visual C\+\+ Redistributable is not installed"
+        r"|DLL load failed while importing (_C|torch\w{0,20}|libtorch\w{0,20}): The specified module could not be found",
+        cause="A library that torch's own libraries need is missing on Windows: the Microsoft Visual C++ runtime, or, for "
+        "fbgemm.dll of torch 2.4, libomp140.x86_64.dll",
+        remedy="Install the newest Visual C++ Redistributable; for fbgemm.dll upgrade torch",
+        command="winget install Microsoft.VCRedist.2015+.x64",
+        checks=("torch-import-fails", "torch-version-files"),
+        says=(
+            'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\Users\\USER\\AppData\\Local\\'
+            'Programs\\Python\\Python312\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.',
+            'OSError: [WinError 126] 找不到指定的模块。 Error loading "D:\\anaconda3\\envs\\x\\Lib\\site-packages\\torch\\lib\\'
+            'fbgemm.dll" or one of its dependencies',
+            "Microsoft Visual C++ Redistributable is not installed, this may lead to the DLL load failure.",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 131662, "2024-07-26"),
+            thread("hiyouga/LlamaFactory", 5132, "2024-08-09"),
+            torch_file("torch/__init__.py"),
+        ),
+        likely=True,
+        wheel=True,
+    ),
+    KnownError(
+        id="wsl-symbolic-link",
+        pattern=r"/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link",
+        cause="ldconfig remarks on how WSL brings its driver; nothing fails for it",
+        remedy="Nothing has to be done",
+        checks=("wsl-driver",),
+        says=("/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link",),
+        sources=(thread("microsoft/WSL", 5663, "2025-01-14"), thread("microsoft/WSL", 11229, "2024-02-29")),
+        level="warning",
+    ),
+    KnownError(
+        id="no-hip-gpus",
+        pattern=r"No HIP GPUs are available|hipErrorNoDevice|no ROCm-capable device is detected",
+        cause="ROCm sees no AMD GPU: the user is not in the groups render and video, the container was not given /dev/kfd and "
+        "/dev/dri, or the card is not supported",
+        remedy="Join the groups, or start the container with --device /dev/kfd --device /dev/dri",
+        command="sudo usermod -aG render,video $USER",
+        checks=("device-permissions", "torch-other-vendor"),
+        says=("RuntimeError: No HIP GPUs are available",),
+        sources=(
+            "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html, read 2026-11-21",
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="miopen-failure",
+        pattern=r"miopenStatus\w{1,40}|MIOpen\(HIP\): Error|MIOpen Error",
+        cause="MIOpen, AMD's library of convolutions, could not build or find a kernel for this card",
+        remedy="Delete ~/.cache/miopen and try again; MIOPEN_FIND_MODE=FAST avoids the search; install the torch for a ROCm that "
+        "supports the card",
+        checks=("gpu-architecture",),
+        says=(
+            "RuntimeError: miopenStatusUnknownError",
+            "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(prog.get(), c_options)'",
+        ),
+        sources=(thread("ROCm/TheRock", 1229, "2025-10-01"), thread("ROCm/MIOpen", 3943)),
+        likely=True,
+    ),
+    KnownError(
+        id="rocm-remarks",
+        pattern=r"amdgpu\.ids: No such file or directory|failed to run amdgpu-arch: binary not found|Attempting to use hipBLASLt on an? unsupported architecture",
+        cause="A remark of ROCm's libraries; nothing fails for it",
+        remedy="Nothing has to be done",
+        says=(
+            "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas",
+        ),
+        sources=(thread("pytorch/pytorch", 138067, "2024-10-16"), thread("ROCm/rocm-libraries", 780, "2025-07-22")),
+        level="warning",
+    ),
+    KnownError(
+        id="xpu-device-lost",
+        pattern=r"UR_RESULT_ERROR_DEVICE_LOST|PI_ERROR_DEVICE_NOT_FOUND|UR_RESULT_ERROR_UNKNOWN",
+        cause="The Intel GPU was reset while a kernel ran: the kernel took too long or failed in the driver",
+        remedy="Upgrade the GPU's driver (and on Windows lengthen TdrDelay); look at the kernel log (xe, i915); make the work of a "
+        "kernel smaller",
+        says=(
+            "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+            "Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+        ),
+        sources=(
+            thread("pytorch/pytorch", 190972),
+            thread("intel/torch-xpu-ops", 2990, "2026-03-05"),
+            thread("intel/intel-extension-for-pytorch", 780, "2025-03-13"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="xpu-no-fp64",
+        pattern=r"Required aspect fp64 is not supported on the device|uses-fp64-math|aspect fp64",
+        cause="This Intel GPU has no 64-bit floating point",
+        remedy="Keep the tensors in float32; OverrideDefaultFP64Settings=1 with IGC_EnableDPEmulation=1 emulates it, slowly",
+        says=(
+            "RuntimeError: Required aspect fp64 is not supported on the device",
+            "RuntimeError: Native API failed. Native API returns: -996 (Function exists but address is not available) "
+            'invalid_kernel("uses-fp64-math")',
+        ),
+        sources=(
+            thread("intel/intel-extension-for-pytorch", 285, "2023-01-18"),
+            thread("intel/torch-xpu-ops", 910, "2024-09-13"),
+        ),
+    ),
+    KnownError(
+        id="no-xpu",
+        pattern=r"No XPU devices are available|XPU device count is zero|Failed to initialize XPU devices",
+        cause="torch sees no Intel GPU: its Level Zero driver is not installed, the user is not in the group render, or the "
+        "container was not given /dev/dri",
+        remedy="Install Intel's GPU driver (libze-intel-gpu1) and join the group render",
+        command="sudo usermod -aG render $USER",
+        checks=("device-permissions", "torch-other-vendor"),
+        says=("RuntimeError: No XPU devices are available.",),
+        sources=(
+            thread("intel/AI-Playground", 374, "2026-01-10"),
+            thread("intel/torch-xpu-ops", 4787, "2026-08-03"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="mps-operator",
+        pattern=r"not currently (implemented|supported) (for|on) the MPS (device|backend)",
+        cause="torch has no kernel of this operator for Apple's GPU",
+        remedy="Let the CPU do what is missing, or upgrade torch",
+        command="export PYTORCH_ENABLE_MPS_FALLBACK=1",
+        says=(
+            "NotImplementedError: The operator 'aten::_linalg_solve_ex.result' is not currently implemented for the MPS device.",
+        ),
+        sources=(torch_file("torch/testing/_internal/common_modules.py"),),
+    ),
+    KnownError(
+        id="mps-no-float64",
+        pattern=r"MPS Tensor to float64|MPS framework doesn't support float64",
+        cause="Apple's GPUs have no 64-bit floating point",
+        remedy="Use float32 (torch.set_default_dtype, .float() before .to('mps'))",
+        says=(
+            "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use "
+            "float32 instead.",
+        ),
+        sources=(torch_file("torch/testing/_internal/common_methods_invocations.py"),),
+    ),
+    KnownError(
+        id="mps-unavailable",
+        pattern=r"MPS not available because|The MPS backend is supported on MacOS|MPS is not available\b",
+        cause="torch cannot use Apple's GPU: macOS is too old, this is an Intel Mac or a build without MPS, or a virtual machine",
+        remedy="Use a Python for arm64 and macOS 14 or newer",
+        checks=("python-platform", "torch-cpu-build"),
+        says=(
+            "RuntimeError: The MPS backend is supported on MacOS 12.3+.Current OS version can be queried using `sw_vers`",
+            "MPS not available because the current PyTorch install was not built with MPS enabled.",
+        ),
+        sources=(thread("pytorch/pytorch", 164943, "2025-10-08"), thread("pytorch/pytorch", 100879, "2023-05-08")),
+    ),
+    KnownError(
+        id="rocm-gpu-hang",
+        pattern=r"HW Exception by GPU node-\d{1,2}|reason ?: ?GPU Hang",
+        cause="The AMD GPU stopped answering: kernel, firmware and ROCm do not fit each other, or the card is not one that ROCm supports",
+        remedy="Upgrade kernel and firmware (linux-firmware) and take torch for the newest ROCm; HSA_ENABLE_SDMA=0 helps on integrated GPUs. Look at "
+        "dmesg for amdgpu",
+        command="sudo dmesg | grep -i amdgpu",
+        checks=("gpu-architecture", "torch-other-vendor"),
+        likely=True,
+        lost=True,
+        says=("HW Exception by GPU node-1 (Agent handle: 0x55dc6e221990) reason :GPU Hang",),
+        sources=(
+            thread("lamikr/rocm_sdk_builder", 257, "2025-07-16"),
+            thread("segurac/force-host-alloction-APU", 2, "2025-07-20"),
+            thread("ROCm/legacy-rocm-build", 5259, "2025-09-05"),
+        ),
+    ),
+    KnownError(
+        id="mps-buffer",
+        pattern=r"Invalid buffer size: [\d.]{1,12} ?[GM]i?B|kIOGPUCommandBufferCallbackErrorOutOfMemory"
+        r"|Error: buffer is not large enough\. Must be \d",
+        cause="One tensor is larger than a buffer that Metal gives out on this Mac",
+        remedy="Lower the batch or the resolution; upgrade torch, which splits more operations",
+        says=("RuntimeError: Invalid buffer size: 19.45 GB",),
+        sources=(thread("pytorch/pytorch", 141909, "2025-01-21"), thread("huggingface/diffusers", 5894, "2024-03-11")),
+    ),
+    KnownError(
+        id="mps-bfloat16",
+        pattern=r"BFloat16 is not supported on MPS|convert BFloat16 to the MPS backend",
+        cause="bfloat16 on MPS needs macOS 14 and an Apple GPU; older systems and Macs with AMD GPUs do not have it",
+        remedy="Upgrade macOS and torch, or load the model in float16",
+        says=(
+            "TypeError: BFloat16 is not supported on MPS",
+            "TypeError: Trying to convert BFloat16 to the MPS backend but it does not have support for that dtype.",
+        ),
+        sources=(
+            thread("lllyasviel/stable-diffusion-webui-forge", 2399, "2024-11-30"),
+            thread("pytorch/pytorch", 78168, "2023-04-16"),
+        ),
+    ),
+    KnownError(
+        id="mac-architecture",
+        pattern=r"mach-o file, but is an incompatible architecture|found architecture '(x86_64|arm64)', required architecture"
+        r"|wrong architecture.{0,60}(x86_64|arm64)",
+        cause="Python and the library are for different processors: an Intel Python runs under Rosetta, or a package was installed by one",
+        remedy="Install Python for this Mac's processor (python -c 'import platform; print(platform.machine())') and the packages again",
+        checks=("python-platform", "extension-architecture"),
+        says=(
+            "OSError: dlopen(librwkv.dylib, 0x0006): tried: 'librwkv.dylib' (mach-o file, but is an incompatible architecture (have 'x86_64', "
+            "need 'arm64'))",
+        ),
+        sources=(thread("RWKV/rwkv.cpp", 59, "2023-05-13"), thread("LaurentMazare/tch-rs", 881, "2024-07-25")),
+    ),
+    KnownError(
+        id="windows-dll-unnamed",
+        pattern=r"from torch\._C import \*[^!]{0,60}DLL load failed",
+        cause="A library that torch's own one needs is not there: Microsoft's C++ runtime, or an incomplete installation of torch",
+        remedy="Install https://aka.ms/vs/17/release/vc_redist.x64.exe, then torch again, in an environment of its own",
+        checks=("torch-import-fails", "conda-pip-mix", "missing-libraries"),
+        likely=True,
+        says=("    from torch._C import *\nImportError: DLL load failed: The specified module could not be found.",),
+        sources=(thread("pytorch/pytorch", 4518, "2022-08-31"), thread("pytorch/pytorch", 28363, "2019-10-22")),
+    ),
+    KnownError(
+        id="jetson-memory-manager",
+        pattern=r"NvRmMemInit(Nvmap)?\W{0,4} failed|NvMapMemAllocInternalTagged",
+        cause="On a Jetson the memory manager of the GPU cannot be opened (user or container without rights), or has no piece of that size left",
+        remedy="Start containers with --runtime nvidia and join the groups video and render; where memory is short, restart and load less",
+        checks=("device-permissions", "jetson-wheel", "memory-in-use"),
+        likely=True,
+        says=(
+            "NvRmMemInitNvmap failed with Permission denied",
+            "NvMapMemAllocInternalTagged: 1075072515 error 12",
+        ),
+        sources=(
+            thread("dusty-nv/jetson-containers", 384, "2024-02-12"),
+            thread("pytorch/pytorch", 185240, "2026-05-26"),
+            thread("0xShug0/audio.cpp", 12, "2026-08-20"),
+        ),
+    ),
+)

@@ -1,0 +1,190 @@
+"""What Python itself, NumPy and the tools that install packages say after an upgrade."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import KnownError, thread
+
+ROWS = (
+    KnownError(
+        id="pkg-resources-gone",
+        pattern=r"cannot import name 'packaging' from 'pkg_resources'|No module named '?pkg_resources'?"
+        r"|module 'distutils' has no attribute 'version'|module 'setuptools' has no attribute 'distutils'",
+        cause="setuptools is newer than this torch or package knows: setuptools 59.6 broke torch.utils.tensorboard before torch 1.11, "
+        "setuptools 70 torch.utils.cpp_extension before torch 2.1, and newer ones have no pkg_resources",
+        remedy="Upgrade torch; where it must stay, install an older setuptools (below 70; below 59.6 for torch before 1.11), and build with "
+        "--no-build-isolation",
+        command="pip install 'setuptools<70'",
+        says=(
+            "ImportError: cannot import name 'packaging' from 'pkg_resources'",
+            "ModuleNotFoundError: No module named 'pkg_resources'",
+            "AttributeError: module 'distutils' has no attribute 'version'",
+        ),
+        sources=(
+            thread("stanford-futuredata/ColBERT", 350, "2024-06-09"),
+            thread("torchpipe/torchpipe", 62, "2026-05-18"),
+            thread("pytorch/pytorch", 69894, "2021-12-14"),
+        ),
+    ),
+    KnownError(
+        id="package-older-than-python",
+        pattern=r"module 'pkgutil' has no attribute 'ImpImporter'|No module named '(distutils|imp|asyncore)'"
+        r"|module 'inspect' has no attribute 'getargspec'|cannot import name '(Mapping|MutableMapping|Iterable|Sequence|Callable)' from "
+        r"'collections'",
+        cause="A package, or the pip and setuptools that build it, are older than this Python: names that Python 3.10 to 3.12 took out",
+        remedy="Upgrade pip, setuptools and the package that is named last in the traceback, or take the Python that it was made for",
+        command="python -m pip install --upgrade pip setuptools wheel",
+        checks=("python-version",),
+        says=(
+            "AttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?",
+            "ModuleNotFoundError: No module named 'distutils'",
+        ),
+        sources=(
+            thread("pypa/pip", 12358, "2023-10-16"),
+            thread("numpy/numpy", 29345, "2025-07-09"),
+            thread("python/cpython", 111822, "2023-11-07"),
+        ),
+    ),
+    KnownError(
+        id="requires-another-python",
+        pattern=r"requires a different Python: \d\.\d{1,2}|Requires-Python .{0,60}not in|requires Python .{0,40}but the running Python is"
+        r"|(current|your) Python version \(?\d\.\d{1,2}.{0,60}(does not satisfy|is not allowed)|Python version [\d.]{1,8} is not supported"
+        r"|(is not compatible|not satisfied) with (the|this) Python",
+        cause="The package says that it does not run with this Python",
+        remedy="Make the environment with a Python that it names",
+        checks=("python-version",),
+        says=("ERROR: Package 'cell-eval' requires a different Python: 3.13.7 not in '<3.13,>=3.10'",),
+        sources=(
+            thread("mittagessen/kraken", 623, "2024-07-12"),
+            thread("ArcInstitute/cell-eval", 231, "2026-03-23"),
+        ),
+    ),
+    KnownError(
+        id="numpy-abi",
+        pattern=r"numpy\.(dtype|ndarray|ufunc) size changed, may indicate binary incompatibility|module compiled against (ABI|API) version"
+        r"|numpy\.core\.multiarray failed to import|No module named 'numpy\._core'|No module named 'numpy\.core\.\w{1,30}'",
+        cause="A compiled package was built for another NumPy than the one that is installed",
+        remedy="Reinstall the package that is named in the traceback for this NumPy; where it has no such build, pin NumPy below 2",
+        command="pip install --force-reinstall 'numpy<2'",
+        likely=True,
+        says=(
+            "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject",
+            "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
+        ),
+        sources=(thread("ONSdigital/csvcubed", 913, "2024-07-08"), thread("MathOnco/valis", 165, "2024-10-16")),
+    ),
+    KnownError(
+        id="numpy-aliases",
+        pattern=r"module 'numpy' has no attribute '(bool|int|float|object|complex|str|long|unicode|bool8|float_|product|cumproduct|Inf|NaN"
+        r"|infty|in1d|trapz|row_stack)'|`np\.(bool|int|float|object|Inf|NaN|float_)` was (a deprecated alias|removed in the NumPy 2\.0)",
+        cause="A package uses names of NumPy that NumPy 1.24 (np.bool, np.int) or 2.0 (np.Inf, np.float_) took out",
+        remedy="Upgrade the package; in your own code write bool, int, np.inf. Else pin NumPy: below 1.24 for the first, below 2 for the others",
+        says=(
+            "AttributeError: module 'numpy' has no attribute 'bool'.",
+            "AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.",
+        ),
+        sources=(thread("aliyun/algorithm-base", 4, "2023-02-03"), thread("resemble-ai/Resemblyzer", 85, "2023-09-06")),
+    ),
+    KnownError(
+        id="protobuf-generated",
+        pattern=r"Descriptors cannot (not )?be created directly|cannot import name 'builder' from 'google\.protobuf"
+        r"|'MessageFactory' object has no attribute 'GetPrototype'",
+        cause="protobuf and the code that a package generated with it (tensorboard, onnx, sentencepiece) are of different generations",
+        remedy="Upgrade the package; where that cannot be, install the protobuf that it was generated with",
+        command="pip install 'protobuf<3.21'",
+        says=(
+            "TypeError: Descriptors cannot not be created directly.",
+            "TypeError: Descriptors cannot be created directly.",
+        ),
+        sources=(
+            thread("protocolbuffers/protobuf", 10064, "2022-05-27"),
+            thread("neulab/prompt2model", 220, "2023-08-04"),
+        ),
+    ),
+    KnownError(
+        id="tensorboard-missing",
+        pattern=r"No module named '?tensorboard'?|TensorBoard logging requires TensorBoard version|requires tensorboard to be installed",
+        cause="torch.utils.tensorboard needs the package tensorboard, which is not installed",
+        remedy="Install it in the same environment",
+        command="pip install tensorboard",
+        says=(
+            "ModuleNotFoundError: No module named 'tensorboard'",
+            "ImportError: TensorBoard logging requires TensorBoard version 1.15 or above",
+        ),
+        sources=(thread("JCZ404/Semi-DETR", 27, "2024-09-10"),),
+    ),
+    KnownError(
+        id="rust-compiler",
+        pattern=r"can('|no)?t find Rust compiler|Can not find Rust compiler|Cargo, the Rust package manager, is not installed"
+        r"|requires Rust and Cargo",
+        cause="A package (tokenizers, safetensors) has no wheel for this Python or platform, so that pip builds it, and there is no Rust",
+        remedy="Upgrade pip and take a release of the package that has a wheel for this Python; else install Rust (https://rustup.rs)",
+        command="python -m pip install --upgrade pip",
+        checks=("python-version",),
+        says=("error: can't find Rust compiler", "error: Can not find Rust compiler"),
+        sources=(
+            thread("PrithivirajDamodaran/Parrot_Paraphraser", 41, "2022-10-21"),
+            thread("huggingface/tokenizers", 97, "2020-01-22"),
+        ),
+    ),
+    KnownError(
+        id="files-in-use",
+        pattern=r"Could not install packages due to an (OSError|EnvironmentError): \[(WinError (5|32)|Errno 13)\]"
+        r"|\[WinError (5|32)\].{0,300}(torch|pip-un|site-packages|~orch)",
+        cause="pip may not write there: a program has files of the package open (an IDE, a notebook, an antivirus scan), or the folder belongs "
+        "to someone else",
+        remedy="Close the programs that use this Python and try again; install into an environment of your own. Delete folders named ~orch in "
+        "site-packages",
+        checks=("torch-version-files", "changed-files"),
+        says=(
+            "ERROR: Could not install packages due to an OSError: [WinError 5] Access is denied: "
+            "'c:\\\\users\\\\anaconda3\\\\lib\\\\site-packages\\\\~orch\\\\lib\\\\asmjit.dll'",
+            "ERROR: Could not install packages due to an OSError: [WinError 32] The process cannot access the file because it is being used by "
+            "another process",
+        ),
+        sources=(
+            thread("zalandoresearch/pytorch-ts", 56, "2021-06-19"),
+            thread("patientx/ComfyUI-Zluda", 421, "2026-01-20"),
+        ),
+    ),
+    KnownError(
+        id="conda-packages-not-found",
+        pattern=r"PackagesNotFoundError: The following packages are not (available|found)[^!]{0,300}"
+        r"(pytorch|torch|cudatoolkit|cuda)|ResolvePackageNotFound:[^!]{0,300}(pytorch|torch|cudatoolkit|cuda)",
+        cause="conda has no such packages for this platform and Python in its channels: the channel pytorch has ended with torch 2.5, has "
+        "nothing for 32 bits and linux-aarch64, and no CUDA for macOS",
+        remedy="Install torch with pip in that environment, or from conda-forge (pytorch-gpu)",
+        checks=("python-version", "python-platform"),
+        wheel=True,
+        says=(
+            "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - cudatoolkit=11.7",
+            "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - torchaudio==0.9.0\n"
+            "  - pytorch==1.9.0",
+        ),
+        sources=(
+            thread("myshell-ai/OpenVoice", 83, "2024-01-07"),
+            thread("pytorch/pytorch", 118172, "2024-01-24"),
+        ),
+    ),
+    KnownError(
+        id="certificate",
+        pattern=r"CERTIFICATE_VERIFY_FAILED|certificate verify failed",
+        cause="A download met a certificate that this Python does not trust: a proxy that opens connections, a clock that is wrong, or a Python "
+        "without certificates (macOS)",
+        remedy="Give Python the proxy's certificate (SSL_CERT_FILE, REQUESTS_CA_BUNDLE, PIP_CERT); on macOS run Install Certificates.command",
+        says=(
+            "urllib.error.URLError: <urlopen error [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer "
+            "certificate (_ssl.c:997)>",
+        ),
+        sources=(thread("cbh123/charl-e-original", 11, "2022-09-12"),),
+        likely=True,
+    ),
+    KnownError(
+        id="socket-path-too-long",
+        pattern=r"AF_UNIX path too long",
+        cause="Processes talk over sockets in the folder of temporary files, whose name is longer than the system allows (108 bytes)",
+        remedy="Give a short folder",
+        command="export TMPDIR=/tmp",
+        says=("OSError: AF_UNIX path too long",),
+        sources=(thread("hzi-bifo/RiboDetector", 57, "2025-01-21"), thread("RVC-Boss/GPT-SoVITS", 572, "2024-02-21")),
+    ),
+)

@@ -1,0 +1,61 @@
+"""What torchlift knows about one error message."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torchlift.lazy_dataclass import dataclass
+
+Level = Literal["cause", "vague", "warning"]
+"""`vague`: it says that something failed, and another line of the same log says why. `warning`: nothing stops for it."""
+
+READ = "read 2026-11-23"
+"""When the sources were read that bear no date of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownError:
+    """A row of the table that smokes, `--explain-error` and docs/errors.md share.
+
+    A blank in `pattern` stands for any blanks, also for the end of a line, since terminals and boxes wrap what they show.
+    Every repetition in it is bounded, so that searching takes a time proportional to the text.
+    """
+
+    id: str
+    """Kebab-case, stable."""
+    pattern: str
+    cause: str
+    """One sentence without a full stop."""
+    remedy: str
+    """What to do, without a full stop."""
+    command: str | None = None
+    """The remedy as a line for a shell, where one line does it on every machine."""
+    checks: tuple[str, ...] = ()
+    """Ids of the checks that look at it on a machine."""
+    says: tuple[str, ...] = ()
+    """The message verbatim, in the wordings of several releases."""
+    sources: tuple[str, ...] = ()
+    """Where the wording, the cause and the remedy were read, with dates; it says so where nothing was."""
+    level: Level = "cause"
+    likely: bool = False
+    """The cause is a common one, not a certain one."""
+    lost: bool = False
+    """Nothing more can run on this device."""
+    wheel: bool = False
+    """Another wheel of torch mends it: the one that fits the machine is part of the answer."""
+    smokes_only: bool = False
+    """It means this only in the output of a smoke, whose program is known."""
+
+
+def thread(repository: str, number: int, date: str = READ) -> str:
+    """An issue or pull request on GitHub, with the date of the message that was read."""
+    return f"https://github.com/{repository}/issues/{number}, {date}"
+
+
+def torch_file(path: str, release: str = "2.13.0") -> str:
+    """A file of a release of torch in which the message stands."""
+    return f"torch {release}, {path}, {READ}"
+
+
+WHEEL = "Run `torchlift doctor`: it prints the wheel for this GPU and driver"
+"""What to say where the machine is not known."""

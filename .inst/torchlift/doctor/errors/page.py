@@ -1,0 +1,71 @@
+"""Writes `docs/errors.md` from the table: `python -m torchlift.doctor.errors.page > docs/errors.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.errors.table import KNOWN, SUBJECTS
+
+_HEAD = """\
+# Error messages
+
+`torchlift doctor --explain-error "TEXT"` says what a message comes from and what to do; TEXT is the message, the path of a log, or `-`
+for standard input. Of a log it finds the first cause and says where it stands: ranks that write into one log, tracebacks in
+tracebacks, colours, time stamps and the summaries of launchers are read through, and logs of hundreds of megabytes in little memory.
+Where checks look at the error, this machine (or that of `--facts FILE`, `--python PATH`, `--gpu NAME --driver VERSION`) is asked, and
+its command is the answer. `--json` writes it as `doctor/error.schema.json` describes.
+
+Exit status: 0 explained (remarks for which nothing stops, too), 1 the text, or the first error in it, is not in this table, 2 the text
+cannot be read.
+
+A message that torchlift does not know gets no answer. **Likely** stands where the cause is a common one and not a certain one. How often
+the answers were right on messages that nobody had looked at before: [bench/RESULTS.md](../bench/RESULTS.md#error-messages).
+
+This page is written by `python -m torchlift.doctor.errors.page` from the table in `doctor/errors/known/`, which the smokes share: {number}
+rows.
+"""
+
+_LEVELS = {
+    "cause": "",
+    "vague": "It says that something failed; another line of the log says why.",
+    "warning": "Nothing stops for it.",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    yield _HEAD.format(number=sum(not row.smokes_only for row in KNOWN))
+    for title, rows in SUBJECTS.items():
+        yield f"## {title}"
+        yield ""
+        for row in rows:
+            if not row.smokes_only:
+                yield from _entry(row)
+
+
+def _entry(row: KnownError) -> Iterator[str]:
+    yield f"### {row.id}"
+    yield ""
+    yield "```text"
+    yield from "\n".join(row.says).split("\n")
+    yield "```"
+    yield ""
+    cause = f"**Likely:** {row.cause}" if row.likely else row.cause
+    yield " ".join(part for part in (f"{cause}.", _LEVELS[row.level]) if part)
+    yield ""
+    command = f": `{row.command}`" if row.command is not None else "."
+    yield f"- What to do: {row.remedy}{command}"
+    if row.checks:
+        yield f"- Checks: {', '.join(f'[{id}](doctor.md#{id})' for id in row.checks)}"
+    yield f"- From: {'; '.join(row.sources)}"
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,139 @@
+"""Whether installed files are still what their distributions recorded, and which of them several distributions claim."""
+
+# ruff: noqa: PTH116, PTH123
+# A Path for each of torch's 15 000 files would cost more than looking at them.
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import field
+from stat import S_ISREG
+
+from torchlift.doctor.facts import ChangedFile, Package, SharedFile
+from torchlift.doctor.probes.distributions import Distribution, RecordedFile
+from torchlift.doctor.probes.text import printable
+from torchlift.lazy_dataclass import dataclass
+
+MOST_CHANGED = 50
+"""Changed files kept per package, libraries first."""
+
+_SMALL = 64 << 10
+_HASH_BUDGET = 256 << 20
+_LIBRARY = re.compile(r"\.(?:so|pyd|dll)(?:\.[0-9.]+)?$")
+
+
+@dataclass
+class _Claim:
+    package: Package
+    file: RecordedFile
+
+
+@dataclass
+class RecordCheck:
+    """Look at the files of one distribution after another, then ask for what they share."""
+
+    _claims: dict[str, list[_Claim]] = field(default_factory=dict, init=False)
+    _hashed: int = field(default=0, init=False)
+    _digests: dict[tuple[str, str], str | None] = field(default_factory=dict, init=False)
+
+    def add(self, distribution: Distribution, package: Package) -> None:
+        """Fill `package.changed_files`.
+
+        Every file is compared by size; the small ones in the package's own top folders (where version.py and the first
+        `__init__.py` lie) also by hash. Compiled bytecode does not count.
+        """
+        # conda puts the environment's prefix into files after their sizes were recorded.
+        rewritten = package.installer == "conda"
+        changed = []
+        for file in distribution.files():
+            if file.path.endswith(".pyc"):
+                continue
+            self._claims.setdefault(os.path.normcase(file.path), []).append(_Claim(package, file))
+            state = self._state(distribution, file)
+            if state and not (rewritten and state == "changed"):
+                changed.append(ChangedFile(printable(file.path), state))
+        package.changed_files = sorted(changed, key=_libraries_first)[:MOST_CHANGED]
+
+    def shared(self) -> list[SharedFile]:
+        """The files that distributions of different names claim, unless all of them recorded the same harmless file.
+
+        A library counts even when all recorded the same one: uninstalling either takes it from the other.
+        """
+        found = []
+        for claims in self._claims.values():
+            owners = {claim.package.name for claim in claims}
+            if len(owners) < 2:
+                continue
+            digests = {claim.file.digest for claim in claims}
+            path = claims[0].file.path
+            if len(digests) == 1 and None not in digests and not _LIBRARY.search(path):
+                continue
+            found.append(SharedFile(printable(path), sorted(owners), self._matching(path, claims)))
+        return sorted(found, key=_libraries_first)
+
+    def _state(self, distribution: Distribution, file: RecordedFile) -> str | None:
+        try:
+            status = os.stat(file.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return "missing"
+        except (OSError, ValueError):
+            return None
+        if file.size is None or not S_ISREG(status.st_mode):
+            return None
+        if status.st_size != file.size:
+            return "changed"
+        below = file.path[len(distribution.folder) + 1 :]
+        if (
+            file.size > _SMALL
+            or file.digest is None
+            or below.count("/") != 1
+            or not file.path.startswith(distribution.folder)
+        ):
+            return None
+        digest = self._digest(file.path, file.digest, file.size)
+        return "changed" if digest is not None and digest != file.digest else None
+
+    def _matching(self, path: str, claims: Iterable[_Claim]) -> list[str]:
+        try:
+            size = os.stat(path).st_size
+        except (OSError, ValueError):
+            return []
+        same_size = [claim for claim in claims if claim.file.size in (size, None)]
+        wanted = {claim.file.digest for claim in same_size}
+        # Libraries of hundreds of megabytes: a size that only one of the recorded contents has settles it.
+        settled = len(wanted) == 1 and None not in wanted and all(claim.file.size == size for claim in same_size)
+        if settled and self._hashed + size > _HASH_BUDGET:
+            return sorted({claim.package.name for claim in same_size})
+        return sorted(
+            {
+                claim.package.name
+                for claim in same_size
+                if claim.file.digest and self._digest(path, claim.file.digest, size) == claim.file.digest
+            }
+        )
+
+    def _digest(self, path: str, like: str, size: int) -> str | None:
+        """The file's hash in the form of `like` ("sha256=..."), None where it cannot be had."""
+        algorithm = like.partition("=")[0]
+        key = (path, algorithm)
+        if key not in self._digests:
+            self._digests[key] = None
+            try:
+                digest = hashlib.new(algorithm, usedforsecurity=False)
+                with open(path, "rb") as stream:
+                    while piece := stream.read(1 << 20):
+                        digest.update(piece)
+                self._hashed += size
+                encoded = base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()
+                self._digests[key] = f"{algorithm}={encoded}"
+            except (OSError, ValueError, TypeError):
+                pass
+        return self._digests[key]
+
+
+def _libraries_first(file: ChangedFile | SharedFile) -> tuple[bool, str]:
+    return _LIBRARY.search(file.path) is None, file.path

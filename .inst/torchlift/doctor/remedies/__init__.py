@@ -1,0 +1,1 @@
+"""What to do: commands and sentences that fit the examined machine."""

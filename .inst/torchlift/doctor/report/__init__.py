@@ -1,0 +1,1 @@
+"""Reports: text made from an `Examination` and from nothing else."""

@@ -1,0 +1,111 @@
+"""What `--explain-error` answers: the error, where it stands, and what this machine has to do with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from torchlift.doctor.diagnose import Diagnosed
+from torchlift.doctor.errors.first_cause import Assessment, Place, Recognised, Verdict
+from torchlift.doctor.facts import Facts
+from torchlift.doctor.report.json_report import ListedResult
+from torchlift.json_records.writing import plain
+from torchlift.lazy_dataclass import dataclass
+from torchlift.wheels.answer import Answer
+
+ERROR_SCHEMA: Final = 1
+"""Version of the JSON form. Added keys do not change it; removed or re-interpreted ones do."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known about a text.
+
+    Attributes:
+        finding: what stands in it.
+        facts: the machine that was asked, None where no check has to do with the error.
+        results: what its checks say about the first error.
+        answer: the wheel that fits a machine that is only described, where another wheel mends the error.
+    """
+
+    finding: Assessment
+    facts: Facts | None = None
+    results: tuple[Diagnosed, ...] = ()
+    answer: Answer | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the text is explained, 1 when torchlift's table does not have it."""
+        return 1 if self.finding.verdict == "unknown" else 0
+
+
+@dataclass(frozen=True)
+class ReportedError:
+    """A known error in the text; docs/errors.md has all of them."""
+
+    id: str
+    cause: str
+    """One sentence without a full stop."""
+    likely: bool
+    """The cause is a common one, not a certain one."""
+    stops: Annotated[str, {"enum": ["cause", "vague", "warning"]}]
+    """"vague": it says that something failed, another line says why. "warning": nothing stops for it."""
+    remedy: str
+    command: str | None
+    """The remedy as a line for a shell."""
+    checks: tuple[str, ...]
+    """Ids of the checks that look at it."""
+    sources: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """What `--explain-error` found in one text."""
+
+    schema: Literal[1]
+    torchlift: str
+    """Version of torchlift."""
+    verdict: Verdict
+    exit_code: Annotated[int, {"enum": [0, 1]}]
+    lines: int
+    """How many lines the text has."""
+    first: ReportedError | None
+    """What came first; null when nothing in the text is known."""
+    others: tuple[ReportedError, ...]
+    """Everything else that is known, by its first place."""
+    unexplained: tuple[Place, ...]
+    """The first exceptions that the table does not have."""
+    results: list[ListedResult]
+    """What checks of the machine say about the first error."""
+    answer: Answer | None
+    """For a machine that is only described: which wheel would be right."""
+
+
+def render(explanation: Explanation) -> str:
+    """The explanation as ASCII JSON."""
+    import json
+
+    from torchlift import __version__
+
+    finding = explanation.finding
+    report = ErrorReport(
+        schema=ERROR_SCHEMA,
+        torchlift=__version__,
+        verdict=finding.verdict,
+        exit_code=explanation.exit_code,
+        lines=finding.lines,
+        first=None if finding.first is None else _reported(finding.first),
+        others=tuple(map(_reported, finding.others)),
+        unexplained=finding.unexplained,
+        results=[ListedResult(each.check.id, each.check.group, each.result, None) for each in explanation.results],
+        answer=explanation.answer,
+    )
+    # Azure and GitHub carry out orders that stand in a log, also inside of JSON.
+    return json.dumps(plain(report), indent=2).replace("##", "#\\u0023") + "\n"
+
+
+def _reported(found: Recognised) -> ReportedError:
+    row = found.row
+    return ReportedError(
+        row.id, row.cause, row.likely, row.level, row.remedy, row.command, row.checks, row.sources, found.place
+    )

@@ -1,0 +1,1 @@
+"""The smokes: one file each, named after its id, binding `SMOKE`."""

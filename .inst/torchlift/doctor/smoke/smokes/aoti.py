@@ -1,0 +1,57 @@
+"""A program is exported, compiled ahead of time, packaged, loaded and run."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..bench import Bench
+from ..compiling import TIMEOUT, can_compile
+from ..gates import all_of, torch_from
+from ..smoke import Measurement, Smoke
+
+_LIMIT = 1e-5
+
+
+def _toolkit(bench: Bench) -> str | None:
+    """The headers and libraries that a package for a GPU is compiled against, which the wheels of torch do not bring.
+
+    `torch.utils.cpp_extension.include_paths("cuda")` raises OSError without CUDA_HOME in 2.13.0 and 2.15.0 (wheels read
+    2026-11-22; https://github.com/pytorch/pytorch/issues/197765).
+    """
+    name = {"cuda": "CUDA_HOME", "rocm": "ROCM_HOME"}.get(bench.kind)
+    if name is None or getattr(bench.module("torch.utils.cpp_extension"), name):
+        return None
+    return f"needs a {name.partition('_')[0]} toolkit to compile against: install one and set {name}"
+
+
+SMOKE = Smoke(
+    id="aoti",
+    tier="full",
+    title="A program is exported, compiled ahead of time (AOTInductor), loaded and run",
+    gate=all_of(torch_from(2, 6), can_compile, _toolkit),
+    needs="torch 2.6; what compile needs; on GPUs a CUDA or ROCm toolkit",
+    limits=(("packaged program", _LIMIT),),
+    kinds=("cuda", "rocm", "xpu", "cpu"),
+    timeout=TIMEOUT,
+)
+
+
+def run(bench: Bench) -> Measurement:
+    torch = bench.torch
+
+    class Program(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return (x * 2 + 1).tanh().softmax(-1)
+
+    x = bench.random(32, 64)
+    inductor = bench.module("torch._inductor")
+    exported = bench.module("torch.export").export(Program().to(bench.name), (bench.put(x),))
+    with tempfile.TemporaryDirectory(prefix="torchlift-aoti-") as folder:
+        package = inductor.aoti_compile_and_package(exported, package_path=str(Path(folder, "program.pt2")))
+        with torch.no_grad():
+            got = inductor.aoti_load_package(package)(bench.put(x))
+        got = got[0] if isinstance(got, (list, tuple)) else got
+        bench.compare("packaged program", got, (x.double() * 2 + 1).tanh().softmax(-1), _LIMIT)
+    return bench.measurement()

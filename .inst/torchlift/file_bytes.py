@@ -1,0 +1,32 @@
+"""The bytes of a file that a repository brings along: never waited for, and never more than fit in memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MOST_BYTES = 20_000_000
+"""Far beyond what people and generators write: torch's own largest Python file has 1 MB, a large lock file 5 MB."""
+
+
+def file_bytes(path: str | Path) -> bytes:
+    """All bytes of a regular file.
+
+    Raises:
+        OSError: it cannot be read, is a pipe or a device, or is larger than `MOST_BYTES`.
+    """
+    # A Path for each of thousands of files costs more than reading them.
+    with open(path, "rb", opener=without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if found.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 1_000_000} MB", str(path))
+        return file.read()
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file as `open(opener=...)` asks for; a named pipe is not waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

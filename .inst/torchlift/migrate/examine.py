@@ -1,0 +1,165 @@
+"""What rules find in one state of a project; in the next state only files are checked again whose findings may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+
+from torchlift.finding import FileFailure, Finding
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.document import check_document, open_document
+from torchlift.migrate.find.changes import Changes
+from torchlift.migrate.find.check import Checked, Dispatcher
+from torchlift.migrate.find.kept import without_kept
+from torchlift.migrate.find.parallel import check_files
+from torchlift.migrate.find.selection import Selected
+from torchlift.migrate.find.suppress import apply_suppressions
+from torchlift.migrate.options import RunOptions
+from torchlift.project import Project
+from torchlift.rules.own_rules import rules_with
+from torchlift.rules.rule import Rule, Settings
+from torchlift.search.asked import Asked
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One file after the rules and its suppressions.
+
+    Attributes:
+        findings: those that are reported, in source order.
+        suppressed: number of those that comments silence.
+        failures: rules that crashed.
+        unreadable: why there are no findings: a sentence without its end.
+        asked: what its findings rest on.
+    """
+
+    findings: tuple[Finding, ...]
+    suppressed: int
+    failures: tuple[FileFailure, ...]
+    unreadable: str | None
+    asked: Asked
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of the project and what is found in it, fixes not yet settled.
+
+    Attributes:
+        project: the state.
+        files: what was found, by path, in all files that were checked.
+        findings: by path, for every path that a run was given.
+        kept: findings about what stays as it is, as the user says.
+    """
+
+    project: Project
+    files: Mapping[str, Examined]
+    findings: Mapping[str, Sequence[Finding]]
+    kept: tuple[Finding, ...] = ()
+
+    @property
+    def failures(self) -> tuple[FileFailure, ...]:
+        """Rules that crashed."""
+        return tuple(failure for file in self.files.values() for failure in file.failures)
+
+    @property
+    def suppressed(self) -> int:
+        """Number of findings that comments silence."""
+        return sum(file.suppressed for file in self.files.values())
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """Why files could not be analysed, by path."""
+        return {path: file.unreadable for path, file in self.files.items() if file.unreadable is not None}
+
+
+class Examiner:
+    """Checks the files of a project that rules want to see.
+
+    Args:
+        options: what the run was asked to do.
+        rules: those that run.
+        selected: the files with words of them.
+    """
+
+    def __init__(self, options: RunOptions, rules: Sequence[Rule], selected: Sequence[Selected]) -> None:
+        self._options = options
+        self._collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
+        self._rules = rules_with(options.own_rules)
+        self._begin = Begin(tuple(rule.code for rule in rules), options.settings, options.own_rules)
+        self._wanted = frozenset(file.path for file in selected if file.wanted)
+        self._doubtful = tuple(file for file in selected if file.wanted_if and not file.wanted)
+
+    def first(self, project: Project) -> State:
+        """Check every file that rules want to see."""
+        return self._state(project, {}, self._to_check(project))
+
+    def next(self, before: State, project: Project) -> State:
+        """Check the files again, in a later state, whose findings may be others than in the state `before`."""
+        changes = Changes(before.project, project, self._collectors)
+        wanted = self._to_check(project)
+        kept = {
+            path: before.files[path]
+            for path in wanted
+            if path in before.files and not changes.concern(before.files[path].asked)
+        }
+        return self._state(project, kept, [path for path in wanted if path not in kept])
+
+    def _state(self, project: Project, kept: Mapping[str, Examined], paths: Sequence[str]) -> State:
+        options = self._options
+        checked = check_files(project, paths, self._begin, options.jobs, options.progress)
+        files = {**kept, **{one.path: self._examined(one) for one in checked}}
+        findings = {path: files[path].findings if path in files else () for path in (*options.files, *options.texts)}
+        reported, stays = without_kept(findings, options.settings.torchscript, project)
+        return State(project, files, reported, stays)
+
+    def _to_check(self, project: Project) -> list[str]:
+        """Files that rules want in this state of the project: a fix may have changed what applies to it."""
+        codes: frozenset[str] = frozenset().union(*(file.wanted_if for file in self._doubtful))
+        applying = {code for code in codes if _applies(self._rules[code], project)}
+        return sorted(self._wanted | {file.path for file in self._doubtful if not file.wanted_if.isdisjoint(applying)})
+
+    def _examined(self, checked: Checked) -> Examined:
+        ignored = self._options.per_file_ignores(checked.path)
+        found = [finding for finding in checked.findings if finding.code not in ignored]
+        ran = self._options.codes - checked.crashed
+        kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, ran)
+        return Examined(tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked)
+
+
+def _applies(rule: Rule, project: Project) -> bool:
+    try:
+        return rule.applies is None or rule.applies(project)
+    except Exception:
+        return True  # it says so where it runs
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Makes what checks the files of a project, in whichever process.
+
+    Attributes:
+        codes: rules that run.
+        settings: what they may depend on.
+        own_rules: files and folders of rules outside torchlift.
+    """
+
+    codes: tuple[str, ...]
+    settings: Settings
+    own_rules: tuple[Path, ...]
+
+    def __call__(self, project: Project) -> Callable[[str], Checked]:
+        """The check of one file by its path."""
+        dispatcher = _dispatcher(self.codes, self.own_rules)
+        project.collect_together(dispatcher.collectors)
+        return partial(_check, project, dispatcher, self.settings)
+
+
+@lru_cache(maxsize=4)
+def _dispatcher(codes: tuple[str, ...], own: tuple[Path, ...]) -> Dispatcher:
+    rules = rules_with(own)
+    return Dispatcher([rules[code] for code in codes])
+
+
+def _check(project: Project, dispatcher: Dispatcher, settings: Settings, path: str) -> Checked:
+    return check_document(open_document(project, path), dispatcher, settings)

@@ -1,0 +1,1 @@
+"""Which files rules want to see, and what they find in them."""

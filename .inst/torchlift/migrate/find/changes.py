@@ -1,0 +1,77 @@
+"""Which files have to be checked again after some were changed: those of which a question may have another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any
+
+from torchlift.project import Collector, Project
+from torchlift.search.asked import Asked
+from torchlift.search.vocabulary import Needle
+
+
+class Changes:
+    """What became another between two states of a project.
+
+    Args:
+        before: the earlier state.
+        after: the later one; the same files with other texts.
+        collectors: all whose records a rule may ask for, by name.
+    """
+
+    def __init__(self, before: Project, after: Project, collectors: Mapping[str, Collector]) -> None:
+        self._before = before
+        self._after = after
+        self._collectors = collectors
+        self._paths = frozenset(
+            path
+            for path in before.overlay.keys() | after.overlay.keys()
+            if before.overlay.get(path) != after.overlay.get(path)
+        )
+        self._known: dict[Hashable, bool] = {}
+
+    def concern(self, asked: Asked) -> bool:
+        """Whether an answer to one of these questions may be another now."""
+        return (
+            asked.unbounded
+            or not self._paths.isdisjoint(asked.files)
+            or any(self._once((text, whole), partial(self._text, text, whole)) for text, whole in asked.texts)
+            or any(self._once(text, partial(self._place, text)) for text in asked.places)
+            or any(self._once(name, partial(self._record, name)) for name in asked.records)
+            or any(self._once(key, partial(self._answer, *key)) for key in asked.answers)
+        )
+
+    def _once(self, question: Hashable, differs: Callable[[], bool]) -> bool:
+        if question not in self._known:
+            try:
+                self._known[question] = differs()
+            except Exception:
+                self._known[question] = True  # whoever asks again is told what is wrong
+        return self._known[question]
+
+    def _text(self, text: bytes, whole: bool) -> bool:
+        """Whether a text came into a file or went."""
+        needle = Needle(text, whole=whole)
+        return any(
+            needle.is_in(self._before.data(path)) != needle.is_in(self._after.data(path)) for path in self._paths
+        )
+
+    def _place(self, text: bytes) -> bool:
+        """Whether a text stands in a changed file: its lines may be others."""
+        return any(text in project.data(path) for project in (self._before, self._after) for path in self._paths)
+
+    def _record(self, name: str) -> bool:
+        """Whether a changed file has another record."""
+        collector = self._collectors.get(name)
+        if collector is None:
+            return True
+        return any(
+            self._before.record(collector, path) != self._after.record(collector, path)
+            for path in self._paths
+            if self._after.is_python(path)
+        )
+
+    def _answer(self, answer: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+        """Whether a shared answer is another."""
+        return bool(self._before.once(answer, *arguments) != self._after.once(answer, *arguments))

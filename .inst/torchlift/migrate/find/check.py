@@ -1,0 +1,192 @@
+"""Rules on one file: uses in, findings out. A rule that crashes is a failure of that rule on that file, nothing more."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from torchlift.finding import FileFailure, Finding, Fix, ReplaceExpression, ReplaceText, Safety
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.find.selection import looks_at_files
+from torchlift.migrate.find.suppress import Suppression
+from torchlift.project import Project
+from torchlift.rules.rule import Context, Rule, Settings, TextContext
+from torchlift.rules.rule_index import indexed_rules
+from torchlift.search.asked import Asked
+from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_guarded
+from torchlift.view.names import longest_target
+from torchlift.view.text import SCRIPTS, TextView
+from torchlift.wrappers import Wrapper
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One file after the rules.
+
+    Attributes:
+        path: the file.
+        findings: in source order, before suppressions.
+        failures: rules that crashed.
+        unreadable: why there are no findings: a sentence without its end.
+        suppressions: comments that silence findings; none where the rules did not run.
+        crashed: codes of rules that failed, so that nothing is known about their suppressions.
+        asked: what the rules asked about the project.
+    """
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[FileFailure, ...] = ()
+    unreadable: str | None = None
+    suppressions: tuple[Suppression, ...] = ()
+    asked: Asked = field(default_factory=Asked)
+    crashed: frozenset[str] = frozenset()
+
+
+def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:
+    """Run the text functions of `rules` on one file that is no Python."""
+    context = TextContext(project, settings)
+    findings: dict[tuple[str, int, int, str, str], Finding] = {}
+    failures: list[FileFailure] = []
+    crashed: set[str] = set()
+    for rule in rules:
+        if rule.text is None or view.kind not in (rule.text_kinds or SCRIPTS):
+            continue
+        try:
+            for finding in rule.text(view, context):
+                covered = view.statement(finding.statement or finding.span)
+                fix = finding.fix if finding.fix is not None and _fits_text(finding.fix) else None
+                findings.setdefault(finding.sort_key(), replace(finding, statement=covered, fix=fix))
+        except Exception:
+            failures.append(_crash(rule, view.path, "the file"))
+            crashed.add(rule.code)
+    ordered = tuple(findings[key] for key in sorted(findings))
+    return Checked(view.path, ordered, tuple(failures), crashed=frozenset(crashed))
+
+
+def _fits_text(fix: Fix) -> bool:
+    return not fix.elsewhere and all(isinstance(rewrite, ReplaceText) for rewrite in fix.rewrites)
+
+
+class Dispatcher:
+    """Rules by the names they want to hear about."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self.collectors = tuple(collector for rule in rules for collector in rule.collectors)
+        self._by_target: dict[str, list[Rule]] = {}
+        for rule in rules:
+            for target in rule.targets:
+                self._by_target.setdefault(target, []).append(rule)
+        self.targets = frozenset(self._by_target)
+        # A use belongs to the longest target of all rules, also of those that are not asked for.
+        self._all_targets = self.targets.union(*(rule.targets for rule in indexed_rules().values()))
+
+    def check(self, project: Project, view: ModuleView, settings: Settings) -> Checked:
+        """Run every rule on every use in `view`."""
+        context = Context(view, project, settings, indexed_rules())
+        findings: dict[tuple[str, int, int, str, str], Finding] = {}
+        crashed: dict[str, list[FileFailure]] = {}
+        # Nothing in a stub ever runs.
+        for use in view.uses(self.targets, project.translate) if not view.is_stub else ():
+            if longest_target(public_name(use.name), self._all_targets) != use.target:
+                continue
+            for rule in self._by_target[use.target]:
+                try:
+                    if not _may_report(rule, use, settings):
+                        continue
+                    if not rule.sees_guarded and is_guarded(view, use.node, _decisive(rule, settings), project.binding):
+                        continue
+                    for finding in rule.check(use, context):
+                        settled = _complete(finding, use, view, settings)
+                        findings.setdefault(settled.sort_key(), settled)
+                except Exception:
+                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, f"line {use.node.lineno}"))
+        for rule in self.rules:
+            if looks_at_files(rule, settings) and rule.whole is not None and not view.is_stub:
+                try:
+                    findings.update((finding.sort_key(), finding) for finding in rule.whole(context))
+                except Exception:
+                    crashed.setdefault(rule.code, []).append(_crash(rule, view.path, "the file"))
+        ordered = tuple(findings[key] for key in sorted(findings))
+        failures = tuple(failure for some in crashed.values() for failure in some)
+        return Checked(view.path, ordered, failures, crashed=frozenset(crashed))
+
+
+def _crash(rule: Rule, path: str, where: str) -> FileFailure:
+    missing = "in it" if where == "the file" else "in this file"
+    reason = f"Rule {rule.code} failed on {where}; its findings {missing} may be missing."
+    return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
+
+
+def _decisive(rule: Rule, settings: Settings) -> TorchVersion | None:
+    """The release from which on a version test above code decides nothing about what the rule reports.
+
+    Code behind a test of a release that knows of the change was written for it.
+    """
+    change = rule.deprecated or rule.removed
+    return min(settings.min_torch, change) if change is not None else None
+
+
+def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:
+    return rule.matters is None or (use.call is not None and rule.matters(use.target, use.call, settings))
+
+
+def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) -> Finding:
+    """Apply what holds for every rule: uncertain names and releases that lack the new code keep their fix back."""
+    if finding.statement is None:
+        finding = replace(finding, statement=view.simple_statement_span(use.node))
+    if use.wrapper is not None:
+        finding = _through(use.wrapper, finding)
+    fix = finding.fix
+    if fix is None:
+        return finding
+    if isinstance(use.node, ast.Constant) and use.kind == "annotation" and not _keeps_quotes(fix, use.node, view):
+        return finding.without_fix("It stands in quotes, where nothing is rewritten.")
+    if use.resolution is not None and not use.resolution.certain:
+        others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
+        return finding.without_fix(f"No fix is offered because the name may also mean {others} here.")
+    if fix.needs is None or settings.min_torch >= fix.needs:
+        return finding
+    if settings.min_torch_at_least:
+        needs = f"it needs torch>={fix.needs}, which `--min-torch {fix.needs}` would say that the project has."
+        reviewed = fix.safety is Safety.UNSAFE and finding.help is not None
+        said = (
+            f"{finding.help} Besides, {needs}" if reviewed else f"Needs review: {needs} {finding.help or ''}".rstrip()
+        )
+        return replace(finding, fix=replace(fix, safety=Safety.UNSAFE), help=said)
+    return finding.without_fix(
+        f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
+        f"bound, or pass --min-torch {fix.needs}."
+    )
+
+
+def _keeps_quotes(fix: Fix, node: ast.Constant, view: ModuleView) -> bool:
+    """Whether a fix writes a whole annotation anew, in its quotes."""
+    return any(
+        isinstance(rewrite, ReplaceExpression)
+        and rewrite.span == view.span(node)
+        and rewrite.template.text[:1] == view.text(node)[:1]
+        for rewrite in fix.rewrites
+    )
+
+
+def _through(wrapper: Wrapper, finding: Finding) -> Finding:
+    """The finding with the wrapper named; its fix is withheld unless the user says that the wrapper has every name."""
+    finding = replace(finding, message=f"{finding.message} (Reached through `{wrapper.module}`.)")
+    if finding.fix is None or wrapper.rewrite:
+        return finding
+    return finding.without_fix(
+        f"It is reached through `{wrapper.module}`, which is not rewritten unless the wrappers in the configuration say "
+        f'`"{wrapper.module}" = {{ mirrors = "{wrapper.mirrors}", rewrite = true }}`.'
+    )
+
+
+def not_checked(path: str) -> Checked:
+    """What is known of a file whose check has just crashed."""
+    reason = "The rules could not be run on the file, and nothing is known about it."
+    return Checked(path, failures=(FileFailure(path, "check", reason, ours=True, detail=traceback.format_exc()),))

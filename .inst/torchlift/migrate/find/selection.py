@@ -1,0 +1,218 @@
+"""Who wants to see a file, decided on its bytes: nothing is parsed here."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Sequence, Set
+from functools import lru_cache, partial
+
+from torchlift.finding import FileFailure
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.find.unreadable import why_unreadable
+from torchlift.project import Project
+from torchlift.rules.rule import Rule, Settings
+from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.prefilter import GroupedPrefilter, Prefilter, Words
+from torchlift.search.vocabulary import encoded, words_in
+from torchlift.source import UnreadableSource
+from torchlift.view.text import read_text
+from torchlift.wrappers import Wrappers
+
+Progress = Callable[[str, int, int], None]
+
+# Where a value is scripted, rules ask the whole project dozens of questions about it; others are hardly searched.
+_SCRIPTING = (b"jit", b"script")
+
+RULES = "rules"
+"""Stands for the rules among those who want a file, but for those that do not apply to every project: each has its code."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Who wants to see one file.
+
+    Attributes:
+        path: the file.
+        wanted: whether rules run on it.
+        wanted_if: codes of rules that it has to be looked at for, too, where they apply to the project.
+        collectors: names of those that may have a record of it.
+        failure: a defect of torchlift that kept all this from being known.
+        unreadable: why it cannot be analysed: a sentence without its end.
+        noted: which of the words stand in it that somebody asked about on the way.
+    """
+
+    path: str
+    wanted: bool = False
+    wanted_if: frozenset[str] = frozenset()
+    collectors: frozenset[str] = frozenset()
+    failure: FileFailure | None = None
+    unreadable: str | None = None
+    noted: Set[bytes] = frozenset()
+
+
+def select_files(
+    project: Project,
+    paths: Sequence[str],
+    rules: Sequence[Rule],
+    settings: Settings,
+    progress: Progress | None = None,
+    noting: frozenset[bytes] = frozenset(),
+) -> list[Selected]:
+    """Who wants to see each of `paths`, in their order, and which of the words `noting` stand in it."""
+    selection = Selection(project, sieves(tuple(rules), settings), noting)
+    conditional = frozenset(rule.code for rule in rules if rule.applies is not None)
+    found = []
+    for number, path in enumerate(paths, 1):
+        try:
+            wanted_by = selection.wanted_by(path)
+        except Exception:
+            reason = "It could not be told whether rules want the file, and nothing is known about it."
+            failure = FileFailure(path, "select", reason, ours=True, detail=traceback.format_exc())
+            found.append(Selected(path, failure=failure))
+            continue
+        codes = wanted_by & conditional
+        found.append(Selected(path, RULES in wanted_by, codes, wanted_by - codes - {RULES}, noted=selection.noted))
+        if progress:
+            progress("select", number, len(paths))
+    return found
+
+
+def select_texts(
+    project: Project, paths: Sequence[str], rules: Sequence[Rule], named: Collection[str]
+) -> list[Selected]:
+    """Those of the text files `paths` that rules want to see, and those that cannot be read, in their order.
+
+    A file that cannot be read is left out unless it is among the `named` ones: what looks like a script may well be data.
+    """
+    prefilter = _text_prefilter(tuple(word for rule in rules if rule.text is not None for word in rule.text_triggers))
+    found = []
+    for path in paths:
+        try:
+            data = project.data(path)
+            wanted = prefilter.matches(data) or b"torchlift:" in data
+            if wanted or (path in named and b"\0" in data):
+                read_text(data)
+        except (OSError, UnreadableSource) as error:
+            if path in named:
+                found.append(Selected(path, unreadable=why_unreadable(error)))
+            continue
+        if wanted:
+            found.append(Selected(path, wanted=True))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _text_prefilter(triggers: tuple[str, ...]) -> Prefilter:
+    return Prefilter(triggers)
+
+
+class Sieves:
+    """What rules and their collectors look for, ready to be compared with any file of any project.
+
+    Args:
+        rules: those that run.
+        settings: what their tests of a call may depend on.
+    """
+
+    def __init__(self, rules: Sequence[Rule], settings: Settings) -> None:
+        wrappers = Wrappers(settings.wrappers)
+        triggers = wrappers.triggers
+        collectors = {collector.name: collector for rule in rules for collector in rule.collectors}.values()
+        self.texts = {collector.name: collector.text for collector in collectors if collector.text is not None}
+        parties = {c.name: Party({c.name: Wanted(c.targets, c.matters)}) for c in collectors if c.targets}
+        wanted: dict[str, Wanted] = {}
+        groups: dict[str, tuple[str, ...]] = {}
+        self.whole = frozenset(rule.code for rule in rules if looks_at_files(rule, settings))
+        for rule in rules:
+            test = _test(rule, settings)
+            if rule.whole is not None:
+                if rule.code in self.whole:
+                    groups[rule.code] = triggers(rule.words)
+                continue
+            if rule.applies is not None:
+                parties[rule.code] = Party({rule.code: Wanted(rule.targets, test)})
+                groups[rule.code] = triggers(rule.words)
+            elif rule.gives_way is None:
+                wanted[rule.code], groups[rule.code] = Wanted(rule.targets, test), triggers(rule.words)
+            else:
+                # A table of names: what looks like one of them is no reason to look for the others.
+                for target in rule.targets:
+                    name = f"{rule.code} {target}"
+                    wanted[name], groups[name] = Wanted((target,), test), triggers(rule.gives_way((target,)))
+        parties[RULES] = Party(wanted)
+        self.askers = frozenset(wanted)
+        self.glance = Glance(parties, wrappers)
+        groups |= {collector.name: triggers(collector.triggers) for collector in collectors}
+        self.prefilter = GroupedPrefilter(groups)
+        self.words = self.prefilter.words | self.glance.words | frozenset(_SCRIPTING)
+
+
+@lru_cache(maxsize=4)
+def sieves(rules: tuple[Rule, ...], settings: Settings) -> Sieves:
+    """The sieves of a run. To make them takes longer than to look at a small project, so the next run finds them made."""
+    return Sieves(rules, settings)
+
+
+class Selection:
+    """Finds the files of a project that rules and collectors want.
+
+    First the words of a file are compared with the triggers. Where that leaves a rule, a glance at the imports and at what
+    is written with them tells whether the words are names of torch.
+    """
+
+    def __init__(self, project: Project, sieves: Sieves, noting: frozenset[bytes] = frozenset()) -> None:
+        self.noted: Set[bytes] = frozenset()
+        self._project = project
+        self._sieves = sieves
+        self._noting = noting
+        self._words = sieves.words | noting
+        self._is_searched = False
+
+    def wanted_by(self, path: str) -> frozenset[str]:
+        """Names of the collectors that want to see a file, `RULES`, and codes of rules that do not apply to every project.
+
+        A file that cannot be read is reported where it is parsed.
+        """
+        try:
+            data = self._project.data(path)
+        except OSError:
+            return frozenset((RULES,))
+        sieves = self._sieves
+        words = Words(data, self._words_of(path, data))
+        self.noted = self._noting & words.present if self._noting else self._noting
+        found = sieves.prefilter.found_among(words)
+        whole = found & sieves.whole
+        askers, collectors = found & sieves.askers, found - sieves.askers - whole
+        asking = {name: frozenset((name,)) for name in collectors & sieves.glance.parties.keys()}
+        asking = {name: one for name, one in asking.items() if name not in sieves.texts or not sieves.texts[name](data)}
+        if askers:
+            asking[RULES] = askers
+        found = collectors | asking.keys()
+        if asking and encoded(self._project.module_name(path).partition(".")[0]) not in sieves.glance.heads:
+            # In a part of torch itself, what is defined are torch's names.
+            found -= asking.keys() - sieves.glance.served(data, words.present, asking, partial(self._may_be_own, path))
+        return found | {RULES} if whole or b"torchlift:" in data else found
+
+    def _words_of(self, path: str, data: bytes) -> Set[bytes]:
+        if self._is_searched:
+            words = words_in(data)
+            self._project.remember_words(path, words)
+            return words
+        present = words_in(data, self._words)
+        self._is_searched = all(word in present for word in _SCRIPTING) and b".".join(_SCRIPTING) in data
+        return present
+
+    def _may_be_own(self, path: str, name: str) -> bool:
+        return self._project.may_own(name.partition(".")[0], path)
+
+
+def looks_at_files(rule: Rule, settings: Settings) -> bool:
+    """Whether a rule may report something about a whole file of Python."""
+    return rule.whole is not None and (rule.wants is None or rule.wants(settings))
+
+
+def _test(rule: Rule, settings: Settings) -> Callable[[Sighting], bool] | None:
+    matters = rule.matters
+    if matters is None:
+        return None
+    return lambda seen: seen.call is not None and matters(seen.target, seen.call, settings)

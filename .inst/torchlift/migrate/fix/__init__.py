@@ -1,0 +1,1 @@
+"""Which fixes are applied, the edits they become, and the checks on the result."""

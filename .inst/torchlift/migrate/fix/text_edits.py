@@ -1,0 +1,159 @@
+"""Edits in files that are no Python, and the checks on their result.
+
+Nothing outside an edit changes, by construction. What a check has to find out is whether the file still means what it
+meant: its own parser says so where Python has one (TOML, INI, requirements, command lines), else the shape of its lines.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from torchlift.finding import ReplaceText, Rewrite, TextEdit
+from torchlift.migrate.fix.rewrite.fragments import CannotEdit
+from torchlift.source import SourceText
+from torchlift.view.text import TextView
+
+# What an edit may write into a language that is not parsed: nothing that a shell, YAML or make gives a meaning.
+_PLAIN = re.compile(r"[\w.+:/=<>~!,; *-]*", re.ASCII)
+
+
+def text_edits(view: TextView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:
+    """Non-overlapping edits, in order, that carry out all `rewrites`.
+
+    Raises:
+        CannotEdit: two contradict each other, or one is for Python only or holds a line break.
+    """
+    found: dict[tuple[int, int, str], TextEdit] = {}
+    for rewrite in rewrites:
+        if not isinstance(rewrite, ReplaceText):
+            raise CannotEdit("it is made for Python code.")
+        if "\n" in rewrite.text or "\r" in rewrite.text or "\n" in view.source.slice(rewrite.span):
+            raise CannotEdit("it would change the lines of the file.")
+        found[rewrite.span.start, rewrite.span.end, rewrite.text] = TextEdit(rewrite.span, rewrite.text)
+    edits = [found[key] for key in sorted(found)]
+    if any(second.span.start < first.span.end or second.span == first.span for first, second in pairwise(edits)):
+        raise CannotEdit("another fix changes the same words; run torchlift again.")
+    return edits
+
+
+def problem_with_text(view: TextView, edits: Sequence[TextEdit], new: SourceText) -> str | None:
+    """Why `new`, the text of `view` after `edits`, must not be written; None if it may be."""
+    try:
+        new.to_bytes()
+    except UnicodeEncodeError as error:
+        return f"The new text cannot be encoded as {new.encoding} ({error.reason})."
+    after = TextView(view.path, view.kind, new)
+    if len(after.lines) != len(view.lines) or [new.slice(span) for span in after.comments] != [
+        view.source.slice(span) for span in view.comments
+    ]:
+        return "The new text has other lines or comments."
+    if view.kind == "toml":
+        return _toml_problem(view.source.text, new.text, len(edits))
+    if view.kind == "ini":
+        return _ini_problem(view.source.text, new.text)
+    if not all(_PLAIN.fullmatch(edit.text) for edit in edits):
+        return "The new text has characters with a meaning of their own."
+    if view.kind == "requirements":
+        return _requirements_problem(view, after)
+    return _words_problem(view, after)
+
+
+def _toml_problem(old: str, new: str, most: int) -> str | None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        before, after = (dict(_leaves(tomllib.loads(text.replace("\r\n", "\n")))) for text in (old, new))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        return f"The new text is not valid TOML ({error})."
+    if list(before) != list(after):
+        return "The new text has other keys."
+    changed = [key for key in before if before[key] != after[key]]
+    if len(changed) > most or not all(isinstance(after[key], str) for key in changed):
+        return f"The value of {'.'.join(map(str, changed[0]))} would change although no edit concerns it."
+    return None
+
+
+def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if isinstance(value, dict):
+        yield (*path, "{}"), len(value)
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key))
+    elif isinstance(value, list):
+        yield (*path, "[]"), len(value)
+        for number, item in enumerate(value):
+            yield from _leaves(item, (*path, number))
+    else:
+        yield path, value
+
+
+def _ini_problem(old: str, new: str) -> str | None:
+    try:
+        before, after = _ini(old), _ini(new)
+    except configparser.Error as error:
+        return f"The new text is not valid INI ({error})."
+    if list(before) != list(after) or any(
+        (first or "").count("\n") != (second or "").count("\n")
+        for first, second in zip(before.values(), after.values(), strict=True)
+    ):
+        return "The new text has other sections, options or lines."
+    return None
+
+
+def _ini(text: str) -> dict[tuple[str, str], str | None]:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    parser.read_string(text)
+    return {(section, option): value for section in parser.sections() for option, value in parser.items(section)}
+
+
+def _requirements_problem(view: TextView, after: TextView) -> str | None:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for old, new in zip(view.lines, after.lines, strict=True):
+        if old.text == new.text:
+            continue
+        if old.text.lstrip().startswith("-"):
+            if len(old.text.split()) != len(new.text.split()):
+                return f"The option {new.text.strip()} would have other words."
+            continue
+        try:
+            first, second = (Requirement(line.text.split(" --")[0].strip()) for line in (old, new))
+        except InvalidRequirement as error:
+            return f"The new text is no requirement ({error})."
+        if (first.name, first.extras, str(first.marker), first.url) != (
+            second.name,
+            second.extras,
+            str(second.marker),
+            second.url,
+        ):
+            return f"The requirement {second} would be about something else."
+    return None
+
+
+def _words_problem(view: TextView, after: TextView) -> str | None:
+    """Lines that change keep their indentation and, where they are words of a shell, the number of these."""
+    for old, new in zip(view.lines, after.lines, strict=True):
+        if old.text == new.text:
+            continue
+        if len(old.text) - len(old.text.lstrip()) != len(new.text) - len(new.text.lstrip()):
+            return "The new text is indented in another way."
+        if _words(old.text) != _words(new.text):
+            return f"The line {new.text.strip()[:60]!r} would fall into other words."
+    return None
+
+
+def _words(line: str) -> int | None:
+    try:
+        words = shlex.shlex(line, posix=True, punctuation_chars=True)
+        words.whitespace_split = True
+        words.commenters = ""
+        return len(list(words))
+    except ValueError:
+        return None

@@ -1,0 +1,137 @@
+"""`torchlift plan`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from torchlift.migrate.flags import patterns
+
+if TYPE_CHECKING:
+    from torchlift.migrate.plan.report import PlanReport
+    from torchlift.migrate.workspace.config import Config
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--ask", is_flag=True, help="Ask the questions and write the answers into pyproject.toml.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="How the plan is shown; markdown is for an issue or a pull request.",
+)
+@click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    callback=patterns,
+    help="Files to leave out, beside the configured ones.",
+)
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file to use.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def plan(
+    paths: tuple[Path, ...],
+    ask: bool,
+    output_format: Literal["text", "markdown", "json"],
+    min_torch: str | None,
+    exclude: tuple[str, ...],
+    config_file: Path | None,
+    isolated: bool,
+    jobs: int | None,
+    color: Literal["auto", "always", "never"],
+) -> None:
+    """Say what it takes to leave TorchScript in PATHS (default: here): first the questions that only you can answer.
+
+    Nothing is written, but for the answers with --ask. Exit status: 0 there is nothing to ask or to do, 1 there is,
+    2 torchlift or its input failed.
+    """
+    from torchlift.migrate.find.parallel import calm_collector
+    from torchlift.migrate.workspace.config import Config, ConfigError, load_config
+
+    if config_file is not None and isolated:
+        raise click.UsageError("--config and --isolated exclude each other.")
+    if ask and output_format != "text":
+        raise click.UsageError("--ask goes with --format text: it asks on the terminal.")
+    if ask and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("--ask needs a terminal: without one, write the answers into pyproject.toml yourself.")
+    named = list(paths) or [Path()]
+    start = named[0] if named[0].is_dir() else named[0].parent
+    try:
+        config = Config() if isolated else load_config(start, explicit=config_file)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+    calm_collector()
+    report = _drawn_up(named, _with_options(config, min_torch, exclude, jobs))
+    _show(report, named, output_format, color)
+    if ask and report.questions:
+        from torchlift.migrate.plan.ask import ask_and_write
+
+        ask_and_write(report, named, config)
+    sys.exit(2 if report.failures else 1 if report.roots + report.hints and report.stated.support != "keep" else 0)
+
+
+def _with_options(config: Config, min_torch: str | None, exclude: tuple[str, ...], jobs: int | None) -> Config:
+    from dataclasses import replace
+
+    from torchlift.migrate.flags import version
+
+    return replace(
+        config,
+        min_torch=version(min_torch, "--min-torch", config.min_torch),
+        extend_exclude=(*config.extend_exclude, *exclude),
+        jobs=config.jobs if jobs is None else jobs,
+    )
+
+
+def _drawn_up(named: list[Path], config: Config) -> PlanReport:
+    from torchlift.migrate.plan.draw_up import draw_up
+    from torchlift.migrate.tell.progress import Progress
+    from torchlift.migrate.workspace.config import ConfigError
+    from torchlift.rules.registry import RuleFileError
+
+    progress = Progress() if sys.stderr.isatty() else None
+
+    def step(name: str) -> Progress | None:
+        if progress is not None:
+            progress.stage = name
+        return progress
+
+    try:
+        return draw_up(named, config, step)
+    except (ConfigError, RuleFileError) as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        if progress is not None:
+            progress.clear()
+
+
+def _show(
+    report: PlanReport,
+    named: list[Path],
+    output_format: Literal["text", "markdown", "json"],
+    color: Literal["auto", "always", "never"],
+) -> None:
+    from torchlift.migrate.plan import show
+    from torchlift.migrate.workspace.root import project_root
+    from torchlift.terminal.color import wants_color
+
+    if output_format == "json":
+        import json
+
+        from torchlift.json_records.writing import plain
+
+        click.echo(json.dumps(plain(report), indent=2))
+    elif output_format == "markdown":
+        click.echo(show.markdown(report), nl=False)
+    else:
+        shade = wants_color(color, sys.stdout)
+        click.echo(show.text(report, project_root(named), color=shade), nl=False, color=shade)

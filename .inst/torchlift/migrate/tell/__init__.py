@@ -1,0 +1,1 @@
+"""What comes of a run: files written, findings and diffs shown."""

@@ -1,0 +1,210 @@
+"""Runs of the user's command on the project with some of the fixes, counted and remembered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from torchlift.finding import DroppedFix
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.migrate.run import Examination
+from torchlift.migrate.verification.baseline import Baseline
+from torchlift.migrate.verification.clusters import (
+    ChangedFile,
+    Cluster,
+    functions_in,
+    lines_of_function,
+    withheld,
+)
+from torchlift.migrate.verification.command_run import CommandRun, run_command
+from torchlift.migrate.verification.complaint import Complaint, Place
+from torchlift.migrate.verification.search import Groups, OutOfRuns
+from torchlift.migrate.verification.tree_copy import TreeCopy
+
+_SHORTEST_LIMIT = 60.0
+_TIMES_SLOWER = 10
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the user asked for.
+
+    Attributes:
+        command: what has to run with the fixes as it does without, for the shell.
+        runs: most runs, those without any fix included.
+        timeout: most seconds one of them may take.
+        flaky: whether the command is known to hold tests that fail now and then.
+        say: told what is being done, a sentence at a time.
+    """
+
+    command: str
+    runs: int = 30
+    timeout: float = 600.0
+    flaky: bool = False
+    say: Callable[[str], None] = lambda sentence: None
+
+
+class CommandTrials:
+    """The runs; see `search.Trials`.
+
+    Args:
+        verification: what to run.
+        copy: where.
+        examination: what makes the texts.
+        clusters: the fixes, by their numbers.
+    """
+
+    def __init__(
+        self, verification: Verification, copy: TreeCopy, examination: Examination, clusters: Sequence[Cluster]
+    ) -> None:
+        self.verification = verification
+        self.copy = copy
+        self.examination = examination
+        self.clusters = clusters
+        self.inside = os.path.relpath(os.path.realpath(examination.reading.project.root), copy.tree)
+        self.working = os.path.relpath(os.path.realpath(os.curdir), copy.tree)
+        if self.working.startswith(os.pardir):
+            self.working = self.inside
+        self.baseline = Baseline(0, 0.0)
+        self.notes_returns = True
+        self.counted = 0
+        self.seconds = 0.0
+        self.reached: Mapping[tuple[str, str], frozenset[str]] = {}
+        self._known: dict[tuple[Groups, frozenset[str]], tuple[Complaint, ...]] = {}
+        self.result_of = lru_cache(maxsize=4)(self._result_of)
+
+    def without_fixes(self) -> CommandRun:
+        """A run of the whole command on the project as it is."""
+        self.copy.prepare({})
+        return self._counted("without any fix", None, self.verification.timeout)
+
+    def whole(self, groups: Groups) -> Sequence[Complaint]:
+        """See `search.Trials`; of the same groups it runs again."""
+        self._allowed()
+        return self._tried(groups, None)
+
+    def last(self, groups: Groups) -> Sequence[Complaint]:
+        """See `search.Trials`."""
+        return self._tried(groups, None)
+
+    def again(self, groups: Groups, about: Sequence[Complaint]) -> Sequence[Complaint]:
+        """See `search.Trials`."""
+        if not about:
+            return []
+        tests = frozenset(test for complaint in about for test in complaint.tests)
+        if not tests or not all(complaint.tests for complaint in about):
+            self._allowed()
+            found = self._tried(groups, None)
+            return [known for known in about if any(_is_same(known, other) for other in found)]
+        self._allowed()
+        found = self._tried(groups, tests)
+        return [known for known in about if any(_is_same(known, other) for other in found)]
+
+    def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Groups]:
+        """See `search.Trials`."""
+        files = self._files(self.result_of(groups))
+        exact: list[Groups] = []
+        around: set[int] = set()
+        for place in complaint.places:
+            path = place.path if place.line else self._file_of(place)
+            file = files.get(path or "")
+            if file is None:
+                continue
+            around |= file.all_clusters & groups
+            exact += [found & groups for found in self._pointed(file, place)]
+        ordered = [found for found in exact if found]
+        return list(dict.fromkeys([*ordered[:2], *([frozenset(around)] if around else [])]))
+
+    def _pointed(self, file: ChangedFile, place: Place) -> Iterator[Groups]:
+        if place.line:
+            yield from file.behind(place.line)
+            return
+        lines = lines_of_function(file.before.text, place.path.partition(":")[2])
+        if lines is not None:
+            yield file.changing(lines)
+
+    def _file_of(self, place: Place) -> str | None:
+        known = self.baseline.modules.get(place.path.partition(":")[0])
+        return os.path.relpath(known, self.copy.folder) if known is not None else None
+
+    def _allowed(self) -> None:
+        if self.counted >= self.verification.runs - 1:
+            raise OutOfRuns
+
+    def _tried(self, groups: Groups, tests: frozenset[str] | None) -> tuple[Complaint, ...]:
+        result = self.result_of(groups)
+        texts = {
+            os.path.normpath(os.path.join(self.inside, outcome.path)): _bytes(outcome) for outcome in _changed(result)
+        }
+        self.copy.prepare(texts)
+        limit = min(self.verification.timeout, _SHORTEST_LIMIT + _TIMES_SLOWER * self.baseline.seconds)
+        about = f"with {len(groups)} of {len(self.clusters)} groups of fixes" if groups else "without any fix"
+        run = self._counted(about, tests, limit)
+        found = self.baseline.complaints(run, self.copy.folder, self._rewritten(result), tests)
+        if tests is None:
+            self.reached = {
+                (module, function): frozenset(test for test, *key in run.returns if key == [module, function])
+                for _, module, function in run.returns
+            }
+        said = f"{len(found)} that {'fails' if len(found) == 1 else 'fail'}: {found[0].by}" if found else "as before"
+        self.verification.say(f"  {said} ({run.seconds:.1f} s)")
+        return tuple(found)
+
+    def _counted(self, about: str, tests: frozenset[str] | None, limit: float) -> CommandRun:
+        self.counted += 1
+        only = "" if tests is None else f", {len(tests)} test{'s' if len(tests) > 1 else ''} only"
+        self.verification.say(f"Run {self.counted} (of {self.verification.runs} at most) {about}{only}")
+        run = run_command(
+            self.verification.command, self.copy, self.working, limit=limit, tests=tests, returns=self.notes_returns
+        )
+        self.seconds += run.seconds
+        return run
+
+    def _result_of(self, groups: Groups) -> RunResult:
+        out = {index: DroppedFix("", "") for index in range(len(self.clusters)) if index not in groups}
+        return self.examination.result(withheld(self.clusters, out))
+
+    def _files(self, result: RunResult) -> dict[str, ChangedFile]:
+        """Changed files by their paths in the copy."""
+        return {
+            os.path.normpath(os.path.join(self.inside, outcome.path)): ChangedFile(
+                outcome.path, outcome.source, None if outcome.is_removed else outcome.shown, self.clusters
+            )
+            for outcome in _changed(result)
+        }
+
+    def _rewritten(self, result: RunResult) -> frozenset[str]:
+        """Functions that the fixes change or take away, as ids of tests, as seen from wherever pytest may have its root."""
+        names = set()
+        for outcome in _changed(result):
+            if not outcome.path.endswith(".py"):
+                continue
+            new = {name: _shape(node) for name, node in functions_in(outcome.shown.text)}
+            gone = [name for name, node in functions_in(outcome.source.text) if new.get(name) != _shape(node)]
+            path = Path(os.path.normpath(os.path.join(self.inside, outcome.path)))
+            for name in gone:
+                inside = name.replace(".", "::")
+                names |= {f"{'/'.join(path.parts[start:])}::{inside}" for start in range(len(path.parts))}
+        return frozenset(names)
+
+
+def _shape(node: object) -> str:
+    import ast
+
+    assert isinstance(node, ast.AST)
+    return ast.dump(node)
+
+
+def _changed(result: RunResult) -> Iterator[FileOutcome]:
+    return (outcome for outcome in result.outcomes if outcome.new_text is not None and outcome.refused is None)
+
+
+def _bytes(outcome: FileOutcome) -> bytes | None:
+    return None if outcome.is_removed else outcome.shown.to_bytes()
+
+
+def _is_same(known: Complaint, other: Complaint) -> bool:
+    return known.key == other.key or not set(known.tests).isdisjoint(other.tests)

@@ -1,0 +1,446 @@
+"""The files of one project, seen together: which file is which module, and what a name of the project is bound to.
+
+Files are read and parsed when something asks about them, never all at once. A project is made anew whenever the text of
+a file changes, so every answer is about one consistent state.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, suppress
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.search.asked import Asked, Ear
+from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.module_files import ModuleFiles
+from torchlift.search.prefilter import Prefilter
+from torchlift.search.project_files import ProjectFiles
+from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
+from torchlift.search.translations import Translations
+from torchlift.search.view_cache import ViewCache
+from torchlift.search.vocabulary import Needle, encoded
+from torchlift.source import SourceText, UnreadableSource
+from torchlift.view import Binding, ModuleView, Use
+from torchlift.view.walk import walk
+from torchlift.wrappers import Wrappers
+
+_MOST_USERS = 60
+
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Facts that one family of rules wants from every file of the project.
+
+    Attributes:
+        name: key of the facts.
+        triggers: words of which a file must hold at least one, as `Prefilter` takes them.
+        collect: from one file to a picklable record, or None if there is nothing to record; the text of the file is enough
+            for it where `reads_text` is set.
+        targets: names of which every file with a record uses one, or one of `text`; empty where words alone decide.
+        matters: which uses of them count; all unless given.
+        text: whether the bytes of a file hold something else that may lead to a record.
+    """
+
+    name: str
+    triggers: tuple[str, ...]
+    collect: Callable[[Any], Any]
+    targets: frozenset[str] = frozenset()
+    matters: Callable[[Sighting], bool] | None = None
+    text: Callable[[bytes], bool] | None = None
+    reads_text: bool = False
+
+
+class Deferred(Enum):
+    """Stands for the record of a file that may have one and has not been read for it yet."""
+
+    DEFERRED = "deferred"
+
+
+_IMPORT = Needle(b"import", whole=True)
+
+
+class Project:
+    """One project.
+
+    Attributes:
+        root: its folder.
+        files: its Python files, relative to `root`, sorted.
+        overlay: new texts of files that have been changed but not written.
+        indexed: records that are already known, by path and collector; a path in it is not read for records again, but
+            for those that are `Deferred`.
+        wrappers: modules that mirror modules of torch.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: Sequence[str],
+        overlay: Mapping[str, SourceText] | None = None,
+        indexed: Mapping[str, Mapping[str, Any]] | None = None,
+        wrappers: Wrappers | None = None,
+        before: Project | None = None,
+    ) -> None:
+        self.root = root
+        self.files = tuple(files)
+        self.overlay = dict(overlay or {})
+        self.indexed = dict(indexed or {})
+        self.wrappers = wrappers or Wrappers()
+        self._prefilters: dict[str, Prefilter] = {}
+        self._modules = ModuleFiles(self.files)
+        earlier = before._files if before is not None else None
+        self._files: ProjectFiles = ProjectFiles(root, self.files, self.overlay, earlier)
+        self._views: ViewCache = before._views if before is not None else ViewCache()
+        self._together: Mapping[str, Collector] = before._together if before is not None else {}
+        self._records: dict[str, dict[str, Any]] = {}
+        self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        self._ear = Ear()
+        self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
+        self._reads: dict[str, Reads | None] = {}
+        self._stars: dict[str, frozenset[bytes]] | None = None
+
+    # What was asked
+
+    def listening(self) -> AbstractContextManager[Asked]:
+        """Note what is asked until the end of the block; it counts as asked around the block, too."""
+        return self._ear.listening()
+
+    def all_asked(self, asked: Asked) -> Asked:
+        """`asked` with what the meaning of names in the files that were read rests on: a view remembers what they mean."""
+        found, pending, names = Asked(), [asked], self._translations.asked_in
+        while pending:
+            some = pending.pop()
+            pending += [names[path] for path in some.files - found.files if path in names]
+            found.add(some)
+        return found
+
+    def once(
+        self,
+        answer: Callable[Concatenate[Project, Arguments], Answer],
+        *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:
+        """`answer(project, *arguments)`, worked out once for all who ask.
+
+        Answers of two states of the project are compared with `==`.
+        """
+        assert not named
+        key = (answer, arguments)
+        if key not in self._answers:
+            self._answers[key] = self._ear.unheard(lambda: answer(self, *arguments, **named))
+        self._ear.asked.answers.add(key)
+        known: Answer = self._answers[key]
+        return known
+
+    # Files
+
+    def data(self, path: str) -> bytes:
+        """Current bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        self._ear.asked.files.add(path)
+        return self._files.data(path)
+
+    def size(self, path: str) -> int:
+        """Bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        self._ear.asked.files.add(path)
+        return self._files.size(path)
+
+    def source(self, path: str) -> SourceText:
+        """Current text of a file.
+
+        Raises:
+            OSError, UnreadableSource: it cannot be read or decoded.
+        """
+        self._ear.asked.files.add(path)
+        return self.overlay.get(path) or SourceText.from_bytes(self.data(path))
+
+    def parse(self, path: str) -> ModuleView:
+        """The view of one file.
+
+        Raises:
+            OSError, UnreadableSource, SyntaxError, RecursionError, MemoryError: it cannot be read or parsed.
+        """
+        self._ear.asked.files.add(path)
+        new = self.overlay.get(path)
+        view = self._views.get(path, new)
+        if view is None:
+            source = self.source(path)
+            view = ModuleView(path, source, source.parse(), self.module_name(path), self.wrappers)
+            self._views.add(path, view, new)
+        return view
+
+    def view(self, path: str) -> ModuleView | None:
+        """The view of one file; None if it cannot be read or parsed (which is reported where the file is analysed)."""
+        try:
+            return self.parse(path)
+        except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """These files are going to be checked, in order."""
+        self._views.expect(paths)
+
+    def done(self, path: str) -> None:
+        """A file has been checked."""
+        self._views.done(path)
+
+    def remember_words(self, path: str, words: Set[bytes]) -> None:
+        """Search the words of a Python file, and not the file itself."""
+        self._files.remember(path, words)
+
+    def with_texts(self, texts: Mapping[str, SourceText]) -> Project:
+        """The project after changes of files."""
+        known = {path: records for path, records in self.indexed.items() if path not in texts}
+        return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
+
+    def without_views(self) -> Project:
+        """The same state of the project, for another process."""
+        project = self.with_texts({})
+        project._views = ViewCache()
+        return project
+
+    def with_records(self, files: Sequence[str], indexed: Mapping[str, Mapping[str, Any]]) -> Project:
+        """The same state of the project with records and, perhaps, more files."""
+        return Project(self.root, files, self.overlay, indexed, self.wrappers, self)
+
+    # Modules
+
+    def is_python(self, path: str) -> bool:
+        """Whether a file is one of the project's Python files."""
+        return path in self._modules
+
+    @property
+    def modules(self) -> Mapping[str, list[str]]:
+        """Files by dotted module name; scripts in different folders may share one."""
+        return self._modules.by_name
+
+    def module_name(self, path: str) -> str:
+        """Dotted name of a file, from the outermost folder that is a package."""
+        return self._modules.name(path)
+
+    def may_own(self, head: str, importer: str) -> bool:
+        """Whether `find_module` may find a module whose name begins with `head`."""
+        return self._modules.may_own(head, importer)
+
+    def find_module(self, name: str, importer: str) -> str | None:
+        """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""
+        return self._modules.find(name, importer)
+
+    def translate(self, name: str, importer: str) -> str | None:
+        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
+
+        What a wrapper mirrors is not looked up in it: its names stand for torch's. Modules inside a wrapper are modules.
+        """
+        return self._translations.translate(name, importer)
+
+    def split_name(self, name: str, importer: str) -> tuple[str, list[str]] | None:
+        """The file of the longest module prefix of `name`, and the attributes behind it; None if it is not the project's."""
+        return self._modules.split(name, importer)
+
+    def binding(self, name: str, importer: str) -> tuple[ModuleView, Binding] | None:
+        """The one module-level binding that defines a qualified name of the project, with its file."""
+        name = self.translate(name, importer) or name
+        found = self._modules.split(name, importer)
+        if found is None or len(found[1]) != 1:
+            return None
+        view = self.view(found[0])
+        bindings = view.scopes.module.bindings.get(found[1][0], ()) if view is not None else ()
+        return (view, bindings[0]) if view is not None and len(bindings) == 1 else None
+
+    # Text
+
+    def mentions(self, word: str, skip: Iterable[str] = ()) -> list[str]:
+        """`path:line` of every place in the project's text files that holds `word`, leaving out files in `skip`.
+
+        Folders that never hold a project's own text (version control, environments, build output) are not entered.
+        """
+        skipped = frozenset(skip)
+        return [place for place in self.places((word,))[word] if place.rpartition(":")[0] not in skipped]
+
+    def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
+        """The same for several words at once, by word, reading every file once."""
+        self._ear.asked.places.update(encoded(word) for word in words)
+        return self._files.places(words)
+
+    def files_holding(self, *words: str) -> list[str]:
+        """Python files in which any of `words` stands, wherever: a quick look before a closer one."""
+        self._ear.asked.texts.update((encoded(word), False) for word in words)
+        return self._files.holding(words)
+
+    def uses_elsewhere(self, view: ModuleView, name: str) -> list[tuple[ModuleView, Use]] | None:
+        """Uses, in other files of the project, of a module-level name of `view`; None if they cannot all be known.
+
+        A file counts if it names the module together with the name or a star import, or another module that imports the
+        name and keeps it. One that gets it under a new name from there is found as the import there.
+        """
+        target = self.wrappers.mirrored(f"{view.module}.{name}")
+        glance = Glance({name: Party({name: Wanted((target,))})}, self.wrappers)
+        found: dict[str, list[tuple[ModuleView, Use]]] = {view.path: []}
+        holders = [view]
+        starred: set[str | None] = set()
+        for holder in holders:
+            candidates = self._importers(holder, name)
+            if len(candidates) > _MOST_USERS or holder.module in starred:
+                return None
+            for path in candidates:
+                if path in found:
+                    continue
+                may_be_it = partial(self._may_become, target, path)
+                served = glance.served(self.data(path), {name.encode()}, {name: {name}}, may_be_it)
+                other = self.view(path) if served else None
+                if other is None:
+                    continue
+                starred.update(map(other.absolute, other.scopes.stars))
+                if holder.module in starred:
+                    return None  # whoever imports the name from there cannot be told
+                uses = other.uses(frozenset((target,)), self.translate)
+                found[path] = [(other, use) for use in uses]
+                if any(use.kind == "import" and _holds(other, use, name) for use in uses):
+                    holders.append(other)
+        return [use for path in sorted(found) for use in found[path]]
+
+    def _may_become(self, target: str, importer: str, name: str) -> bool:
+        """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""
+        meaning = self.translate(name, importer) if self.may_own(name.partition(".")[0], importer) else None
+        return meaning is not None and f"{meaning}.".startswith(f"{target}.")
+
+    def files_with_attribute(self, name: str, skip: Iterable[str] = ()) -> list[str]:
+        """Python files in which `.name` or the string `name` stands: the places that may reach an attribute."""
+        skipped = frozenset(skip)
+        word = encoded(name)
+        self._ear.asked.texts.add((word, True))
+        return [
+            path for path in self._files.naming(name) if path not in skipped and holds_attribute(word, self.data(path))
+        ]
+
+    def may_be_imported(self, view: ModuleView, binding: Binding) -> bool:
+        """Whether other code may read a module-level name of `view`.
+
+        True in a package's `__init__`, for names in `__all__`, and when another file of the project imports the name from a
+        module called like this one, reads it as an attribute of one, or may do so through a star import.
+        """
+        if view.is_package:
+            return True
+        if binding.scope.kind != "module":
+            return False
+        for listed in view.scopes.module.bindings.get("__all__", ()):
+            if listed.value is None or any(
+                isinstance(node, ast.Constant) and node.value == binding.name for node in walk(listed.value)
+            ):
+                return True
+        module = view.module.rpartition(".")[2]
+        read = re.compile(encoded(rf"(?<!\w){re.escape(module)}\s*\.\s*{re.escape(binding.name)}\b"))
+        for path in self._importers(view, binding.name):
+            if read.search(self.data(path)):
+                return True
+            reads = self._reads_in(path)
+            if reads is None or reads.member(module, binding.name):
+                return True
+        return False
+
+    def _importers(self, view: ModuleView, name: str) -> list[str]:
+        """Other files that may import a name of `view`: they name its module, and the name or all names of such a module."""
+        word = Needle(encoded(name), whole=True)
+        module = view.module.rpartition(".")[2]
+        starring = self._starring(encoded(module))
+        self._ear.asked.texts.update(((encoded(module), True), (word.text, True), (_IMPORT.text, True)))
+        return [
+            path
+            for path in self._files.naming(module)
+            if path != view.path
+            and self._files.holds(path, _IMPORT)
+            and (self._files.holds(path, word) or path in starring)
+        ]
+
+    def _starring(self, module: bytes) -> frozenset[str]:
+        """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
+        self._ear.asked.places.add(STAR)
+        if self._stars is None:
+            self._stars = self._ear.unheard(
+                lambda: {path: frozenset(starred(self.data(path))) for path in self.files_holding(STAR.decode())}
+            )
+        return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
+
+    def _reads_in(self, path: str) -> Reads | None:
+        self._ear.asked.files.add(path)
+        if path not in self._reads:
+            view = self.view(path)
+            self._reads[path] = reads_of(view) if view is not None else None
+        return self._reads[path]
+
+    # Facts that cross files
+
+    def prefilter(self, collector: Collector) -> Prefilter:
+        """Finds files that may have a record."""
+        if collector.name not in self._prefilters:
+            self._prefilters[collector.name] = Prefilter(self.wrappers.triggers(collector.triggers))
+        return self._prefilters[collector.name]
+
+    def collect_together(self, collectors: Iterable[Collector]) -> None:
+        """A file that is parsed for the record of one of these is read for all of them."""
+        self._together = {collector.name: collector for collector in collectors}
+
+    def records(self, collector: Collector) -> Mapping[str, Any]:
+        """Records of all files that have one, by path."""
+        self._ear.asked.records.add(collector.name)
+        if collector.name not in self._records:
+            self._records[collector.name] = self._ear.unheard(lambda: dict(self._collect(collector)))
+        return self._records[collector.name]
+
+    def collected(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None too if the file cannot be read or parsed."""
+        if collector.reads_text:
+            try:
+                return collector.collect(self.source(path))
+            except (OSError, UnreadableSource):
+                return None
+        view = self.view(path)
+        return collector.collect(view) if view is not None else None
+
+    def record(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None if nothing."""
+        together = self._together if collector.name in self._together else {collector.name: collector}
+        if path not in self.indexed:
+            try:
+                data = self.data(path)
+            except OSError:
+                return None
+            if together is not self._together:
+                return self.collected(collector, path) if self.prefilter(collector).matches(data) else None
+            wanted = [name for name, one in together.items() if self.prefilter(one).matches(data)]
+            self.indexed[path] = dict.fromkeys(wanted, Deferred.DEFERRED)
+        known = self.indexed[path]
+        if known.get(collector.name) is Deferred.DEFERRED:
+            known = self.indexed[path] = {**known, collector.name: self.collected(collector, path)}
+            for name, one in together.items() if not collector.reads_text else ():
+                if known.get(name) is Deferred.DEFERRED and not one.reads_text:
+                    with suppress(Exception):  # whoever asks for it is told
+                        known[name] = self.collected(one, path)
+        return known.get(collector.name)
+
+    def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
+        for path in self.files:
+            record = self.record(collector, path)
+            if record is not None:
+                yield path, record
+
+
+def _holds(view: ModuleView, use: Use, name: str) -> bool:
+    """Whether an import binds a name of its module."""
+    bound = view.scopes.module.bindings.get(name, ())
+    return any(binding.node is use.node for binding in bound)

@@ -1,0 +1,32 @@
+"""What a proof may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one snapshot and its proof.
+
+    Attributes:
+        seconds: for a proof, once it is its turn.
+        wait: seconds for which a prover waits for its turn, and for the archives that others prove.
+        memory: bytes that a step may allocate beyond what the program already had.
+        recorded: bytes of inputs and outputs that are kept for a value.
+        state: bytes of a state dict; larger ones are not sent, and what was trained is not proved.
+        calls: how many calls are kept for a value.
+        alike: how many calls with equal shapes and modes are kept.
+        sleeping: how many snapshots of a process may sleep at a time.
+        nice: added to the niceness of proofs.
+    """
+
+    seconds: float = 60.0
+    wait: float = 900.0
+    memory: int = 4 << 30
+    recorded: int = 64 << 20
+    state: int = 32 << 20
+    calls: int = 64
+    alike: int = 4
+    sleeping: int = 64
+    nice: int = 5

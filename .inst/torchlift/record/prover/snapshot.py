@@ -1,0 +1,331 @@
+"""The program's side: makes the sleeping copy, and sends it what happens to the captured value."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import marshal
+import os
+import socket
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Literal, Optional, TypeVar
+
+from .detached import fork_detached
+from .keeper import Subject, keep, write_proof
+from .limits import Limits
+from .modes import Tracked, generator_state, modes_now, unobservable
+from .wire import Encoder, OnAccelerator, Unsent
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_HEADER = struct.Struct("<Q")
+_SEND_SECONDS = 5.0
+_originals: dict[int, Any] = {}
+_awake: weakref.WeakSet[Snapshot] = weakref.WeakSet()
+
+
+def silent(function: Function) -> Function:
+    """Whatever goes wrong is not the program's business: the function then returns None."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            return None
+
+    return guarded  # type: ignore[return-value]
+
+
+@silent
+def random_state() -> Optional[bytes]:
+    """The state of torch's random generator on the CPU, to be given to `snapshot`; None where it cannot be read."""
+    import torch
+
+    return hashlib.sha256(generator_state(torch)).digest()
+
+
+@silent
+def snapshot(
+    original: Any,
+    captured: Any,
+    *,
+    kind: Literal["module", "function", "method"],
+    api: str,
+    example: Optional[tuple[tuple[Any, ...], dict[str, Any]]] = None,
+    spool_path: str,
+    limits: Limits = Limits(),  # noqa: B008 (a constant)
+    quiet: Optional[Callable[[], None]] = None,
+    drawn: Optional[bytes] = None,
+    content: Optional[str] = None,
+    derived: bool = False,
+) -> Optional[Snapshot]:
+    """A sleeping copy of the process at this line, which will prove that `original` can take the place of `captured`.
+
+    Args:
+        original, captured: what was captured, and what came out; the first is None for a value that was loaded.
+        kind: what the original is; `method` for a bound one.
+        api: qualified name of the function that captured it.
+        example: arguments of a trace.
+        spool_path: file for the proof; its folder holds the lock and the programs.
+        limits: what it may cost.
+        quiet: called in the copy, to switch the recorder off.
+        drawn, content: `random_state()` from before the capture; hash of the archive that the value was loaded from.
+        derived: whether the value was made from another captured one: frozen, optimised.
+
+    Returns:
+        None if it cannot be proved; the file then says why.
+    """
+    import torch
+
+    reason = _why_not(torch, limits)
+    if reason is None and original is None and content is None:
+        reason = "there is no Python object that was captured"
+    if reason is not None:
+        write_proof(spool_path, {"unproved": reason})
+        return None
+    if original is not None and not derived and kind == "module":
+        _remember(captured, original)
+    encoder = Encoder(limits.recorded)
+    try:
+        given = None if example is None else encoder.encode((tuple(example[0]), dict(example[1])))
+    except Unsent as problem:
+        write_proof(spool_path, {"unproved": _unsent("the example", problem)})
+        return None
+    around = (drawn, random_state())
+    subject = Subject(original, captured, kind, api, given, spool_path, content, dict(_originals), os.getpid(), *around)
+    return _forked(subject, limits, quiet)
+
+
+class Snapshot:
+    """A copy that sleeps; its methods never raise and do nothing in forks of the process that made it."""
+
+    def __init__(self, channel: socket.socket, module: Any, limits: Limits) -> None:
+        self._channel: Optional[socket.socket] = channel
+        self._node = os.fstat(channel.fileno()).st_ino
+        self._process = os.getpid()
+        self._limits = limits
+        self._lock = threading.RLock()
+        self._alike: dict[Any, int] = {}
+        self._kept = 0
+        self._size = 0
+        self._state = {0: Tracked(module)}
+
+    @silent
+    def begin(
+        self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], copy: int = 0, module: Any = None
+    ) -> Any:
+        """Before a call: a token for `end`, or None if nothing has to be noted.
+
+        Args:
+            method: its name; `forward` for a call of the value itself.
+            args, kwargs: its arguments.
+            copy: 0 for the captured value, else the number of a value that was loaded.
+            module: the value that is called; needed for loaded ones.
+        """
+        import torch
+
+        if not self._mine() or unobservable(torch):
+            self._missed("made while another tool observed it")
+            return None
+        tracked = self._state.setdefault(copy, Tracked(module))
+        modes = modes_now(torch, module if module is not None else tracked.module())
+        moved = tracked.moved()
+        if tracked.trained():
+            modes["trained"] = True
+        with torch._C.DisableTorchFunction():
+            return self._noted(torch, method, args, kwargs, copy, modes, moved, tracked)
+
+    def _noted(
+        self,
+        torch: Any,
+        method: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        copy: int,
+        modes: dict[str, Any],
+        moved: Optional[str],
+        tracked: Tracked,
+    ) -> Any:
+        key = (method, copy, _shape((tuple(args), kwargs)), repr(modes))
+        seen = self._alike.get(key, 0)
+        if seen >= self._limits.alike or self._kept >= self._limits.calls:
+            self._missed("")
+            return ("skipped", tracked)
+        encoder = Encoder(self._limits.recorded - self._size)
+        try:
+            state = None
+            if moved is not None:
+                state = (moved, _state(tracked.module(), self._limits.state))
+            inputs = encoder.encode((tuple(args), dict(kwargs)))
+        except OnAccelerator as problem:
+            self._send(("elsewhere", str(problem)))
+            self.ended()
+            return None
+        except Unsent as problem:
+            self._missed(_unsent("an argument", problem))
+            return ("skipped", tracked)
+        self._alike[key] = seen + 1
+        self._kept += 1
+        self._size += encoder.size
+        random = generator_state(torch)
+        return ("call", tracked, method, copy, modes, inputs, random, state, (args, kwargs))
+
+    @silent
+    def end(self, token: Any, result: Any = None, error: Optional[BaseException] = None) -> None:
+        """After the call that `begin` gave the token for."""
+        if token is None or not self._mine():
+            return
+        tracked = token[1]
+        if token[0] == "skipped":
+            tracked.skipped()
+            return
+        import torch
+
+        _, _, method, copy, modes, inputs, random, state, given = token
+        with torch._C.DisableTorchFunction():
+            encoder = Encoder(self._limits.recorded - self._size)
+            outcome: Any
+            if error is not None:
+                outcome = ("raised", type(error).__module__ + "." + type(error).__qualname__, str(error)[:500])
+            else:
+                try:
+                    outcome = ("returned", encoder.encode(result), encoder.encode((tuple(given[0]), dict(given[1]))))
+                except Unsent as problem:
+                    outcome = ("unsent", _unsent("a result", problem))
+            self._size += encoder.size
+            after = generator_state(torch)
+        tracked.called()
+        drawn = hashlib.sha256(after).digest()
+        self._send(("call", method, copy, modes, inputs, random, state, outcome, drawn))
+
+    @silent
+    def did(
+        self, method: str, args: tuple[Any, ...] = (), kwargs: Optional[dict[str, Any]] = None, copy: int = 0
+    ) -> None:
+        """After a method of the module that is not a call: `eval`, `to`, `load_state_dict`."""
+        if not self._mine():
+            return
+        try:
+            given = Encoder(self._limits.state).encode((tuple(args), dict(kwargs or {})))
+        except Unsent as problem:
+            given = _unsent("an argument", problem)
+        self._send(("did", method, copy, given))
+        if copy in self._state:
+            self._state[copy].refresh()
+
+    @silent
+    def saved(self, content: str) -> None:
+        """After the value was written to an archive with this hash."""
+        if self._mine():
+            self._send(("saved", content))
+
+    @silent
+    def ended(self) -> None:
+        """The value is gone, or the process is about to end: the proof starts."""
+        if not self._mine():
+            return
+        self._send(("end",))
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+        self._state.clear()
+
+    def _mine(self) -> bool:
+        """Whether the channel is open, and this the process that opened it.
+
+        A program may close all files that it does not know; the number is then somebody else's.
+        """
+        if self._channel is None or os.getpid() != self._process:
+            return False
+        try:
+            same = os.fstat(self._channel.fileno()).st_ino == self._node
+        except OSError:
+            same = False
+        if not same:
+            self._channel.detach()
+            self._channel = None
+        return same
+
+    def _missed(self, why: str) -> None:
+        if self._mine():
+            self._send(("missed", why))
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        data = marshal.dumps(message)
+        with self._lock:
+            if self._channel is None:
+                return
+            try:
+                self._channel.sendall(_HEADER.pack(len(data)) + data, socket.MSG_NOSIGNAL)
+            except OSError:  # it is gone, or does not listen; half a message may be out, so nothing can follow
+                self._channel.close()
+                self._channel = None
+
+
+def _forked(subject: Subject, limits: Limits, quiet: Optional[Callable[[], None]]) -> Optional[Snapshot]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def close() -> None:
+        if quiet is not None:
+            quiet()
+        ours.close()
+
+    if not fork_detached(lambda: keep(subject, theirs, limits), (theirs.fileno(),), close):
+        ours.close()
+        theirs.close()
+        write_proof(subject.spool_path, {"unproved": "the process could not be forked"})
+        return None
+    theirs.close()
+    ours.settimeout(_SEND_SECONDS)
+    made = Snapshot(ours, subject.captured if subject.kind == "module" else None, limits)
+    _awake.add(made)
+    return made
+
+
+def _why_not(torch: Any, limits: Limits) -> Optional[str]:
+    if not hasattr(os, "fork") or not sys.platform.startswith("linux"):
+        return "fork: this system does not copy processes"
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return "cuda: a process that uses a GPU cannot be copied"
+    if sum(1 for one in _awake if one._mine()) >= limits.sleeping:
+        return f"limit: {limits.sleeping} captured values were alive at once"
+    return None
+
+
+def _unsent(what: str, problem: Unsent) -> str:
+    if isinstance(problem, OnAccelerator):
+        return f"{problem}: {what} is on an accelerator"
+    return f"{what} is or holds {problem}, which cannot be replayed"
+
+
+def _remember(captured: Any, original: Any) -> None:
+    """Modules that contain a captured one are exported with its original in its place."""
+    key = id(captured)
+    weakref.finalize(captured, _originals.pop, key, None).atexit = False
+    _originals[key] = original
+
+
+def _state(module: Any, limit: int) -> Any:
+    """The encoded state dict; None if it is too large or cannot be sent."""
+    try:
+        return Encoder(limit).encode(dict(module.state_dict()))
+    except Unsent:
+        return None
+
+
+def _shape(value: Any) -> Any:
+    """What makes two calls alike: everything but the values of tensors."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return (str(value.dtype), tuple(value.shape), value.requires_grad)
+    if isinstance(value, (tuple, list)):
+        return (type(value).__name__, tuple(_shape(item) for item in value))
+    if isinstance(value, dict):
+        return ("dict", tuple((repr(key), _shape(item)) for key, item in value.items()))
+    return repr(value) if isinstance(value, (bool, int, float, str, type(None))) else type(value).__name__

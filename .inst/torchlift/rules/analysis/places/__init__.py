@@ -1,0 +1,1 @@
+"""Where a piece of code stands and who uses it."""

@@ -1,0 +1,1 @@
+"""What the project is: installed, tested, with which packages, in which environment."""

@@ -1,0 +1,62 @@
+"""Whether code is installable: others then run it in ways that the project does not show."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from torchlift.file_bytes import file_bytes
+from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
+
+_SURE = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
+_SURE_ENDS = (".dist-info", ".egg-info")
+_MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
+_SECTION = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
+
+# At the top of a repository these are not installed with it; a library may offer a folder `testing` to its users.
+_NOT_INSTALLED = FOLDERS_ASIDE - {"testing"}
+
+
+def packaging_of(project: Project, path: str) -> str | None:
+    """The file that makes the code at `path` installable, both relative to the project; None if there is none.
+
+    It stands in a folder around the code. Tests, examples and their like are installed by a file of their own only.
+    """
+    for folder in _folders(path):
+        if not folder and "/" in path and path.partition("/")[0] in _NOT_INSTALLED:
+            return None
+        found = project.once(_packaging_in, folder)
+        if found is not None:
+            return f"{folder}/{found}" if folder else found
+    return None
+
+
+def _packaging_in(project: Project, inside: str) -> str | None:
+    folder = project.root / inside
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - a Path for each of hundreds of names is dear
+    except OSError:
+        return None
+    for name in names:
+        if name in _SURE or name.endswith(_SURE_ENDS) or (name in _MAYBE and _declares(folder / name)):
+            return name
+    return None
+
+
+def _declares(file: Path) -> bool:
+    try:
+        return _SECTION.search(file_bytes(file).decode("utf-8", "replace")) is not None
+    except OSError:
+        return False
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Folders around a file, from the inside out; the root is empty."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""

@@ -1,0 +1,114 @@
+"""Whether one program may load two files of a project, as far as their imports tell.
+
+Files of a package load what its `__init__` loads, test files the `conftest` above them. Where one name may mean several
+files it means all of them, and a file that imports by computed names may load any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.project import Project
+
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\r\n#;])*)|import[ \t]+((?:\\\r?\n|[^\r\n#;])+))",
+    re.MULTILINE,
+)
+_COMPUTED = re.compile(
+    rb"\b(?:import_module|__import__|spec_from_file_location|runpy|load_entry_point|iter_entry_points|entry_points|locate|"
+    rb"instantiate|get_class|get_method|exec|_target_)\b"
+)
+_NAME = re.compile(rb"(?:^|,)\s*([\w.]+)")
+_NOISE = re.compile(rb"#[^\n]*|[()\\]")
+
+
+def in_one_program(project: Project, path: str, other: str) -> bool:
+    """Whether a program may load both files: one of them, or a third one, imports them directly or on the way."""
+    return path == other or not _loaders(project, path).isdisjoint(_loaders(project, other))
+
+
+def _loaders(project: Project, path: str) -> frozenset[str]:
+    return project.once(_loading, path)
+
+
+def _loading(project: Project, path: str) -> frozenset[str]:
+    """Files that load a file, itself included."""
+    importers = project.once(_importers)
+    anything = importers.get("", frozenset())
+    found, pending = {path, *anything}, [path, *anything]
+    while pending:
+        new = importers.get(pending.pop(), frozenset()) - found
+        found |= new
+        pending += new
+    return frozenset(found)
+
+
+def _importers(project: Project) -> dict[str, frozenset[str]]:
+    """By file, the files that import it; under the empty name, those that may import any."""
+    tails: dict[str, list[str]] = {}
+    for path in project.files:
+        tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
+    found: dict[str, set[str]] = {}
+    for path in project.files:
+        try:
+            data = project.data(path)
+        except OSError:
+            continue
+        if _COMPUTED.search(data) is not None:
+            found.setdefault("", set()).add(path)
+        for imported in {one for name in _imported(path, data) for one in _meant(project, tails, name, path)}:
+            found.setdefault(imported, set()).add(path)
+        for implied in _implied(project, path):
+            found.setdefault(implied, set()).add(path)
+    return {path: frozenset(importers) for path, importers in found.items()}
+
+
+def _imported(path: str, data: bytes) -> Iterator[str]:
+    """Dotted names of modules that a file may import; one with a dot at the front is a path from the project's root."""
+    if b"import" not in data:
+        return
+    for found in _IMPORT.finditer(data):
+        base, names, modules = found.groups()
+        if modules is not None:
+            yield from (name.decode(errors="replace") for name in _NAME.findall(_NOISE.sub(b"", modules)))
+            continue
+        home = base.decode(errors="replace")
+        dots = len(home) - len(home.lstrip("."))
+        if dots:
+            folder = path.split("/")[:-dots] if dots < len(path.split("/")) + 1 else []
+            home = "." + ".".join([*folder, *filter(None, [home.lstrip(".")])])
+        yield home
+        yield from (f"{home}.{name.decode(errors='replace')}" for name in _NAME.findall(_NOISE.sub(b"", names)))
+
+
+def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: str) -> Iterator[str]:
+    """Files that an imported name may mean, and the packages around them."""
+    if name.startswith("."):
+        relative = name.lstrip(".").replace(".", "/")
+        yield from (path for path in (f"{relative}.py", f"{relative}/__init__.py") if project.is_python(path))
+        return
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        known = project.find_module(".".join(parts[:end]), importer)
+        if known is not None:
+            yield known
+            continue
+        tail = "/".join(parts[:end])
+        yield from (path for path in tails.get(parts[end - 1], ()) if f"/{_stem(path)}".endswith(f"/{tail}"))
+
+
+def _implied(project: Project, path: str) -> Iterator[str]:
+    """What is loaded before a file: the packages around it, and what prepares its tests."""
+    folder = path
+    while folder:
+        folder = folder.rpartition("/")[0]
+        around = f"{folder}/" if folder else ""
+        yield from (
+            one for one in (f"{around}__init__.py", f"{around}conftest.py") if one != path and project.is_python(one)
+        )
+
+
+def _stem(path: str) -> str:
+    """The path of the module that a file is, without its suffix."""
+    return path.rpartition(".")[0].removesuffix("/__init__")

@@ -1,0 +1,1 @@
+"""Removed, deprecated and moved names."""

@@ -1,0 +1,166 @@
+"""What torch's releases added, deprecated, removed and changed: the table in data/, read when it is asked for.
+
+The table was read from the wheels (scripts/api_table.py has how); names here are spelled as rules see them (`public_name`).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+from functools import cache
+from pkgutil import get_data
+from typing import Any
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A name that a release no longer has.
+
+    Attributes:
+        name: qualified name.
+        last: last release with it; None where it already failed in the oldest release of the table.
+        since: first release without it.
+        raises: whether the name is still there and every call fails.
+        kind: "module", "function", "class", "value" or "member".
+        relation: "moved" (the same definition elsewhere), "renamed", "re-exported" (it was an import of something that is
+            still there), or empty.
+        successor: the name of that, as of `since`.
+        evidence: file and line in the last release with it, or of the function that raises.
+    """
+
+    name: str
+    last: TorchVersion | None
+    since: TorchVersion
+    raises: bool
+    kind: str
+    relation: str
+    successor: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecated:
+    """A name that says that it is deprecated.
+
+    Attributes:
+        name: qualified name.
+        since: first release of the table that says so; the oldest one stands for itself and all before.
+        until: last release that says so, where a later one took it back.
+        evidence: file, line and text.
+    """
+
+    name: str
+    since: TorchVersion
+    until: TorchVersion | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedParameter:
+    """A parameter that a release removed, renamed, moved or requires.
+
+    Attributes:
+        name: qualified name of the function or class.
+        since: release of the change.
+        change: "removed", "renamed", "order", "keyword-only", "positional-only", "required" or "added-required".
+        parameter: its name, before the change where it has another one after.
+        renamed: its name after the change, or empty.
+        before: the parameters before, as in a `def`; empty where only the names are known.
+        after: the parameters after.
+        evidence: file and line of the new definition.
+    """
+
+    name: str
+    since: TorchVersion
+    change: str
+    parameter: str
+    renamed: str
+    before: str
+    after: str
+    evidence: str
+
+
+def oldest() -> TorchVersion:
+    """The oldest release of the table."""
+    return TorchVersion.parse(min(_read("gone")["wheels"], key=TorchVersion.parse))
+
+
+@cache
+def gone_names() -> dict[str, Gone]:
+    """Names that are gone, by name as rules see it."""
+    found: dict[str, Gone] = {}
+    for name, last, since, how, kind, relation, successor, evidence in _read("gone")["rows"]:
+        seen = public_name(name)
+        if seen != public_name(successor):
+            removed = TorchVersion.parse(since)
+            before = TorchVersion.parse(last) if last else None
+            found[seen] = Gone(seen, before, removed, how == "raises", kind, relation, successor, evidence)
+    # What was deprecated went with the module or class around it.
+    for name in deprecated_names().keys() - found.keys():
+        around, _, rest = name.rpartition(".")
+        while around and around not in found:
+            around, _, last = around.rpartition(".")
+            rest = f"{last}.{rest}"
+        if around and not found[around].raises:
+            row = found[around]
+            successor = f"{row.successor}.{rest}" if row.successor else ""
+            found[name] = replace(row, name=name, kind="value", successor=successor)
+    return found
+
+
+@cache
+def deprecated_names() -> dict[str, Deprecated]:
+    """Names that are deprecated, by name as rules see it."""
+    found: dict[str, Deprecated] = {}
+    for names, since, until, evidence in _read("deprecated")["rows"]:
+        for name in names:
+            seen = public_name(name)
+            ended = TorchVersion.parse(until) if until else None
+            found[seen] = Deprecated(seen, TorchVersion.parse(since), ended, evidence)
+    return found
+
+
+_BREAKING = frozenset({"removed", "renamed", "order", "keyword-only", "positional-only", "required", "added-required"})
+
+
+@cache
+def changed_parameters() -> dict[str, tuple[ChangedParameter, ...]]:
+    """Changes of parameters that may break a call, by name of the function as rules see it, oldest first."""
+    found: dict[str, list[ChangedParameter]] = {}
+    for names, since, change, parameter, before, after, evidence in _read("arguments")["rows"]:
+        if change not in _BREAKING:
+            continue
+        old, _, new = parameter.partition(" -> ")
+        for seen in dict.fromkeys(map(public_name, names)):
+            row = ChangedParameter(seen, TorchVersion.parse(since), change, old, new, before, after, evidence)
+            found.setdefault(seen, []).append(row)
+    return {name: tuple(sorted(rows, key=lambda row: row.since)) for name, rows in found.items()}
+
+
+@cache
+def parameters(text: str) -> ast.arguments:
+    """Parameters as the table writes them, parsed."""
+    function = ast.parse(f"def f({text}): pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function.args
+
+
+def added_names() -> dict[str, TorchVersion]:
+    """Public names that a release was the first of the table to have. Not kept: it is large and rarely asked for."""
+    found: dict[str, TorchVersion] = {}
+    for release, module, names in _read("added")["rows"]:
+        for name in names.split():
+            found[f"{module}.{name}"] = TorchVersion.parse(release)
+    return found
+
+
+def _read(name: str) -> dict[str, Any]:
+    data = get_data("torchlift.rules.api", f"data/{name}.json")  # importlib.resources takes longer than the reading
+    assert data is not None
+    content: dict[str, Any] = json.loads(data)
+    return content

@@ -1,0 +1,253 @@
+"""What to write instead of names that torch removed or deprecated: kept by hand, each row with where it was read.
+
+The table of changes knows by itself where a definition that only moved is now; here stands what no comparison of
+sources can know. A name covers everything below it.
+"""
+
+from __future__ import annotations
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What replaces a name.
+
+    Attributes:
+        text: a sentence for the user.
+        since: first release that has what the sentence names, where that is not every release since 2.0.
+    """
+
+    text: str
+    since: TorchVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRemoval:
+    """A name that was gone before the oldest release of the table.
+
+    Attributes:
+        name: qualified name.
+        since: first release without it.
+        advice: what to write.
+        evidence: where it was read.
+    """
+
+    name: str
+    since: TorchVersion
+    advice: str
+    evidence: str
+
+
+_PT2E = Advice("It lives in torchao now, with the same names: `torchao.quantization.pt2e`.")
+_MULTI_GPU = Advice(
+    "One process drives one GPU now: start as many ranks as there are GPUs and call the function without `_multigpu` with one "
+    "tensor."
+)
+_RAW_EXPORTER = Advice(
+    "The exporter itself decides: `torch.onnx.export(model, args, dynamo=True)` returns an `ONNXProgram`.",
+    TorchVersion(2, 5),
+)
+_LAYOUTS = Advice(
+    "Say the layouts of inputs and outputs with `input_layouts=` and `output_layouts=` of `ColwiseParallel` and `RowwiseParallel`, "
+    "or with `PrepareModuleInput`.",
+    TorchVersion(2, 2),
+)
+_PIPELINING = Advice("`torch.distributed.pipelining` is the successor, with another interface.", TorchVersion(2, 4))
+_EAGER_QUANTIZATION = Advice(
+    "torchao replaces it: `torchao.quantization.quantize_(model, config)`. Torch 2.15 still has the old functions."
+)
+_FX_QUANTIZATION = Advice(
+    "torchao replaces it: `prepare_pt2e` and `convert_pt2e` of `torchao.quantization.pt2e.quantize_pt2e`. Torch 2.15 still has "
+    "the old functions."
+)
+_COALESCED = Advice("Call the collective for each tensor, or for one flat tensor that holds them all.")
+_ONNX_PROGRAM = Advice("The public name is `torch.onnx.ONNXProgram`.", TorchVersion(2, 2))
+_FSDP_STATE = Advice(
+    "`get_state_dict(model, optimizers)` and `set_state_dict(...)` of `torch.distributed.checkpoint.state_dict` replace it, for "
+    "every kind of parallelism.",
+    TorchVersion(2, 2),
+)
+_NN_COLLECTIVE = "Torch names `torch.distributed._functional_collectives.{0}` in its place, "
+_SYMBOLIC = Advice("`guard_or_false` and `guard_or_true` of the same module are the successors.", TorchVersion(2, 8))
+
+ADVICE: dict[str, Advice] = {
+    public_name(name): advice
+    for name, advice in {
+        "torch.distributed.all_gather_multigpu": _MULTI_GPU,
+        "torch.distributed.all_reduce_multigpu": _MULTI_GPU,
+        "torch.distributed.broadcast_multigpu": _MULTI_GPU,
+        "torch.distributed.reduce_multigpu": _MULTI_GPU,
+        "torch.distributed.reduce_scatter_multigpu": _MULTI_GPU,
+        "torch.distributed.pipeline": _PIPELINING,
+        "torch.distributed.tensor.parallel.PairwiseParallel": Advice(
+            "Name the modules: `parallelize_module(module, mesh, {'first': ColwiseParallel(), 'second': RowwiseParallel()})`."
+        ),
+        "torch.distributed.tensor.parallel.make_input_replicate_1d": _LAYOUTS,
+        "torch.distributed.tensor.parallel.make_input_shard_1d": _LAYOUTS,
+        "torch.distributed.tensor.parallel.make_output_tensor": _LAYOUTS,
+        "torch.distributed.tensor.parallel.make_output_shard_1d": _LAYOUTS,
+        "torch.distributed.tensor.parallel.make_output_replicate_1d": _LAYOUTS,
+        "torch.export.dynamic_dim": Advice(
+            "Describe the dimension with `torch.export.Dim` and pass it as `dynamic_shapes={'x': {0: Dim('batch')}}`.",
+            TorchVersion(2, 2),
+        ),
+        "torch.export.export_for_training": Advice(
+            "`torch.export.export(model, args)` returns the same training IR.", TorchVersion(2, 6)
+        ),
+        "torch.export.export_for_inference": Advice(
+            "`torch.export.export(model, args).run_decompositions()` returns the inference IR.", TorchVersion(2, 6)
+        ),
+        "torch.export.constrain_as_size": Advice(
+            "Write `torch._check_is_size(value)` and `torch._check(low <= value)`.",
+            TorchVersion(2, 2),
+        ),
+        "torch.export.constrain_as_value": Advice(
+            "Write `torch._check(low <= value)` and `torch._check(value <= high)`.",
+            TorchVersion(2, 1),
+        ),
+        "torch._export.capture_pre_autograd_graph": Advice(
+            "Write `torch.export.export(model, args).module()`.", TorchVersion(2, 5)
+        ),
+        "torch.onnx.dynamo_export": Advice("Write `torch.onnx.export(model, args, dynamo=True)`.", TorchVersion(2, 5)),
+        "torch.onnx.ExportOptions": _RAW_EXPORTER,
+        "torch.onnx.ONNXRuntimeOptions": _RAW_EXPORTER,
+        "torch.onnx.DiagnosticOptions": _RAW_EXPORTER,
+        "torch.onnx.enable_fake_mode": Advice(
+            "Build the model under `torch.device('meta')` or `FakeTensorMode` and export it with `dynamo=True`.",
+            TorchVersion(2, 5),
+        ),
+        "torch.onnx.OnnxRegistry": Advice(
+            "Pass `custom_translation_table={torch.ops.ns.op: function}` to `torch.onnx.export(..., dynamo=True)`.",
+            TorchVersion(2, 6),
+        ),
+        "torch.onnx.export_to_pretty_string": Advice(
+            "Export to a file and print it with `onnx.printer.to_text(onnx.load(path))`."
+        ),
+        "torch.onnx.ExportTypes": Advice("Nothing takes it any more: drop the argument it was passed as."),
+        "torch.distributed._composable.fully_shard": Advice(
+            "It applied the first FSDP without a wrapper. `FullyShardedDataParallel` of `torch.distributed.fsdp` is that one with a "
+            "wrapper; its `fully_shard`, of torch 2.6 and newer, is the second FSDP, with other arguments."
+        ),
+        "torch.ao.quantization.quantize_pt2e": _PT2E,
+        "torch.ao.quantization.pt2e": _PT2E,
+        "torch.ao.quantization.quantizer": _PT2E,
+        "torch.utils.bottleneck": Advice("Use `torch.profiler.profile`, or `python -m cProfile` for the Python side."),
+        "torch.autograd.function.traceable": Advice("Drop the decorator: it had no effect any more."),
+        "torch.profiler.ExecutionGraphObserver": Advice(
+            "`torch.profiler.ExecutionTraceObserver` is its name now.", TorchVersion(2, 1)
+        ),
+        "torch.fx.experimental.symbolic_shapes.definitely_true": _SYMBOLIC,
+        "torch.fx.experimental.symbolic_shapes.definitely_false": _SYMBOLIC,
+        "torch.utils.cpp_extension.MIOPEN_HOME": Advice(
+            "MIOpen is part of ROCm now: use `torch.utils.cpp_extension.ROCM_HOME`."
+        ),
+        "torch.cuda.MemPoolContext": Advice("Write `with torch.cuda.use_mem_pool(pool):`.", TorchVersion(2, 5)),
+        "torch.distributed.pipelining.ScheduleFlexibleInterleaved1F1B": Advice(
+            "`ScheduleInterleaved1F1B` takes any number of microbatches now.", TorchVersion(2, 6)
+        ),
+        "torch.onnx.ExportOutput": _ONNX_PROGRAM,
+        "torch.onnx.ExportOutputSerializer": Advice(
+            "`torch.onnx.ONNXProgram.save` writes the file.", TorchVersion(2, 2)
+        ),
+        "torch.onnx._internal.exporter.ONNXProgram": _ONNX_PROGRAM,
+        "torch.onnx._export": Advice(
+            "Write `torch.onnx.export(model, args, path, dynamo=False)` for the same exporter (without `dynamo=False` it is another one "
+            "since 2.9, which needs onnxscript). It does not return the outputs of the model: call it for them.",
+            TorchVersion(2, 5),
+        ),
+        "torch.distributed._check_for_nccl_backend": Advice("Write `torch.distributed.get_backend(group) == 'nccl'`."),
+        # Deprecated names whose own words do not say enough.
+        **{
+            f"torch.{package}.{name}": _EAGER_QUANTIZATION
+            for package in ("quantization", "ao.quantization", "ao.quantization.quantize")
+            for name in ("prepare", "prepare_qat", "convert", "quantize_dynamic", "quantize_qat")
+        },
+        "torch.ao.quantization.quantize.quantize": _EAGER_QUANTIZATION,
+        "torch.ao.quantization.quantize_fx": _FX_QUANTIZATION,
+        "torch.distributed.all_reduce_coalesced": _COALESCED,
+        "torch.distributed.all_gather_coalesced": _COALESCED,
+        "torch.distributed.fsdp.FullyShardedDataParallel.set_state_dict_type": _FSDP_STATE,
+        "torch.distributed.checkpoint.load_state_dict": Advice(
+            "Write `torch.distributed.checkpoint.load(state_dict, storage_reader=reader)`, with the rest by name too.",
+            TorchVersion(2, 2),
+        ),
+        "torch.distributed.checkpoint.save_state_dict": Advice(
+            "Write `torch.distributed.checkpoint.save(state_dict, storage_writer=writer)`, with the rest by name too.",
+            TorchVersion(2, 2),
+        ),
+        **{
+            f"torch.distributed.nn{module}.{name}": Advice(text, since)
+            for module in ("", ".functional")
+            for name, text, since in (
+                (
+                    "all_gather",
+                    _NN_COLLECTIVE.format("all_gather_single(tensor, 0, group)")
+                    + "which returns one concatenated tensor and no tuple of tensors.",
+                    TorchVersion(2, 13),
+                ),
+                (
+                    "all_reduce",
+                    _NN_COLLECTIVE.format("all_reduce(tensor, 'sum', group)") + "which takes the operation as text.",
+                    TorchVersion(2, 1),
+                ),
+                (
+                    "reduce_scatter",
+                    _NN_COLLECTIVE.format("reduce_scatter_single(tensor, 'sum', 0, group)")
+                    + "which takes one tensor that holds all parts, and no output.",
+                    TorchVersion(2, 13),
+                ),
+            )
+        },
+        "torch.utils.data.graph.traverse": Advice("Write `traverse_dps(datapipe)` of the same module."),
+        "functorch.combine_state_for_ensemble": Advice(
+            "`torch.func.stack_module_state(models)` returns the parameters and buffers alone; call the base model with "
+            "`torch.func.functional_call`."
+        ),
+        "functorch.make_functional": Advice(
+            "Call the module with other parameters: `torch.func.functional_call(module, parameters, args)`."
+        ),
+        "functorch.make_functional_with_buffers": Advice(
+            "Call the module with other parameters and buffers: `torch.func.functional_call(module, (parameters, buffers), args)`."
+        ),
+    }.items()
+}
+
+_V = TorchVersion
+_SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21"
+EARLIER: dict[str, EarlierRemoval] = {
+    name: EarlierRemoval(name, since, advice, _SOURCES)
+    for name, since, advice in (
+        (
+            "torch._six", _V(2, 0),
+            "Its names were aliases: `inf` and `nan` are in `math`, `string_classes` is `(str, bytes)`, `int_classes` is `int`, "
+            "`container_abcs` is `collections.abc`.",
+        ),
+        ("torch.ao.sparsity", _V(2, 0), "The package is called `torch.ao.pruning` since 2.0."),
+        ("torch.nn.utils._stateless", _V(2, 0), "Write `torch.func.functional_call(module, parameters, args)`."),
+        ("torch.set_deterministic", _V(1, 10), "Write `torch.use_deterministic_algorithms(True)`."),
+        ("torch.is_deterministic", _V(1, 10), "Write `torch.are_deterministic_algorithms_enabled()`."),
+        ("torch.rfft", _V(1, 8), "`torch.fft.rfft` returns complex numbers: look at `torch.view_as_real` and at `dim`."),
+        ("torch.irfft", _V(1, 8), "`torch.fft.irfft` takes complex numbers: look at `torch.view_as_complex` and at `dim`."),
+        ("torch.ifft", _V(1, 8), "`torch.fft.ifft` takes complex numbers: look at `torch.view_as_complex` and at `dim`."),
+        ("torch.gels", _V(1, 4), "Write `torch.linalg.lstsq(A, B).solution`; the arguments are the other way round."),
+        ("torch.gesv", _V(1, 4), "Write `torch.linalg.solve(A, B)`; the arguments are the other way round and there is no LU in the result."),
+        ("torch.potrf", _V(1, 4), "Write `torch.linalg.cholesky(A)`; `upper=True` is an argument there too, and no longer the default."),
+        ("torch.potri", _V(1, 4), "Write `torch.cholesky_inverse(L)`."),
+        ("torch.potrs", _V(1, 4), "Write `torch.cholesky_solve(B, L)`."),
+        ("torch.trtrs", _V(1, 4), "Write `torch.linalg.solve_triangular(A, B, upper=True)`."),
+        ("torch.btrifact", _V(1, 4), "Write `torch.linalg.lu_factor(A)`."),
+    )
+}  # fmt: skip
+
+
+def advice_for(name: str) -> Advice | None:
+    """The advice for `name` or for the closest package around it."""
+    while name:
+        found = ADVICE.get(name)
+        if found is not None:
+            return found
+        name = name.rpartition(".")[0]
+    return None

@@ -1,0 +1,173 @@
+"""Names that torch has removed: a rule over the table of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.api.changes import Gone, gone_names
+from torchlift.rules.api.successors import EARLIER, advice_for
+from torchlift.rules.api.table_rule import is_plain_use, triggers
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
+from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
+from torchlift.view import Use
+
+_TARGETS = tuple(sorted({*gone_names(), *EARLIER}))
+
+RULE = Rule(
+    code="TL402",
+    name="removed-name",
+    summary="A name that the torch you move to no longer has",
+    why=(
+        "Importing it is an ImportError, reading it an AttributeError; a few names stay and raise when they are called. "
+        "The table behind this rule was read from the wheels of torch 2.0 to 2.15, one of each minor release, and knows for each "
+        "name the release that dropped it; private names that projects use are in it too."
+    ),
+    fix=(
+        "Manual: the advice names the place a definition moved to, or what replaces it, and the release that has it. Names with a "
+        "rule of their own (moved names, process groups, TorchScript, the linear algebra functions) are left to that."
+    ),
+    targets=_TARGETS,
+    gives_way=triggers,
+    severity=Severity.ERROR,
+    sources=(
+        "rules/api/data/gone.json, written by scripts/api_table.py from the wheels, with the file and line of each name",
+        "rules/api/successors.py for the replacements",
+    ),
+)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    settings = context.settings
+    earlier = EARLIER.get(use.target)
+    row = gone_names().get(use.target)
+    since = earlier.since if earlier is not None else row.since if row is not None else None
+    if since is None or since > settings.target or not is_plain_use(use, context):
+        return
+    if earlier is not None:
+        message, advice = f"`{use.target}` was removed in torch {since}.", earlier.advice
+    else:
+        assert row is not None
+        message, advice = _message(row), _advice(row, settings)
+    yield Finding("TL402", context.view.path, context.view.span(use.node), message, Severity.ERROR, advice)
+
+
+def _message(row: Gone) -> str:
+    if row.raises:
+        when = f"since torch {row.since}" if row.last is not None else f"in torch {row.since} and later"
+        return f"`{row.name}` is there in name only: every call raises {when}."
+    private = "private " if "._" in row.name else ""
+    return f"The {private}name `{row.name}` was removed in torch {row.since}."
+
+
+def _advice(row: Gone, settings: Settings) -> str:
+    known = advice_for(row.name)
+    if known is not None:
+        needs = (
+            f" It needs torch {known.since}." if known.since is not None and known.since > settings.min_torch else ""
+        )
+        return known.text + needs
+    relation, since, successor = _successor(row, settings)
+    if relation == "re-exported":
+        return f"It was an import of `{successor}`, which is still there: import that."
+    if relation in {"moved", "renamed"}:
+        hidden = " That name is private and may move again." if "._" in successor else ""
+        return f"Torch {since} has the same definition as `{successor}`.{hidden}"
+    if "._" in row.name:
+        return f"It was never part of torch's interface and has no successor of that name. Torch {row.last} is the last to have it."
+    return f"Torch {row.since} has nothing in its place. Torch {row.last} is the last release with it."
+
+
+def _successor(row: Gone, settings: Settings) -> tuple[str, TorchVersion, str]:
+    """How the name is related to what the target has in its place, since when, and its name; that may have moved on."""
+    relation, since, successor = row.relation, row.since, row.successor
+    later = gone_names().get(public_name(successor))
+    while later is not None and later.since <= settings.target:
+        relation, since, successor = later.relation and "moved", later.since, later.successor
+        later = gone_names().get(public_name(successor))
+    return relation, since, successor
+
+
+EXAMPLES = (
+    Bad("from torch.utils import bottleneck\n\nprint(bottleneck)\n", why="a module"),
+    Bad(
+        "from torch.distributed.tensor.parallel import PairwiseParallel, parallelize_module\n\n\n"
+        "def split(model, mesh):\n    return parallelize_module(model, mesh, PairwiseParallel())\n",
+        why="one of two imported names",
+    ),
+    Bad(
+        "from torch.ao.quantization.quantize_pt2e import prepare_pt2e\n\n\ndef prepare(model, quantizer):\n"
+        "    return prepare_pt2e(model, quantizer)\n",
+        why="a deprecated name that went with its module",
+    ),
+    Bad(
+        "import torch._dynamo as dynamo\n\ndynamo.config.log_level = 10\ndynamo.config.suppress_errors = True\n",
+        why="a setting, which a configuration module refuses to take",
+    ),
+    Bad(
+        "import torch\n\n\ndef pool(allocator):\n    return torch.cuda.MemPoolContext(allocator)\n",
+        why="an attribute",
+    ),
+    Bad(
+        "from torch._six import container_abcs, string_classes\n\n\ndef is_text(x):\n"
+        "    return isinstance(x, string_classes) or isinstance(x, container_abcs.Sequence)\n",
+        why="a module that was gone before torch 2.0",
+    ),
+    Bad(
+        "import torch.fx.experimental.symbolic_shapes as shapes\n\n\ndef certainly(x):\n"
+        "    return shapes.definitely_true(x == 1)\n",
+        why="a name of a module with an alias",
+    ),
+    Bad(
+        "import torch\n\nif torch.cuda.is_available():\n    torch.cuda.tunable.write_file()\n",
+        why="under a condition about something else",
+    ),
+    Ok(
+        "import torch\n\nif hasattr(torch.cuda, 'MemPoolContext'):\n    context = torch.cuda.MemPoolContext\n",
+        "hasattr asks first",
+    ),
+    Ok(
+        "try:\n    from torch._six import string_classes\nexcept ImportError:\n    string_classes = (str, bytes)\n",
+        "an import fallback",
+    ),
+    Ok(
+        "try:\n    from torch._six import string_classes\nexcept:\n    string_classes = (str, bytes)\n",
+        "an import fallback for any error",
+    ),
+    Ok(
+        "import torch\n\nTORCH_VERSION = tuple(int(x) for x in torch.__version__.split('.')[:2])\n\n\n"
+        "def strict():\n    if TORCH_VERSION >= (1, 8):\n        return torch.use_deterministic_algorithms(True)\n"
+        "    return torch.set_deterministic(True)\n",
+        "the other release has returned before",
+    ),
+    Ok(
+        "import torch\n\nTORCH_MAJOR = int(torch.__version__.split('.')[0])\n"
+        "TORCH_MINOR = int(torch.__version__.split('.')[1])\n\nif TORCH_MAJOR == 1 and TORCH_MINOR < 8:\n"
+        "    from torch._six import container_abcs\nelse:\n    import collections.abc as container_abcs\n",
+        "a branch on the parts of a release",
+    ),
+    Ok(
+        "import torch\n\n\ndef pool(allocator):\n    assert hasattr(torch.cuda, 'MemPoolContext'), 'torch 2.5 to 2.7'\n"
+        "    return torch.cuda.MemPoolContext(allocator)\n",
+        "an assert asks first",
+    ),
+    Ok(
+        "from typing import TYPE_CHECKING\n\nVERSION_2_6 = True\nif TYPE_CHECKING:\n    if VERSION_2_6:\n"
+        "        from torch.onnx import ONNXProgram\n    else:\n"
+        "        from torch.onnx._internal.exporter import ONNXProgram\n\n\ndef export() -> 'ONNXProgram': ...\n",
+        "an annotation in quotes",
+    ),
+    Ok("import torchy as torch\n\ntorch.utils.bottleneck()\n", "another library"),
+    Ok(
+        "class Export:\n    def dynamic_dim(self, x):\n        return x\n\n\ndef export(torch):\n"
+        "    return torch.export.dynamic_dim(torch, 0)\n",
+        "a parameter called torch",
+    ),
+    Ok("import torch\n\nx = torch.ones(3)\nx.rfft(1)\n", "a method of a value"),
+    Ok("import torch.utils\n\ntorch.utils.bottleneck = None\n", "a store to a module that takes any name"),
+    Ok(
+        '"""torch.utils.bottleneck and torch.cuda.MemPoolContext are gone."""\nNAMES = ["torch.utils.bottleneck"]\n',
+        "text",
+    ),
+)

@@ -1,0 +1,88 @@
+"""`torch.utils._pytree._register_pytree_node`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from torchlift.finding import Finding
+from torchlift.rules.renaming import MovedName, Renaming
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.versions import TorchVersion
+from torchlift.view import Use
+
+_ROW = MovedName(
+    "torch.utils._pytree._register_pytree_node",
+    "torch.utils._pytree.register_pytree_node",
+    TorchVersion(2, 2),
+    "torch/utils/_pytree.py:538",
+    deprecated=TorchVersion(2, 4),
+    review=(
+        "the new function raises ValueError for a class that is registered already, where the old one warned and registered it "
+        "again, and it registers with the C++ pytree too."
+    ),
+)
+_RENAMING = Renaming("TL425", (_ROW,))
+
+RULE = Rule(
+    code="TL425",
+    name="register-pytree-node",
+    summary="`_register_pytree_node`, deprecated in favour of `register_pytree_node`",
+    why=(
+        "The private name warns since 2.4. The new one is stricter: a second registration of a class, which importing a module twice "
+        "brings about, raises."
+    ),
+    fix="For review: right where each class is registered once.",
+    targets=_RENAMING.targets,
+    triggers=_RENAMING.triggers,
+    collectors=(_RENAMING.patches,),
+    deprecated=TorchVersion(2, 4),
+    aliases=("TOR101", "TOR103"),
+    sources=(
+        "torch/utils/_pytree.py:538 of torch 2.13.0 (FutureWarning); https://github.com/pytorch/pytorch/pull/112111",
+    ),
+)
+
+# Parameters of the old function alone, or of the new one by keyword only.
+_BEHIND = ("to_str_fn", "maybe_from_str_fn")
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    for finding in _RENAMING.check(use, context):
+        if finding.fix is not None and any(word in context.view.source.text for word in _BEHIND):
+            yield dataclasses.replace(
+                finding,
+                fix=None,
+                help="Write `register_pytree_node(cls, flatten_fn, unflatten_fn)`; it has neither `to_str_fn` nor "
+                "`maybe_from_str_fn`, use `serialized_type_name`, `to_dumpable_context` and `from_dumpable_context`.",
+            )
+        else:
+            yield finding
+
+
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\nclass Pair(list):\n    pass\n\n\n"
+        "torch.utils._pytree._register_pytree_node(Pair, lambda p: (list(p), None), lambda v, _: Pair(v))\n",
+        "import torch\n\n\nclass Pair(list):\n    pass\n\n\n"
+        "torch.utils._pytree.register_pytree_node(Pair, lambda p: (list(p), None), lambda v, _: Pair(v))\n",
+        safety="unsafe",
+        why="one class",
+        run="result = torch.utils._pytree.tree_map(lambda v: v + 1, {'a': Pair([1, 2])})['a'][1]",
+    ),
+    Bad(
+        "from torch.utils._pytree import _register_pytree_node\n\n\nclass Pair(list):\n    pass\n\n\n"
+        "_register_pytree_node(Pair, lambda p: (list(p), None), lambda v, _: Pair(v), lambda context: '')\nto_str_fn = None\n",
+        why="how a context is written as text",
+    ),
+    Ok(
+        "from torch.utils import _pytree as pytree\n\npytree.register_pytree_node(set, list, lambda v, _: set(v))\n",
+        "the new name",
+    ),
+    Ok(
+        "import torch\n\ntry:\n    from torch.utils._pytree import register_pytree_node\nexcept ImportError:\n"
+        "    from torch.utils._pytree import _register_pytree_node as register_pytree_node\n",
+        "a fallback for old releases",
+    ),
+    Ok("from optree import _register_pytree_node\n\n_register_pytree_node(1)\n", "another library's"),
+)

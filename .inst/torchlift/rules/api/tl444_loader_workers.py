@@ -1,0 +1,63 @@
+"""`DataLoader` without workers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import Use
+
+RULE = Rule(
+    code="TL444",
+    name="loader-workers",
+    summary="A `DataLoader` that loads in the training process",
+    why="Advice on speed, not on an upgrade; for small datasets in memory no workers are the better choice.",
+    fix="None.",
+    targets=("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"),
+    triggers=("DataLoader & torch",),
+    severity=Severity.INFO,
+    default=False,
+    aliases=("TOR401",),
+    sources=("torch/profiler/_pattern_matcher.py of torch 2.13.0, `SynchronizedDataLoaderPattern`",),
+)
+
+_POSITION = 5
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    call, view = use.call, context.view
+    if call is None or any(keyword.arg is None for keyword in call.keywords):
+        return
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    workers = next((keyword.value for keyword in call.keywords if keyword.arg == "num_workers"), None)
+    if workers is None and len(call.args) > _POSITION:
+        workers = call.args[_POSITION]
+    if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
+        return
+    message = "This `DataLoader` loads in the process that trains, which waits for every batch."
+    advice = "Pass `num_workers` above 0, with `persistent_workers=True` where epochs are short, if the dataset does real work."
+    yield Finding("TL444", view.path, view.span(call), message, Severity.INFO, advice)
+
+
+EXAMPLES = (
+    Bad(
+        "import torch\n\n\ndef f(data):\n    a = torch.utils.data.DataLoader(data, batch_size=8)\n"
+        "    return a, torch.utils.data.DataLoader(data, 8, False, None, None, 0)\n",
+        why="none, said or not",
+    ),
+    Ok(
+        "from torch.utils.data import DataLoader\n\n\ndef f(data):\n    return DataLoader(data, num_workers=4)\n",
+        "workers",
+    ),
+    Ok(
+        "from torch.utils.data import DataLoader\n\n\ndef f(data, n):\n    return DataLoader(data, num_workers=n)\n",
+        "a number from elsewhere",
+    ),
+    Ok(
+        "from torch.utils.data import DataLoader\n\n\ndef f(data, **more):\n    return DataLoader(data, **more)\n",
+        "options from elsewhere",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Behaviour that changed between releases while no signature shows it."""

@@ -1,0 +1,1 @@
+"""What files that torch saves and loads hold, as far as code tells."""

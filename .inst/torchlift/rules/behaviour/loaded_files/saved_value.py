@@ -1,0 +1,96 @@
+"""What `torch.save` writes into a file that the same project loads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Collector
+from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
+from torchlift.rules.rule import Context
+from torchlift.view import ModuleView
+
+_SAVE = frozenset({"torch.save"})
+
+
+@dataclass(frozen=True)
+class TorchSave:
+    """One `torch.save`.
+
+    Attributes:
+        path: the file's name where it is written out, else the expression that gives it, which counts in its own file only.
+        is_literal: whether it is written out.
+        kind: what is saved; None if nothing tells.
+        line: where.
+    """
+
+    path: str
+    is_literal: bool
+    kind: Kind | None
+    line: int
+
+
+def _collect(view: ModuleView) -> tuple[TorchSave, ...] | None:
+    return tuple(_saves(view)) or None
+
+
+SAVES = Collector("torch_saves", ("torch.save", "save & torch as ", "save & from torch"), _collect, targets=_SAVE)
+
+
+def _saves(view: ModuleView) -> Iterator[TorchSave]:
+    for use in view.uses(_SAVE):
+        call = use.call
+        if call is None or len(call.args) < 2 or any(isinstance(argument, ast.Starred) for argument in call.args):
+            continue
+        path, is_literal = path_of(call.args[1])
+        yield TorchSave(path, is_literal, _kind(view, call.args[0], 0), call.lineno)
+
+
+def path_of(node: ast.expr) -> tuple[str, bool]:
+    """A path as two places can be compared by it, and whether it is written out."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value, True
+    return ast.unparse(node), False
+
+
+def saved_at(context: Context, path: ast.expr) -> tuple[Kind, str] | None:
+    """What the project saves under `path`, and `path:line` of where; None if nothing or different things do."""
+    wanted, is_literal = path_of(path)
+    found = [
+        (saved.kind, f"{file}:{saved.line}")
+        for file, saves in sorted(context.project.records(SAVES).items())
+        for saved in saves
+        if (saved.path, saved.is_literal) == (wanted, is_literal) and (is_literal or file == context.view.path)
+    ]
+    kinds = {kind for kind, _ in found}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return None if kind is None else (kind, found[0][1])
+
+
+def _kind(view: ModuleView, value: ast.expr, depth: int) -> Kind | None:
+    match value:
+        case ast.Call(func=ast.Attribute(attr="state_dict")):
+            return "weights"
+        case ast.Constant(value=None | bool() | int() | float() | str()):
+            return "weights"
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            kinds = {_kind(view, one, depth) for one in values}
+            return "weights" if kinds == {"weights"} else "object" if kinds & {"module", "object"} else None
+        case ast.Name() if depth < 3:
+            told = _by_other_uses(view, value)
+            if told is not None:
+                return told
+            binding = view.definition(value)
+            if binding is not None and binding.kind == "assign" and binding.value is not None:
+                return _kind(view, binding.value, depth + 1)
+    return None
+
+
+def _by_other_uses(view: ModuleView, name: ast.Name) -> Kind | None:
+    """What a variable is by what else is done with it."""
+    binding = view.definition(name)
+    if binding is None or binding.kind != "assign" or binding.value is None:
+        return None
+    told = kind_by_use(view, binding.value)
+    return told.kind if told is not None and told.kind == "module" else None

@@ -1,0 +1,1 @@
+"""Rules about the files that say which torch is installed, and for which CUDA and GPUs."""

@@ -1,0 +1,94 @@
+"""Which torchvision, torchaudio, triton and NVIDIA libraries belong to which torch: the resolver's table of METADATA."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from torchlift.rules.dependencies.builds import allows
+from torchlift.wheels.tables import table
+
+_OPEN_SINCE = {"torchvision": ("0.29.0", "2.14.0"), "torchaudio": ("2.11.0", "2.11.0")}
+"""From this release on a companion allows later releases of torch as well, beginning with this one. Source: METADATA of
+torchvision 0.29.1 (`torch>=2.14.0`) and torchaudio 2.11.0 (no torch), read 2026-11-21."""
+
+
+@cache
+def _rows() -> tuple[dict[str, Any], ...]:
+    return tuple(table("companions")["rows"])
+
+
+def companion_of(name: str, torch: str) -> str | None:
+    """The release of a companion for a release of torch, "0.29.1"; None when the table has none."""
+    row = next((row for row in _rows() if row["torch"] == torch), None)
+    if row is None:
+        return None
+    if name == "triton":
+        pinned = row["pins"].get("triton")
+        return pinned[2:] if isinstance(pinned, str) and pinned[:2] in {"==", "~="} else None
+    found = row.get(name)
+    return found if isinstance(found, str) else None
+
+
+def nvidia_pins(torch: str) -> dict[str, str]:
+    """What the default wheel of a release requires of NVIDIA's libraries, by package: "==9.1.0.70"."""
+    row = next((row for row in _rows() if row["torch"] == torch), None)
+    return {name: pin for name, pin in row["pins"].items() if name.startswith("nvidia-")} if row else {}
+
+
+def known_releases(name: str) -> tuple[str, ...]:
+    """The releases of a companion in the table, oldest first."""
+    found = [companion_of(name, row["torch"]) for row in _rows()]
+    return tuple(dict.fromkeys(version for version in found if version is not None))
+
+
+def torch_for(name: str, version: str) -> str | None:
+    """The torch that a release of a companion belongs to; None for one that is not in the table."""
+    return next((row["torch"] for row in _rows() if companion_of(name, row["torch"]) == version), None)
+
+
+@cache
+def can_go_together(torch: str | None, name: str, wanted: str | None) -> bool:
+    """Whether some torch that a specifier allows has a companion that the other one allows.
+
+    True also where an answer would need releases that the table does not have.
+    """
+    rows = [row for row in _rows() if allows(torch, row["torch"])]
+    pairs = [(row["torch"], companion_of(name, row["torch"]), row["pins"].get("triton")) for row in _rows()]
+    if not rows or not any(allows(wanted, version) for version in known_releases(name)):
+        return True
+    for release, companion, triton in pairs:
+        if not allows(torch, release):
+            continue
+        if companion is not None and allows(wanted, companion):
+            return True
+        if name == "triton" and any(allows(triton, known) and allows(wanted, known) for known in _tritons(triton)):
+            return True
+        first = _OPEN_SINCE.get(name)
+        if first and _later(release, first[1]) and (allows(wanted, first[0]) or _reaches(wanted, first[0])):
+            return True
+    older = allows(torch, "1.13.1") and allows(
+        wanted, {"torchvision": "0.14.1", "torchaudio": "0.13.1"}.get(name, "2.0.0")
+    )
+    newer = allows(torch, "2.99.0") and allows(
+        wanted, {"torchvision": "0.99.0", "torchaudio": "2.99.0"}.get(name, "3.99.0")
+    )
+    return older or newer
+
+
+def _tritons(pinned: str | None) -> tuple[str, ...]:
+    """Releases that `~=3.8.0` stands for, patch releases to come included."""
+    if pinned is None or not pinned.startswith("~="):
+        return ()
+    head = pinned[2:].rpartition(".")[0]
+    return tuple(f"{head}.{patch}" for patch in range(10))
+
+
+def _later(version: str, other: str) -> bool:
+    return tuple(map(int, version.split("."))) >= tuple(map(int, other.split(".")))
+
+
+def _reaches(wanted: str | None, first: str) -> bool:
+    """Whether a specifier allows a release after `first` that the table does not have."""
+    head = first.rpartition(".")[0]
+    return any(allows(wanted, f"{head}.{patch}") for patch in range(10)) or allows(wanted, "99.0.0")

@@ -1,0 +1,111 @@
+"""Which wheel is for which GPUs: exactly, where the user named them, else as advice by class."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.dependencies.builds import Line, known_line, newest_of, spelled, target_line
+from torchlift.rules.rule import Settings
+from torchlift.wheels import drivers
+from torchlift.wheels.machine import Machine
+from torchlift.wheels.offers import line_of, offers
+from torchlift.wheels.resolver import resolve
+
+_ON_WINDOWS = (".bat", ".cmd", ".ps1")
+_OLDER = ((7, 0), (6, 1), (5, 2))
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """The wheel that a set of requirements is moved to; `why` ends without a full stop."""
+
+    version: str
+    build: str
+    why: str
+
+    @property
+    def named(self) -> str:
+        """For messages: "torch 2.15.0 for cu130"."""
+        return f"torch {self.version} for {self.build}"
+
+    @property
+    def told(self) -> str:
+        """The sentence that says what the choice is and why."""
+        return f"For the GPUs named, {self.named}: {self.why}."
+
+    @property
+    def line(self) -> Line:
+        """(2, 15)."""
+        return line_of(self.version)
+
+
+@lru_cache(maxsize=64)
+def wheel_for(machine: Machine, target: Line) -> Wheel | str:
+    """The newest wheel up to the target for a machine, or the sentence that says why there is none to write down."""
+    answer = resolve(machine, f"<{target[0]}.{target[1] + 1}")
+    choice = answer.choice
+    if answer.kind != "wheel" or choice is None:
+        return f"{answer.summary}."
+    if not choice.build.startswith("cu"):
+        return f"For this machine the build is {choice.build}, which is no CUDA build: {choice.pip}"
+    version = choice.torch if choice.torch.count(".") == 2 else newest_of(line_of(choice.torch))
+    if version is None:
+        return f"{answer.summary}."
+    return Wheel(version, choice.build, "; ".join((*choice.reasons, *choice.warnings)))
+
+
+@lru_cache(maxsize=64)
+def serves(machine: Machine, build: str, line: Line) -> bool:
+    """Whether a build of a release line runs on a machine."""
+    return resolve(machine, f"=={spelled(line)}.*+{build}").kind == "wheel"
+
+
+def advice(settings: Settings, path: str) -> str:
+    """What to write in a file instead: for the GPUs that the user named, else by class of hardware."""
+    if settings.machine is not None:
+        wheel = wheel_for(settings.machine, target_line(settings.target))
+        return wheel if isinstance(wheel, str) else wheel.told
+    os = "windows" if path.lower().endswith(_ON_WINDOWS) else "linux"
+    return _advice(target_line(settings.target), os)
+
+
+@lru_cache(maxsize=8)
+def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
+    there = offers("windows_amd64" if os == "windows" else "linux_x86_64")
+    plain = [offer for offer in there if offer.cuda and not offer.secondary and offer.line <= target]
+    if not known_line(target) or not plain:
+        return "Name the GPUs (`--gpus`) to have the line rewritten."
+    newest = sorted({offer.cuda: offer for offer in plain if offer.line == target}.items())
+    oldest_run = min((offer for _, offer in newest), key=lambda offer: min(int(image) for image in offer.sass))
+    builds = " or ".join(offer.build for _, offer in newest)
+    floors = {drivers.lowest(cuda[0], os) for cuda, _ in newest if cuda}
+    lines = [
+        f"GPUs of compute capability {_capability(oldest_run.sass)} and newer with driver {' or '.join(filter(None, floors))} "
+        f"or newer: torch {spelled(target)} for {builds}"
+    ]
+    major = newest[-1][0][0] if newest[-1][0] else 0
+    before = [offer for offer in plain if offer.cuda and offer.cuda[0] == major - 1]
+    old = [offer for offer in plain if any(offer.runs_on(number) for number in _OLDER)]
+    if before:
+        last = max(before, key=lambda offer: (offer.line, offer.cuda or (0, 0)))
+        lines.append(f"with driver {drivers.lowest(major - 1, os)} or newer: torch {last.torch} for {last.build}")
+    if old and not any(offer.line == target for offer in old):
+        last = max(old, key=lambda offer: offer.line)
+        lines.append(
+            f"Volta, Pascal and Maxwell (V100, P100, GTX 10): torch {last.torch} for {last.build}, the last one"
+        )
+    return (
+        f'The choice depends on the GPUs. {_capital("; ".join(lines))}. With `--gpus "H100,V100"` (and `--driver`) or '
+        "`--facts FILE` of torchlift doctor it is made and written."
+    )
+
+
+def _capability(images: tuple[str, ...]) -> str:
+    lowest = min(int(image.rstrip("af")) for image in images)
+    return f"{lowest // 10}.{lowest % 10}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

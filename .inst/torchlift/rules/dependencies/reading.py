@@ -1,0 +1,96 @@
+"""What a text file installs, as every rule of this package reads it."""
+
+from __future__ import annotations
+
+import posixpath
+from functools import lru_cache
+
+from torchlift.dependencies.commands import read_commands
+from torchlift.dependencies.conda_file import read_conda
+from torchlift.dependencies.grammar import is_template
+from torchlift.dependencies.ini_file import read_ini
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.pyproject_file import read_pyproject
+from torchlift.dependencies.requirements_file import read_requirements
+from torchlift.dependencies.setup_file import read_setup
+from torchlift.finding import Severity
+from torchlift.project import Project
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.rule import Context
+from torchlift.source import UnreadableSource
+from torchlift.view import Use
+from torchlift.view.text import TextKind, TextView, read_text
+
+INSTALLING: frozenset[TextKind] = frozenset(
+    {"shell", "dockerfile", "yaml", "makefile", "requirements", "toml", "ini", "markdown"}
+)
+"""Kinds of text that install packages or say which ones are needed."""
+
+FAMILY = ("torch", "torchvision", "torchaudio", "triton")
+"""Packages of which one release belongs to one release of torch."""
+
+SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
+"""What rules about setup.py are asked for."""
+
+_MOST_INCLUDED = 50
+
+
+@lru_cache(maxsize=8)
+def sets_of(view: TextView) -> tuple[PinSet, ...]:
+    """Everything in a file that is installed together, set by set."""
+    if view.kind == "requirements":
+        return (read_requirements(view),)
+    if view.kind == "toml":
+        return (read_pyproject(view),)
+    found: list[PinSet] = []
+    if view.kind == "ini":
+        found.append(read_ini(view))
+    environment = read_conda(view)
+    if environment is not None:
+        return (environment,)
+    found += [item for item in read_commands(view) if not is_shown(view, item.span.start)]
+    return tuple(found)
+
+
+def included(view: TextView, project: Project) -> list[tuple[str, Pin]]:
+    """The requirements of all files that a requirement file includes, each with its path.
+
+    A file that is missing, unreadable or outside of the project adds nothing.
+    """
+    found: list[tuple[str, Pin]] = []
+    seen = {view.path}
+    pending = [(view.path, include.path) for item in sets_of(view) for include in item.includes]
+    while pending and len(seen) <= _MOST_INCLUDED:
+        path, name = pending.pop()
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        if target in seen or target.startswith("../") or posixpath.isabs(target) or "://" in name or is_template(name):
+            continue
+        seen.add(target)
+        try:
+            other = TextView(target, "requirements", read_text(project.data(target)))
+        except (OSError, ValueError, UnreadableSource):
+            continue
+        read = read_requirements(other)
+        found += [(target, pin) for pin in read.pins]
+        pending += [(target, further.path) for further in read.includes]
+    return found
+
+
+def setup_of(use: Use, context: Context) -> PinSet | None:
+    """What a call of `setup` asks for; None outside of setup.py."""
+    view = context.view
+    if use.call is None or view.path.rpartition("/")[2] != "setup.py":
+        return None
+    return read_setup(view.tree, view.source, use.call)
+
+
+def torch_of(group: list[Pin]) -> Pin | None:
+    """The requirement of torch in a list; None where there is none, or more than one."""
+    found = [pin for pin in group if pin.is_torch]
+    return found[0] if len(found) == 1 else None
+
+
+def severity_in(view: TextView, severity: Severity) -> Severity:
+    """What a matter weighs in a file: in a README it breaks nothing by itself."""
+    return Severity.INFO if view.kind == "markdown" else severity

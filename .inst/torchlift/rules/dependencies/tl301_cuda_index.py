@@ -1,0 +1,336 @@
+"""CUDA indexes and `+cuNNN` pins that have no wheel of the torch asked for, or of the one the project moves to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from torchlift.dependencies.commands import is_code, loose_indexes, read_words
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.setup_file import string_place
+from torchlift.finding import Finding, Severity
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.builds import (
+    allowed,
+    is_older_than_all,
+    lines_of,
+    newest_of,
+    reaches_beyond,
+    spelled,
+    target_line,
+)
+from torchlift.rules.dependencies.hardware import advice, serves, wheel_for
+from torchlift.rules.dependencies.moving import move
+from torchlift.rules.dependencies.reading import INSTALLING, included, sets_of, severity_in
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
+from torchlift.source import Span
+from torchlift.view import Use
+from torchlift.view.text import TextView
+from torchlift.wheels.machine import Device, Machine
+from torchlift.wheels.offers import line_of
+
+RULE = Rule(
+    code="TL301",
+    name="cuda-index",
+    summary="A CUDA index or a `+cuNNN` pin has no wheel of the torch asked for, or of the one the project moves to",
+    why=(
+        "Each release of torch is built for two or three CUDA versions, and each CUDA has an index of its own that ends "
+        "with some release: cu118 with 2.7, cu124 with 2.6, cu128 with 2.11, cu126 with 2.14. pip says no more than `No "
+        "matching distribution found`, or installs the last torch that the index has, for years. Data of 2026-11-21."
+    ),
+    fix=(
+        "Which build is right depends on the GPUs and the driver. With `--gpus` (and `--driver`) or `--facts` the "
+        "requirements that stand together move to the newest wheel for that machine: index, `+cuNNN`, exact pins of torch, "
+        "torchvision and triton. It needs review where another file belongs to it, or where a CI job may test an older "
+        "torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
+        "several CUDA indexes are named, or where another package beside it is bound to one torch."
+    ),
+    targets=("*.install",),
+    triggers=("nox & download.pytorch.org", "nox & +cu"),
+    text_triggers=("download.pytorch.org & whl/cu", "torch & +cu"),
+    text_kinds=INSTALLING,
+    sources=(
+        "https://github.com/pytorch/pytorch/blob/main/RELEASE.md (release compatibility matrix)",
+        ".ci/manywheel/build_env_setup.py and torch/cuda/__init__.py of pytorch/pytorch; wheels on PyPI, 2026-11-21",
+    ),
+)
+
+# Lines of a script or a table of cases that compare with an address, and do not use it.
+_EXPECTED = re.compile(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
+_CUDA = re.compile(r"cu\d{2,3}\Z")
+
+
+@dataclass(frozen=True)
+class _Problem:
+    message: str
+    severity: Severity
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    settings = context.settings
+    sets = sets_of(view)
+    for item in sets:
+        others = [pin for _, pin in included(view, context.project)] if item.includes and item.indexes else []
+        elsewhere = not item.indexes and next(iter(loose_indexes(view, list(sets))), None) is not None
+        yield from _in_set(view, item, settings, others, elsewhere=elsewhere)
+    if view.kind in {"requirements", "toml"}:
+        return
+    for index in loose_indexes(view, [item for item in sets if item.indexes]):
+        line = view.line_at(index.span.start)
+        if index.channel or index.file or is_shown(view, index.span.start):
+            continue
+        if line is not None and _EXPECTED.search(view.source.slice(Span(line.start, index.span.start))):
+            continue
+        if view.kind == "markdown" and (line is None or not is_code(view, line)):
+            continue
+        problem = _problem(index.build, None, settings)
+        if problem is not None:
+            yield Finding("TL301", view.path, index.span, problem.message, Severity.INFO, advice(settings, view.path))
+
+
+def check(use: Use, context: Context) -> Iterable[Finding]:
+    """The commands of a noxfile."""
+    if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
+        return
+    source = context.view.source
+    places = [string_place(source, argument) for argument in use.call.args]
+    words = [(source.slice(place), place.start) for place in places if place is not None]
+    # What is no plain string may be anything.
+    item = read_words(words) if words and len(words) == len(places) else None
+    if item is not None:
+        # A makefile is what it is most like: its jobs may test an older torch on purpose.
+        yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
+
+
+def _in_set(
+    view: TextView, item: PinSet, settings: Settings, included: list[Pin] | None = None, *, elsewhere: bool = False
+) -> Iterator[Finding]:
+    """Findings of requirements that stand together; `elsewhere`: their index stands at another place of the file."""
+    torch = item.named("torch")
+    asked = torch or [pin for pin in included or () if pin.name == "torch"]
+    wanted = asked[0].specifier if len(asked) == 1 and not asked[0].opaque and not asked[0].conditional else None
+    places: dict[str, Span] = {}
+    for index in item.indexes:
+        # An index of nightly builds has no releases; a page of links or a file says no more than its pin.
+        if not index.channel:
+            places.setdefault(index.build, index.span)
+    for pin in torch:
+        for clause in pin.clauses:
+            if clause.build and _CUDA.match(clause.build) and "dev" not in clause.version:
+                places.setdefault(clause.build, pin.span)
+    for build, span in places.items():
+        problem = _problem(build, wanted, settings)
+        if problem is None:
+            continue
+        moved = move(view, item, settings)
+        severity = severity_in(view, problem.severity)
+        finding = Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix)
+        if elsewhere and finding.fix is not None:
+            finding = finding.without_fix(
+                "Not rewritten: the index is named elsewhere in this file, and both change together."
+            )
+        yield finding
+
+
+def _problem(build: str, wanted: str | None, settings: Settings) -> _Problem | None:
+    """What is wrong with taking a torch from the index of a build."""
+    target = target_line(settings.target)
+    lines = lines_of(build)
+    if not lines:
+        if not is_older_than_all(build):
+            return None
+        message = f"PyTorch's index for {build} has no torch 2, so torch {spelled(target)} cannot come from it."
+        return _Problem(message, Severity.WARNING)
+    found = allowed(wanted)
+    inside = [version for version in found if line_of(version) in lines]
+    older, _ = reaches_beyond(wanted)
+    if found and not inside and not older:
+        asked = f"torch {found[0]}" if len(found) == 1 else f"a torch {wanted}"
+        span = f"torch {spelled(lines[0])}" + (f" to {spelled(lines[-1])}" if len(lines) > 1 else "")
+        return _Problem(f"There is no wheel of {asked} for {build}: that index has {span}.", Severity.ERROR)
+    machine = settings.machine
+    if machine is not None:
+        wheel = wheel_for(machine, target)
+        if isinstance(wheel, str):
+            return None if target in lines else _ended(build, target)
+        if wheel.build == build:
+            # The best there is for this machine, even where it ends before the target.
+            return (
+                None if not found or wheel.line in {line_of(version) for version in inside} else _ended(build, target)
+            )
+        line = max((line_of(version) for version in inside if line_of(version) <= target), default=None)
+        if line is not None and target in lines and not serves(machine, build, line):
+            names = ", ".join(dict.fromkeys(device.name for device in machine.devices))
+            return _Problem(f"torch {spelled(line)} for {build} does not run on {names} here.", Severity.ERROR)
+    return _ended(build, target) if lines[-1] < target else None
+
+
+def _ended(build: str, target: tuple[int, int]) -> _Problem | None:
+    last = lines_of(build)[-1]
+    if last >= target:
+        return None
+    version = newest_of(last) or spelled(last)
+    message = (
+        f"PyTorch's index for {build} ends with torch {version}, so torch {spelled(target)}, which this project moves to, "
+        "cannot come from it."
+    )
+    return _Problem(message, Severity.WARNING)
+
+
+_H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+_H100_LTS = Machine((Device("H100", (9, 0)),), driver="580.95.05")
+_V100 = Machine((Device("V100", (7, 0)),), driver="580.95.05")
+_MIXED = Machine((Device("GTX 1080", (6, 1)), Device("RTX 5090", (12, 0))), driver="580.95.05")
+
+EXAMPLES = (
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\n"
+        "numpy\ntorch==2.3.1+cu118  # as on the cluster\ntorchvision==0.18.1+cu118\n",
+        "--extra-index-url https://download.pytorch.org/whl/cu132\n"
+        "numpy\ntorch==2.15.0+cu132  # as on the cluster\ntorchvision==0.29.1\n",
+        why="requirements for GPUs that are known",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
+        "    --index-url https://download.pytorch.org/whl/cu124\n",
+        'FROM ubuntu:24.04\nRUN pip install --no-cache-dir torch "torchvision" \\\n'
+        "    --index-url https://download.pytorch.org/whl/cu126\n",
+        why="a Volta GPU, for which torch 2.14 is the last",
+        path="Dockerfile",
+        machine=_V100,
+    ),
+    Bad(
+        '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
+        'torch = { index = "pytorch-cu121" }\n\n[[tool.uv.index]]\nname = "pytorch-cu121"  # ours\n'
+        'url = "https://download.pytorch.org/whl/cu121"\nexplicit = true\n',
+        '[project]\nname = "a"\ndependencies = ["torch>=2.4"]\n\n[tool.uv.sources]\n'
+        'torch = { index = "pytorch-cu130" }\n\n[[tool.uv.index]]\nname = "pytorch-cu130"  # ours\n'
+        'url = "https://download.pytorch.org/whl/cu130"\nexplicit = true\n',
+        why="an index of uv, with its names",
+        path="pyproject.toml",
+        machine=_H100_LTS,
+    ),
+    Bad(
+        "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
+        why="a release that this index never had, for unknown GPUs",
+        path="requirements.txt",
+    ),
+    Bad(
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.5.1 --index-url "
+        "https://download.pytorch.org/whl/cu124\n",
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.15.0 --index-url "
+        "https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="a job that may test an older torch on purpose",
+        path=".github/workflows/test.yml",
+        machine=_H100,
+    ),
+    Bad(
+        "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu118\n",
+        "-r base.txt\n--extra-index-url https://download.pytorch.org/whl/cu132\n",
+        "unsafe",
+        why="an index for requirements in another file",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118\n",
+        why="GPUs that no single wheel serves",
+        path="requirements.txt",
+        machine=_MIXED,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.1+cu118 --hash=sha256:0123456789abcdef\n",
+        why="hashes of the old files",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "--extra-index-url https://download.pytorch.org/whl/cu118\n"
+        'torch==2.3.1+cu118 ; sys_platform == "linux"\ntorch==2.3.1 ; sys_platform == "darwin"\n',
+        why="pins under conditions",
+        path="requirements/gpu.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch==2.3.1+cu118 xformers==0.0.27 --index-url https://download.pytorch.org/whl/cu118\n",
+        why="another package beside it that is built for one torch",
+        path="install.sh",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch==1.10.0+cu113 -f https://download.pytorch.org/whl/cu113/torch_stable.html\n",
+        why="a page of links from before torch 2",
+        path="setup.sh",
+        machine=_H100,
+    ),
+    Bad(
+        "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
+        why="a README, which is only reported",
+        path="README.md",
+        machine=_H100,
+    ),
+    Bad(
+        "pip install torch --index-url https://download.pytorch.org/whl/cu132\n",
+        "pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
+        why="an index without code for the GPU",
+        path="install.sh",
+        machine=_V100,
+    ),
+    Bad(
+        "import nox\n\n\n@nox.session\ndef tests(session):\n"
+        '    session.install("torch==2.3.1", "--index-url", "https://download.pytorch.org/whl/cu121")\n',
+        "import nox\n\n\n@nox.session\ndef tests(session):\n"
+        '    session.install("torch==2.15.0", "--index-url", "https://download.pytorch.org/whl/cu132")\n',
+        "unsafe",
+        why="a session of nox",
+        path="noxfile.py",
+        machine=_H100,
+    ),
+    Ok(
+        "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",
+        "an index that has the target",
+        "a.sh",
+    ),
+    Ok(
+        "pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu126\n",
+        "the last torch for the GPU that is named",
+        "b.sh",
+        machine=_V100,
+    ),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu\n"
+        "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n",
+        "builds without CUDA",
+        "c.sh",
+    ),
+    Ok(
+        "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu128\n",
+        "nightly builds, of which nothing is known",
+        "d.sh",
+    ),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/${CUDA}\n"
+        'pip install "torch==${TORCH}" --index-url https://download.pytorch.org/whl/cu$CUDA_SHORT\n',
+        "an index that a variable fills in",
+        "e.sh",
+    ),
+    Ok("# pip install torch --index-url https://download.pytorch.org/whl/cu118\n", "a comment", "f.sh"),
+    Ok(
+        '[[ "$url" == https://download.pytorch.org/whl/cu118 ]]\ngrep -q https://download.pytorch.org/whl/cu118 log\n',
+        "what a test expects",
+        "tests/check.sh",
+    ),
+    Ok('echo "pip install torch --index-url https://download.pytorch.org/whl/cu118"\n', "a hint on screen", "g.sh"),
+    Ok("jax[cuda12]==0.4.30\njaxlib==0.4.30+cuda12.cudnn89\ntorch\n", "somebody else's build", "requirements.txt"),
+    Ok(
+        "pip install torch --index-url https://download.pytorch.org/whl/cu140\n",
+        "a CUDA newer than the data",
+        "h.sh",
+    ),
+    Ok("# Tool\n\nThe index https://download.pytorch.org/whl/cu118 is gone.\n", "prose of a README", "README.md"),
+)

@@ -1,0 +1,191 @@
+"""Images whose CUDA or torch is not that of the torch that is installed in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.dependencies.images import ImageLine, read_images, stages
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.finding import Finding, Severity
+from torchlift.rules.dependencies.builds import allowed, default_build, target_line
+from torchlift.rules.dependencies.reading import sets_of, torch_of
+from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
+from torchlift.view.text import TextKind, TextView
+from torchlift.wheels.offers import cuda_of, line_of
+
+_KINDS: frozenset[TextKind] = frozenset({"dockerfile", "yaml"})
+
+RULE = Rule(
+    code="TL302",
+    name="base-image",
+    summary="A base image holds another CUDA, or another torch, than the torch that is installed in it",
+    why=(
+        "torch's wheels bring the CUDA libraries that they need; what the image has is used by compilers. "
+        "`torch.utils.cpp_extension` raises `The detected CUDA version mismatches the version that was used to compile "
+        "PyTorch` where the major versions differ, and wheels of torch 2.15 are for CUDA 13 only. An image of PyTorch holds "
+        "packages that were made for its own torch."
+    ),
+    fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
+    targets=(),
+    check=nothing,
+    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda"),
+    text_kinds=_KINDS,
+    sources=(
+        "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
+        "https://hub.docker.com/r/pytorch/pytorch/tags and https://hub.docker.com/r/nvidia/cuda/tags",
+    ),
+)
+
+_COMPILES = re.compile(
+    r"\bnvcc\b|TORCH_CUDA_ARCH_LIST|--no-build-isolation|\bflash[-_]attn\b|\bapex\b|\bMAX_JOBS\b|FORCE_CUDA|CUDA_HOME|"
+    r"setup\.py[\"', ]+(?:install|develop|build|bdist)|--global-option|DS_BUILD_|transformer[-_]engine|pip3? install[^\n]*"
+    r"(?: -e)? \.(?:\s|\[|$)"
+)
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if "/cuda:" not in view.code and "/pytorch:" not in view.code:
+        return
+    target = target_line(context.settings.target)
+    starts = stages(view)
+    for image in read_images(view):
+        following = [start for start in starts if start > image.span.start]
+        end = following[0] if following else len(view.source.text)
+        sets = [item for item in sets_of(view) if image.span.start < item.span.start < end and not item.conda]
+        stage = view.code[image.span.start : end]
+        if image.kind == "cuda" and view.kind == "dockerfile":
+            yield from _toolkit(view, image, sets, stage, context.settings)
+        elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
+            # A file that bears the release in its name is made for it.
+            if image.torch in view.path:
+                continue
+            yield from _torch_image(view, image, sets, stage, context.settings)
+
+
+def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
+    installed = _installed(sets, settings)
+    if installed is None or not image.compiler or image.cuda is None:
+        return
+    release, build, whose = installed
+    cuda = cuda_of(build)
+    if cuda is None or cuda[0] == image.cuda[0]:
+        return
+    compiled = _COMPILES.search(stage) is not None
+    yield Finding(
+        "TL302",
+        view.path,
+        image.span,
+        f"The image has the compiler of CUDA {_spelled(image.cuda)}, and {whose} torch {release} for CUDA {_spelled(cuda)}: "
+        "torch refuses to compile extensions with another major version of CUDA than its own"
+        + (", as this stage seems to do." if compiled else "."),
+        Severity.WARNING if compiled else Severity.INFO,
+        f"Take a devel image of CUDA {_spelled(cuda)}, or torch for CUDA {image.cuda[0]}"
+        + (" (2.14 for cu126 is the last one)" if image.cuda[0] == 12 else "")
+        + ". If nothing is compiled, an image without CUDA will do: torch brings its own libraries.",
+    )
+
+
+def _torch_image(
+    view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings
+) -> Iterator[Finding]:
+    installed = _installed([item for item in sets if item.named("torch")], settings)
+    held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
+    target = f"{settings.target.major}.{settings.target.minor}"
+    if installed is not None and installed[0] != image.torch:
+        release, build, whose = installed
+        cuda = cuda_of(build)
+        other = bool(image.compiler and cuda and image.cuda and cuda[0] != image.cuda[0])
+        message = f"{held}, and {whose} torch {release} in its place"
+        message += f", for CUDA {_spelled(cuda)}, which the image's compiler is not of." if other and cuda else "."
+        severity = Severity.WARNING if other and _COMPILES.search(stage) else Severity.INFO
+        help = "What the image has compiled for its own torch breaks. Take an image of the torch that is wanted, or one without."
+        yield Finding("TL302", view.path, image.span, message, severity, help)
+    elif installed is None:
+        help = f"Take an image of torch {target}, or install torch {target} into an image without it."
+        message = f"{held}; this project moves to torch {target}."
+        yield Finding("TL302", view.path, image.span, message, Severity.INFO, help)
+
+
+def _installed(sets: list[PinSet], settings: Settings) -> tuple[str, str, str] | None:
+    """Release and build of the torch that the commands of a stage install, and how to say so."""
+    found = []
+    for item in sets:
+        torch = torch_of(list(item.pins))
+        if torch is None:
+            continue
+        builds = {index.build for index in item.indexes if not index.channel}
+        other = any("download.pytorch.org" in source.text for source in item.sources)
+        if torch.specifier is None or torch.opaque or item.variables or len(builds) > 1 or (other and not builds):
+            return None
+        target = target_line(settings.target)
+        release = next((v for v in reversed(allowed(torch.specifier)) if line_of(v) <= target), None)
+        if release is None:
+            return None
+        exact = torch.exact
+        build = (exact.build if exact else None) or next(iter(builds), None) or default_build(line_of(release))
+        if build is None:
+            return None
+        found.append((release, build, "the command installs" if exact or builds else "an open requirement installs"))
+    return found[-1] if found else None
+
+
+def _spelled(pair: tuple[int, int]) -> str:
+    return f"{pair[0]}.{pair[1]}"
+
+
+EXAMPLES = (
+    Bad(
+        "FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04\nRUN pip install torch==2.15.0\n"
+        "RUN pip install flash-attn --no-build-isolation\n",
+        why="a compiler of CUDA 12 beside a torch for CUDA 13",
+        path="Dockerfile",
+    ),
+    Bad(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
+        "RUN pip install torch --index-url https://download.pytorch.org/whl/cu126\n",
+        why="another CUDA than that of the index",
+        path="docker/Dockerfile.gpu",
+    ),
+    Bad(
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-runtime\nCOPY . /app\n",
+        why="an image of an older torch",
+        path="Dockerfile",
+    ),
+    Bad(
+        "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch==2.15.0\nRUN pip install -e .\n",
+        why="an image whose torch is replaced",
+        path="Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:13.0.1-devel-ubuntu24.04\nRUN pip install torch==2.15.0\n",
+        "the same major version",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip install torch==2.15.0\n",
+        "an image without a compiler",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN make\nFROM ubuntu:24.04\nRUN pip install torch\n",
+        "another stage",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\nRUN pip install torch\n",
+        "a tag that is filled in",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
+        "a torch without CUDA",
+        "Dockerfile",
+    ),
+    Ok(
+        "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
+        "somebody else's image",
+        "Dockerfile",
+    ),
+    Ok("# FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nFROM ubuntu\n", "a comment", "Dockerfile"),
+)

@@ -1,0 +1,1 @@
+"""Which device a process uses, and where it is said."""

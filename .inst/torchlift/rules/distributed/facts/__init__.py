@@ -1,0 +1,1 @@
+"""What torch.distributed and its environment are called."""

@@ -1,0 +1,43 @@
+"""Commands that start `torch.distributed.launch`, and what torchrun makes of their options.
+
+Source: `torch/distributed/launch.py` and `torch/distributed/run.py` of the torch 2.10.0-2.15.0 wheels, read 2026-11-21; the
+dash of `--local-rank`: launch.py of 2.13.0, lines 101-113, and run.py, line 966.
+"""
+
+from __future__ import annotations
+
+import re
+
+MODULE = "torch.distributed.launch"
+
+_MODULE = re.escape(MODULE) + r"(?![\w.])"
+# Blanks, the comma between two items of a list, or the line break and dash between two items of a YAML list.
+_BETWEEN = r"[\"']?(?:\s*,\s*|[ \t]*\r?\n[ \t]*-[ \t]+|[ \t]*)[\"']?"
+
+RUN = re.compile(rf"(?<![\w-])-m{_BETWEEN}{_MODULE}")
+"""Where a command runs the module; the match ends behind its name."""
+
+VALUE = re.compile(rf"(?:=|:[ \t])[ \t]*[\"']?(?P<module>{_MODULE})(?=[\"']?[ \t]*(?:$|[\r\n])|[ \t]+-)", re.MULTILINE)
+"""Where the value of a variable or a key is the module, or begins with it and goes on with options."""
+
+MESSAGE = (
+    "`torch.distributed.launch` is deprecated: since torch 2.10 or earlier it warns that it will be removed (2.15 still "
+    "has it)."
+)
+
+_USE_ENV = re.compile(r"(?<![\w-])--use[-_]env\b")
+
+
+def advice_for(options: str) -> str:
+    """What to write instead of a command whose text behind the module is `options`."""
+    replacement = (
+        "Write `torchrun` for `python -m torch.distributed.launch`, or `torch.distributed.run` for the module; "
+        "`--nproc_per_node`, `--nnodes`, `--node_rank`, `--master_addr` and `--master_port` stay."
+    )
+    if _USE_ENV.search(options):
+        return f"{replacement} Drop `--use_env`, which torchrun always does."
+    return (
+        f"{replacement} torchrun passes no `--local-rank` to the script (the old module does, since torch 2.0 with the dash, "
+        "which a parser that only knows `--local_rank` refuses); the script has to read "
+        '`int(os.environ["LOCAL_RANK"])` instead. Where `--use_env` is given, drop it: torchrun knows no such option.'
+    )

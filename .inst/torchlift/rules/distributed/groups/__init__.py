@@ -1,0 +1,1 @@
+"""Which process group a call means, and on which backend."""

@@ -1,0 +1,103 @@
+"""Which backends a project creates its default process group with.
+
+Source: `torch/distributed/distributed_c10d.py` of the 2.13.0, 2.14.1 and 2.15.0 wheels, read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Literal
+
+from torchlift.project import Collector, Project
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.value_of import assigned_value
+from torchlift.view import ModuleView
+
+Backend = Literal["nccl", "other", "absent", "unknown"]
+"""`other` is a constant that has no NCCL in it, or one of the NCCL variants that are chosen on purpose."""
+
+INIT_PARAMETERS = (
+    "backend", "init_method", "timeout", "world_size", "rank", "store", "group_name", "pg_options", "device_id",
+)  # fmt: skip
+"""Positional order of `init_process_group`, the same in torch 2.3-2.15."""
+
+_INIT = frozenset({"torch.distributed.init_process_group"})
+_ABSENT = ""
+
+
+def backend_text(view: ModuleView, node: ast.expr | None) -> str | None:
+    """The backend that an argument names, as a constant or by a name for one; empty where it is left out, None if unknown."""
+    if node is None:
+        return _ABSENT
+    if isinstance(node, ast.Name):
+        node = assigned_value(view, node)
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else _ABSENT if node.value is None else None
+    if isinstance(node, ast.Attribute) and view.possible_name(node).startswith("torch.distributed.Backend."):
+        return node.attr.lower()
+    return None
+
+
+def backend_of(view: ModuleView, node: ast.expr | None) -> Backend:
+    """What a `backend` argument says; `node` is None where it is left out."""
+    return _kind(backend_text(view, node))
+
+
+def _kind(text: str | None) -> Backend:
+    if not text:
+        return "unknown" if text is None else "absent"
+    return "nccl" if re.search(r"(?:^|:)nccl(?:$|,)", text.lower()) else "other"
+
+
+def _collect(view: ModuleView) -> frozenset[str | None] | None:
+    """What the calls of a file name, by `backend_text`."""
+    backends: set[str | None] = set()
+    for use in view.uses(_INIT):
+        if use.kind == "call" and use.call is not None:
+            backends.add(_asked_for(view, use.call))
+        elif use.kind == "reference":
+            backends.add(None)
+    return frozenset(backends) or None
+
+
+def _asked_for(view: ModuleView, call: ast.Call) -> str | None:
+    arguments = named_arguments(call, INIT_PARAMETERS)
+    if arguments is not None:
+        return backend_text(view, arguments.get("backend"))
+    # What `**` brings cannot be the backend as well where it is given.
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "backend"]
+    first = [argument for argument in call.args[:1] if not isinstance(argument, ast.Starred)]
+    return backend_text(view, [*named, *first][0]) if named or first else None
+
+
+BACKENDS = Collector("distributed.backends", ("init_process_group",), _collect)
+"""Rules that call one of the functions below list it among their collectors."""
+
+
+def named_backends(project: Project) -> frozenset[str | None]:
+    """Everything that the project names as backend of its default group, in lower case; by `backend_text`."""
+    records = project.records(BACKENDS).values()
+    return frozenset(name.lower() if name else name for record in records for name in record)
+
+
+def project_backends(project: Project) -> frozenset[Backend]:
+    """What the project's calls of `init_process_group` ask for; empty where it has none."""
+    return frozenset(map(_kind, named_backends(project)))
+
+
+def may_use_nccl(project: Project) -> bool:
+    """False if every process group the project creates surely has another backend, such as gloo."""
+    backends = project_backends(project)
+    return not backends or bool(backends - {"other"})
+
+
+def surely_uses_nccl(project: Project) -> bool:
+    """Whether some `init_process_group` of the project names NCCL."""
+    return "nccl" in project_backends(project)
+
+
+def is_nccl_only(project: Project) -> bool:
+    """Whether the default group surely has NCCL and no backend for CPU tensors, wherever the project creates it."""
+    backends = named_backends(project)
+    return bool(backends) and backends <= {"nccl", "cuda:nccl", "nccl-lazy", "nccl-legacy", "nccl2"}

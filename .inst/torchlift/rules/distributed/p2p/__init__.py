@@ -1,0 +1,1 @@
+"""Point-to-point code: read, run on models of the engines, judged, rewritten."""

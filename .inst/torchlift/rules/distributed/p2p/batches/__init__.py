@@ -1,0 +1,1 @@
+"""Writing sends and receives as one batch."""

@@ -1,0 +1,1 @@
+"""Simulating an exchange on the engines of torch."""

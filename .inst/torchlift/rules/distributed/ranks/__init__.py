@@ -1,0 +1,1 @@
+"""Which rank runs a piece of code."""

@@ -1,0 +1,256 @@
+"""A `--local_rank` option that torchrun does not pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import AddImport, EditCall, Finding, Fix, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.project import Collector, Project
+from torchlift.rules.analysis.values.environment_reads import environment_variable
+from torchlift.rules.analysis.values.literals import integer, is_none
+from torchlift.rules.distributed.groups.backends import BACKENDS, project_backends
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
+
+RULE = Rule(
+    code="TL205",
+    name="local-rank-option-of-the-old-launcher",
+    summary="A `--local_rank` option that torchrun does not pass",
+    why=(
+        "`torch.distributed.launch` passes the local rank as an option; it is deprecated and says that it will be removed. "
+        "torchrun sets the environment variable `LOCAL_RANK` and passes nothing, so the option keeps its default in every "
+        "process: all of them use one GPU, which the NCCL of torch 2.15 refuses while the group is made."
+    ),
+    fix=(
+        'Needs review: an option with `type=int` and a constant default gets `int(os.environ.get("LOCAL_RANK", ...))` as '
+        "default and both spellings. Otherwise advice. Silent where the file, one it imports, or one beside it reads the "
+        "variable, and where DeepSpeed's launcher may pass the option."
+    ),
+    targets=("*.add_argument",),
+    triggers=("--local_rank", "--local-rank"),
+    sources=(
+        "torch/distributed/launch.py and run.py of the 2.10-2.15 wheels (FutureWarning; LOCAL_RANK), read 2026-11-21",
+        "https://github.com/pytorch/pytorch/blob/v2.13.0/torch/distributed/run.py",
+    ),
+)
+
+_SPELLINGS = frozenset({"--local_rank", "--local-rank"})
+# These launchers do pass the option, or fill the attribute.
+_LAUNCHERS = ("deepspeed", "colossalai")
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    view, call = context.view, use.call
+    if call is None or use.kind != "call":
+        return
+    flags = [a for a in call.args if isinstance(a, ast.Constant) and a.value in _SPELLINGS]
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    if not flags or None in keywords or "dest" in keywords:
+        return
+    default = keywords.get("default")
+    if default is not None and _may_read_environment(default):
+        return
+    none = default is None or is_none(default)
+    if not _is_distributed(view, context.project) or _filled_elsewhere(view, context.project, everywhere=none):
+        return
+    flag = view.text(flags[0])[1:-1]
+    value = view.text(default) if default is not None else "None"
+    says_alone = none or value.startswith(("-", '"-', "'-"))
+    alone = " or believe that they run alone" if says_alone else ""
+    message = (
+        f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
+        f"{value} in every process, and all of them end up on one GPU{alone}."
+    )
+    span = view.span(use.node)
+    fix = _fix(view, call, flags, keywords)
+    if fix is None:
+        advice = (
+            'Read the variable: `default=int(os.environ.get("LOCAL_RANK", 0))`, and accept both `--local_rank` and '
+            "`--local-rank` as long as `torch.distributed.launch` is in use."
+        )
+        yield Finding("TL205", view.path, span, message, Severity.WARNING, advice)
+        return
+    consequence = (
+        f"; what tests for {value} to find out that it runs alone must mean that."
+        if says_alone
+        else ": processes other than the first now use their own GPU and no longer count as the first."
+        if value == "0"
+        else ": every process now uses its own GPU."
+    )
+    help_text = f"Needs review: where `LOCAL_RANK` is set although the option is left out, the option now follows it{consequence}"
+    yield Finding("TL205", view.path, span, message, Severity.WARNING, help_text, fix)
+
+
+def _fix(
+    view: ModuleView, call: ast.Call, flags: list[ast.Constant], keywords: dict[str | None, ast.expr]
+) -> Fix | None:
+    """The option with its default from the environment and both spellings; None unless it is a plain number."""
+    kind, default = keywords.get("type"), keywords.get("default")
+    if not isinstance(kind, ast.Name) or kind.id != "int" or {"action", "nargs", "const"} & set(keywords):
+        return None
+    if default is None or integer(default) is None:
+        return None
+    rewrites: list[Rewrite] = []
+    spelled = view.spell("os.environ", call)
+    if spelled is None:
+        anchor = _import_of_argparse(view)
+        if anchor is None or view.scope_at(call).lookup("os") is not None or view.scopes.stars:
+            return None
+        rewrites.append(AddImport("import os", view.span(anchor)))
+    environ = spelled.text if spelled is not None else "os.environ"
+    value = Template(f'int({environ}.get("LOCAL_RANK", $default))', (("default", view.span(default)),))
+    rewrites.append(EditCall(view.span(call), arguments=(("default", value),)))
+    if len(flags) == 1 and len(call.args) == 1:
+        other = "--local-rank" if flags[0].value == "--local_rank" else "--local_rank"
+        quote = view.text(flags[0])[0]
+        both = Template(f"{view.text(flags[0])}, {quote}{other}{quote}")
+        rewrites.append(ReplaceExpression(view.span(flags[0]), both, bare=True))
+    return Fix("Take the default from `LOCAL_RANK`", Safety.UNSAFE, tuple(rewrites))
+
+
+def _import_of_argparse(view: ModuleView) -> ast.stmt | None:
+    """The statement at the top of the file that imports argparse."""
+    for statement in view.tree.body:
+        if isinstance(statement, ast.Import) and any(alias.name == "argparse" for alias in statement.names):
+            return statement
+        if isinstance(statement, ast.ImportFrom) and statement.module == "argparse":
+            return statement
+    return None
+
+
+def _may_read_environment(node: ast.expr) -> bool:
+    """Whether an expression may read the environment: anything but constants."""
+    return any(isinstance(child, (ast.Call, ast.Name, ast.Attribute)) for child in walk(node))
+
+
+def _is_distributed(view: ModuleView, project: Project) -> bool:
+    text = view.source.text
+    return "torch.distributed" in text or "DistributedDataParallel" in text or bool(project_backends(project))
+
+
+def _filled_elsewhere(view: ModuleView, project: Project, *, everywhere: bool) -> bool:
+    """Whether something near this file fills in the local rank, or nothing in the file and beside it ever reads it.
+
+    `everywhere` looks at the whole project: a default of None is there to be replaced.
+    """
+    text = view.source.text
+    if any(launcher in text for launcher in _LAUNCHERS):
+        return True
+    records = project.records(_USERS)
+    near = {view.path, *_imported_files(view, project)}
+    folder = view.path.rpartition("/")[0]
+    near |= {path for path in records if everywhere or path.rpartition("/")[0] == folder}
+    facts = [records[path] for path in near if path in records]
+    return any("filled" in fact for fact in facts) or not any("read" in fact for fact in facts)
+
+
+def _imported_files(view: ModuleView, project: Project) -> set[str]:
+    found: set[str] = set()
+    for scope in view.scopes.scope_of.values():
+        for bound in scope.bindings.values():
+            for binding in bound:
+                name = view.absolute(binding.imported) if binding.imported else None
+                while name:
+                    path = project.find_module(name, view.path)
+                    if path is not None:
+                        found.add(path)
+                        break
+                    name = name.rpartition(".")[0]
+    return found
+
+
+def _collect(view: ModuleView) -> frozenset[str] | None:
+    """What one file does: `filled` where it reads `LOCAL_RANK` or assigns a `local_rank`, `read` where it uses one."""
+    facts = set()
+    for node in walk(view.tree):
+        if isinstance(node, (ast.Call, ast.Subscript)) and environment_variable(view, node) == "LOCAL_RANK":
+            if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+                continue
+            facts.add("filled")
+        elif isinstance(node, ast.Attribute) and node.attr == "local_rank" and not isinstance(node.ctx, ast.Del):
+            parent = view.parent(node)
+            if isinstance(node.ctx, ast.Load):
+                facts.add("read")
+            elif isinstance(parent, ast.Assign) and not _copies_option(parent.value):
+                facts.add("filled")
+    return frozenset(facts) or None
+
+
+def _copies_option(node: ast.expr) -> bool:
+    """Whether a value is a constant or a `local_rank` again, which fills in nothing new."""
+    return isinstance(node, ast.Constant) or any(
+        (isinstance(child, ast.Attribute) and child.attr == "local_rank")
+        or (isinstance(child, ast.Name) and child.id == "local_rank")
+        for child in walk(node)
+    )
+
+
+_USERS = Collector("distributed.local_rank_users", ("LOCAL_RANK", "local_rank"), _collect)
+COLLECTORS = (_USERS, BACKENDS)
+
+_HEAD = "import argparse\n\nimport torch\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
+_OS_HEAD = _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+_USE = "\n\ndef main(args):\n    torch.cuda.set_device(args.local_rank)\n    dist.init_process_group('gloo')\n"
+
+EXAMPLES = (
+    Bad(
+        _OS_HEAD + 'parser.add_argument("--local_rank", type=int, default=0)  # set by the launcher\n' + _USE,
+        _OS_HEAD
+        + 'parser.add_argument("--local_rank", "--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))'
+        "  # set by the launcher\n" + _USE,
+        safety="unsafe",
+        why="one spelling, default 0",
+        run='old = os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args(["--local_rank", "3"]).local_rank',
+    ),
+    Bad(
+        _HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=-1)\n' + _USE,
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", -1)))\n'
+        + _USE,
+        safety="unsafe",
+        why="both spellings, and `os` has to be imported",
+        run="import os\nresult = parser.parse_args([]).local_rank",
+        ranks=(2, 3, 4),
+        differs="torchrun sets LOCAL_RANK and passes no option",
+    ),
+    Bad(
+        _OS_HEAD + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=1)\n' + _USE,
+        _OS_HEAD
+        + 'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 1)))\n'
+        + _USE,
+        safety="unsafe",
+        why="both spellings, default 1",
+        run='os.environ.pop("LOCAL_RANK", None)\nresult = parser.parse_args([]).local_rank',
+    ),
+    Bad(_HEAD + 'parser.add_argument("--local_rank")\n' + _USE, why="no type, no default"),
+    Ok(
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n'
+        + _USE,
+        "the default comes from the environment",
+    ),
+    Ok(
+        _HEAD.replace("import argparse\n", "import argparse\nimport os\n")
+        + 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser.parse_args()\n'
+        "args.local_rank = int(os.environ['LOCAL_RANK'])\ntorch.cuda.set_device(args.local_rank)\n",
+        "filled in afterwards",
+    ),
+    Ok(
+        "import argparse\n\nimport deepspeed\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=-1)\nprint(parser.parse_args().local_rank)\n",
+        "the launcher of DeepSpeed passes it",
+    ),
+    Ok(
+        "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--local_rank', type=int)\n"
+        "print(parser.parse_args().local_rank)\n",
+        "nothing distributed about it",
+    ),
+    Ok(
+        "import argparse\n\nimport torch.distributed\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--local_rank', type=int, default=0)\nargs = parser.parse_args()\n",
+        "accepted, and never read",
+    ),
+    Ok('"""Call with --local_rank, see torch.distributed."""\n', "a docstring"),
+)

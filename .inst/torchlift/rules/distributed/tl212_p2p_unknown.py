@@ -1,0 +1,83 @@
+"""Overlapping point-to-point whose order cannot be worked out, so that a hang on the new engine cannot be ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
+from torchlift.rules.distributed.groups.backends import BACKENDS
+from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.view import Use
+
+RULE = Rule(
+    code="TL212",
+    name="p2p-order-unknown",
+    summary="Overlapping unbatched point-to-point whose peers cannot be worked out",
+    why=(
+        "Since torch 2.15 all point-to-point of an NCCL group runs in one queue per rank. Messages that are open at the "
+        "same time can then wait for each other in a circle, depending on who sends to whom in which order. Here the peers "
+        "or the conditions are not expressions of the rank and the world size that torchlift can follow, so it can neither "
+        "report a hang nor rule it out."
+    ),
+    fix="Never rewritten: which operations belong together is not known.",
+    targets=TARGETS,
+    triggers=TRIGGERS,
+    severity=Severity.WARNING,
+    collectors=(BACKENDS,),
+    sources=(
+        "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp), read 2026-11-21",
+        "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
+    ),
+)
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    judged = judged_at(use, context)
+    if judged is not None and judged.reading.unknown:
+        reading = judged.reading
+        message = (
+            "Whether this exchange still ends on the NCCL engine of torch 2.15, where all of a group runs in one queue, "
+            f"cannot be worked out: {reading.unknown[0]}."
+        )
+        more = f" Also unknown: {'; '.join(reading.unknown[1:3])}." if len(reading.unknown) > 1 else ""
+        advice = (
+            "It does if every message is posted in an order in which the first of each rank meets the first of its peer, as "
+            f"in a batch (`dist.batch_isend_irecv`).{more} {LAZY} {ESCAPE}"
+        )
+        view = context.view
+        yield Finding("TL212", view.path, view.span(use.node), message, Severity.WARNING, advice)
+
+
+_HEAD = "import torch\nimport torch.distributed as dist\n\n\n"
+
+EXAMPLES = (
+    Bad(
+        _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n"
+        "    a.wait()\n    b.wait()\n",
+        why="peers are parameters",
+    ),
+    Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
+    Ok(
+        _HEAD
+        + "def exchange(x, y, to, source):\n    ops = [dist.P2POp(dist.isend, x, to), dist.P2POp(dist.irecv, y, source)]\n"
+        "    for request in dist.batch_isend_irecv(ops):\n        request.wait()\n",
+        "a batch with unknown peers",
+    ),
+    Ok(
+        _HEAD + "def exchange(x, y, to, source):\n    dist.send(x, to)\n    dist.recv(y, source)\n",
+        "blocking calls run in their order on every engine",
+    ),
+    Ok(
+        "import torch_npu\n" + _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n"
+        "    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n",
+        "a file for another chip",
+    ),
+    Ok(
+        "import torch\n\n\nclass Channel:\n    def isend(self, x, to): ...\n    def irecv(self, y, source): ...\n\n\n"
+        "def exchange(channel: Channel, x, y, to):\n    channel.isend(x, to)\n    channel.irecv(y, to)\n"
+        '    """as torch.distributed.isend does"""\n',
+        "an own class",
+    ),
+)

@@ -1,0 +1,1 @@
+"""torchlift itself: suppressions and files it could not analyse."""

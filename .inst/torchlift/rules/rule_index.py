@@ -1,0 +1,135 @@
+"""The rules as a run needs them: what they look for, and their code as soon as it is called.
+
+To import every rule takes several times as long as to look at a small change. What is known about them is therefore kept
+beside Python's own compiled modules, as long as no file of torchlift changes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import field, replace
+from functools import cache
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any
+
+import torchlift
+import torchlift.rules
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Collector
+from torchlift.rules.registry import loaded_rules, rule_in
+from torchlift.rules.rule import Rule
+
+_NOT_OF_RULES = frozenset({"__pycache__", "doctor"})
+
+
+@cache
+def indexed_rules() -> Mapping[str, Rule]:
+    """Every rule by its code, in the order of the codes: as `all_rules`, but without examples."""
+    state = _state()
+    kept = Path(cache_from_source(__file__)).with_suffix(".pickle")
+    if state is not None:
+        with suppress(Exception):  # whatever is wrong with it, it is made anew
+            found, rules = pickle.loads(kept.read_bytes())
+            if found == state:
+                return dict(rules)
+    rules = {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}
+    if state is not None and not sys.dont_write_bytecode:
+        _keep(kept, pickle.dumps((state, rules), protocol=pickle.HIGHEST_PROTOCOL))
+    return rules
+
+
+@dataclass(frozen=True)
+class _Late:
+    """A function of a rule that is found when it is called.
+
+    Attributes:
+        module: the module that defines the rule.
+        field: which of its functions.
+        collector: name of the collector that has the function, where it is one's.
+    """
+
+    module: str
+    field: str
+    collector: str = ""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return _found(self)(*arguments)
+
+
+@cache
+def _found(late: _Late) -> Any:
+    rule = rule_in(importlib.import_module(late.module))
+    owner = next((c for c in rule.collectors if c.name == late.collector), rule) if late.collector else rule
+    return getattr(owner, late.field)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The triggers of each target of a rule that makes them one by one."""
+
+    triggers: Mapping[str, tuple[str, ...]] = field(hash=False)
+
+    def __call__(self, targets: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted({trigger for target in targets for trigger in self.triggers[target]}))
+
+
+def _described(rule: Rule, module: str) -> Rule:
+    def late(field: str, collector: str = "") -> _Late:
+        return _Late(module, field, collector)
+
+    def described(collector: Collector) -> Collector:
+        return replace(
+            collector,
+            collect=late("collect", collector.name),
+            matters=late("matters", collector.name) if collector.matters is not None else None,
+            text=late("text", collector.name) if collector.text is not None else None,
+        )
+
+    return replace(
+        rule,
+        check=late("check"),
+        text=late("text") if rule.text is not None else None,
+        matters=late("matters") if rule.matters is not None else None,
+        whole=late("whole") if rule.whole is not None else None,
+        wants=late("wants") if rule.wants is not None else None,
+        applies=late("applies") if rule.applies is not None else None,
+        gives_way=_Table({t: rule.gives_way((t,)) for t in rule.targets}) if rule.gives_way is not None else None,
+        collectors=tuple(map(described, rule.collectors)),
+        examples=(),
+    )
+
+
+def _state() -> tuple[object, ...] | None:
+    """What tells one state of torchlift's files from another; None if they are no files."""
+    try:
+        files = {entry for root in {*torchlift.__path__, *torchlift.rules.__path__} for entry in _files(root)}
+    except OSError:
+        return None
+    return (sys.version, *sorted(files))
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name in _NOT_OF_RULES:
+                continue
+            if entry.is_dir():
+                yield from _files(entry.path)
+            else:
+                known = entry.stat()
+                yield entry.path, known.st_mtime_ns, known.st_size
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write a file that others may be reading. Where that is not allowed, the next run makes it again."""
+    with suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+        unfinished.write_bytes(data)
+        unfinished.replace(path)

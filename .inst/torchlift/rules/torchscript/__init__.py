@@ -1,0 +1,1 @@
+"""TorchScript and its successors."""

@@ -1,0 +1,1 @@
+"""Writing an export in the place of a trace or a script."""

@@ -1,0 +1,48 @@
+"""Code behind a version test that no torch of the project passes: it goes with its test, where TorchScript goes."""
+
+from __future__ import annotations
+
+import ast
+from typing import Literal
+
+from torchlift.finding import Finding, Fix, KeepBranch, ReplaceExpression, Rewrite, Safety, Severity, Template
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.facts.deprecation import DEPRECATED
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.view import ModuleView, Use
+from torchlift.view.guards import is_guarded
+from torchlift.view.release_tests import decided
+
+
+def is_silent(use: Use, context: Context) -> bool:
+    """Whether a version test or an import fallback around a use has dealt with its deprecation."""
+    return is_guarded(context.view, use.node, min(context.settings.min_torch, DEPRECATED), context.project.binding)
+
+
+def dead_branch(use: Use, context: Context, code: str, message: str) -> Finding | None:
+    """The finding about a use that no torch from the project's lowest on reaches; None where one may."""
+    if not drops(context):
+        return None
+    view, lowest = context.view, context.settings.min_torch
+    child: ast.AST = use.node
+    for ancestor in view.ancestors(use.node):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            passed = decided(view, ancestor.test, lowest, context.project.binding)
+            body = ancestor.body if isinstance(ancestor.body, list) else [ancestor.body]
+            if passed is not None and passed is not any(child is part for part in body):
+                test = view.text(ancestor.test)
+                advice = (
+                    f"No torch from {lowest} on, the lowest of this project, gets here: `{test}` is always {passed}."
+                )
+                fix = Fix("Delete the branch that never runs", Safety.SAFE, (_kept(view, ancestor, passed),))
+                return Finding(code, view.path, view.span(use.node), message, Severity.WARNING, advice, fix)
+        child = ancestor
+    return None
+
+
+def _kept(view: ModuleView, choice: ast.If | ast.IfExp, passed: bool) -> Rewrite:
+    if isinstance(choice, ast.IfExp):
+        other = choice.body if passed else choice.orelse
+        return ReplaceExpression(view.span(choice), Template("$other", (("other", view.span(other)),)))
+    branch: Literal["body", "orelse"] | None = "body" if passed else "orelse" if choice.orelse else None
+    return KeepBranch(view.span(choice), branch)

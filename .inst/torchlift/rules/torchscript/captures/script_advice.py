@@ -1,0 +1,77 @@
+"""What to do in the place of scripting a module: be fast, leave Python, check something else."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.rules.torchscript.captures.module_call import ModuleCall
+from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
+
+
+def speed(about: ModuleCall) -> str:
+    """How to make the module itself fast."""
+    text = about.module.text
+    if about.draft.plain:
+        return f"It takes {about.draft.plain} and stays plain Python, which `torch.compile` makes no faster."
+    match about.module.kind:
+        case "function":
+            return f"For speed use `torch.compile({text})`."
+        case "unknown":
+            return (
+                f"For speed use `torch.compile({text})`; if it is a module, `{text}.compile()` leaves the keys of its "
+                "state_dict as they are."
+            )
+    compiled = f"`torch.compile({text})`, which puts `_orig_mod.` in front of the keys of its state_dict"
+    if not isinstance(about.node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return f"For speed use {compiled}."
+    return f"For speed call `{text}.compile()`, or use {compiled}."
+
+
+def both_ways(about: ModuleCall) -> str:
+    """How to be fast, and how to leave Python."""
+    draft = about.draft
+    if about.module.kind == "function" or draft.plain:
+        return speed(about)
+    leave = "To leave Python" if about.module.kind == "module" else "To leave Python, if it is a module"
+    return f"{speed(about)} {leave}: `{draft.code}`. {draft.remarks} {EXPORT_DOCS}"
+
+
+def handed_on(about: ModuleCall) -> str:
+    """What to hand on in the place of the scripted value."""
+    text, draft = about.module.text, about.draft
+    if draft.plain:
+        return f"Hand on `{text}` itself: it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture."
+    if about.module.kind == "function":
+        return f"Hand on `{text}` itself, or `torch.compile({text})` for speed."
+    condition = "Where it" if about.module.kind == "module" else "If it is a module and"
+    return (
+        f"Hand on `{text}` itself where it is only called there; `torch.compile({text})` makes it fast. {condition} is "
+        f"written to a file, export it instead: `{draft.code}`. {draft.remarks}"
+    )
+
+
+def of_test(about: ModuleCall, test: str) -> str:
+    """What becomes of a test of scripting."""
+    return (
+        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete the test"
+        f"{successor(about, 'test')}."
+    )
+
+
+def successor(about: ModuleCall, verb: str) -> str:
+    """The end of a sentence that advises to delete a check: what else can be checked."""
+    text, draft = about.module.text, about.draft
+    if draft.plain:
+        return f": it takes {draft.plain} and stays plain Python, which `torch.export` cannot capture"
+    compiled = f"`torch.compile({text}, fullgraph=True)`, called with inputs"
+    exported = f"`{draft.code}`, whose `.module()` is called like the module"
+    if "..." in draft.code.partition("dynamic_shapes=")[2]:
+        exported += (
+            " (`...` in `dynamic_shapes`: a list `[torch.export.Dim.AUTO] * t.dim()` for every tensor `t` inside)"
+        )
+    match about.module.kind:
+        case "function":
+            return f", or {verb} its successor: {compiled}"
+        case "unknown":
+            return f", or {verb} its successor: {compiled}, or, if it is a module, {exported}"
+    return f", or {verb} its successor: {exported}"

@@ -1,0 +1,158 @@
+"""Scripting that an option switches on: the code runs without it, so what stands beside it takes its place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Literal
+
+from torchlift.finding import DeleteStatement, KeepBranch, ReplaceExpression, Rewrite, Template
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.torchscript.values.value_life import ValueLife
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_CAPTURES = frozenset({"torch.jit.script", "torch.jit.trace"})
+_OPTION = re.compile(r"jit|script|trac(?:e|ing)|compil|fus(?:e|ion)|(?:\b|_)ts(?:\b|_)", re.IGNORECASE)
+_READS = frozenset({"get", "getattr", "hasattr", "isinstance", "getenv", "is_available", "bool"})
+_SHOWS = frozenset({"print", "info", "debug", "warning", "warn", "log"})
+
+
+@dataclass(frozen=True)
+class Without:
+    """How the code around a capture does without it.
+
+    Attributes:
+        rewrites: what leaves the module as the other way leaves it.
+        optional: whether the condition asks for scripting and nothing else, so that the code is known to run without.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+    optional: bool
+
+
+def without_capture(view: ModuleView, life: ValueLife, node: ast.expr) -> Without | None:
+    """What becomes of the condition around a capture of `node`; None if there is none, or none that only captures.
+
+    The value is an arm of a conditional expression whose other arm is the module itself, or all that an `if` does is to
+    put it in the module's place.
+    """
+    parent = view.parent(life.outer)
+    same = ast.dump(node)
+    if isinstance(parent, ast.IfExp) and life.outer in (parent.body, parent.orelse) and _only_asks(parent.test):
+        other = parent.orelse if life.outer is parent.body else parent.body
+        if ast.dump(other) != same:
+            return None
+        statement = view.parent(parent)
+        if isinstance(statement, ast.Assign) and [_read(target) for target in statement.targets] == [same]:
+            return Without((DeleteStatement(view.span(statement)),), _is_option(view, parent.test))
+        kept = ReplaceExpression(view.span(parent), Template("$other", (("other", view.span(other)),)))
+        return Without((kept,), _is_option(view, parent.test))
+    statement = life.statement
+    around = view.parent(statement)
+    if isinstance(statement, ast.Return) and statement.value is life.outer and isinstance(around, ast.If):
+        return _returned(view, around, statement, same)
+    if (
+        not isinstance(around, ast.If)
+        or statement not in around.body
+        or not _captures_itself(view, statement, life.origin)
+    ):
+        return None
+    if not _only_asks(around.test):
+        return None
+    optional = _is_option(view, around.test)
+    if all(_captures_itself(view, other, life.origin) or _speaks(other) for other in around.body):
+        if not around.orelse:
+            return Without((KeepBranch(view.span(around), None),), optional)
+        if len(around.orelse) == 1 and isinstance(around.orelse[0], ast.If) and _compiles(view, around.orelse[0]):
+            return Without((KeepBranch(view.span(around), "orelse"),), optional)
+    return Without((DeleteStatement(view.span(statement)),), optional and not around.orelse)
+
+
+def _returned(view: ModuleView, around: ast.If, statement: ast.Return, same: str) -> Without | None:
+    """An `if` that returns the capture of what is returned otherwise, too."""
+    if not _only_asks(around.test) or any(not (other is statement or _speaks(other)) for other in around.body):
+        return None
+    block = view.block(around)
+    behind = block[block.index(around) + 1 :]
+    branch: Literal["orelse"] | None = "orelse" if around.orelse else None
+    other = next(iter(around.orelse or behind), None)
+    if not isinstance(other, ast.Return) or other.value is None or ast.dump(other.value) != same:
+        return None
+    return Without((KeepBranch(view.span(around), branch),), _is_option(view, around.test))
+
+
+def _captures_itself(view: ModuleView, statement: ast.stmt, own: ast.Call) -> bool:
+    """Whether a statement puts the capture of a module in its place, be it `own`: `net = torch.jit.script(net)`."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    value = statement.value
+    if isinstance(value, ast.Call) and view.possible_name(value.func) == "typing.cast" and len(value.args) == 2:
+        value = value.args[1]
+    if not isinstance(value, ast.Call) or not value.args:
+        return False
+    if value is not own and view.possible_name(value.func) not in _CAPTURES:
+        return False
+    return ast.dump(value.args[0]) == _read(statement.targets[0])
+
+
+def _is_option(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a condition is about scripting alone, and what it asks steers nothing else in the function."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return all(_OPTION.search(ast.unparse(part)) is not None for part in parts) and not _steers_more(view, test)
+
+
+def _steers_more(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a name that a condition asks is read elsewhere, but for other conditions."""
+    for name in walk(test):
+        binding = view.definition(name) if isinstance(name, ast.Name) else None
+        if (
+            binding is None
+            or binding.kind == "import"
+            or not isinstance(view.parent(name), (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp))
+        ):
+            continue
+        for read, _ in view.reads_of(binding):
+            conditions = [a for a in view.ancestors(read) if isinstance(a, (ast.If, ast.IfExp, ast.Assert, ast.While))]
+            if not any(read in set(walk(condition.test)) for condition in conditions):
+                return True
+    return False
+
+
+def _read(target: ast.expr) -> str:
+    return ast.dump(target).replace("Store()", "Load()")
+
+
+def _only_asks(test: ast.expr) -> bool:
+    """Whether evaluating a condition does nothing else."""
+    for child in walk(test):
+        if isinstance(child, (ast.Await, ast.NamedExpr)):
+            return False
+        if isinstance(child, ast.Call):
+            name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
+            if name not in _READS and not name.startswith(("get_", "is_", "has_", "can_")):
+                return False
+    return True
+
+
+def _speaks(statement: ast.stmt) -> bool:
+    """Whether a statement only tells about scripting, or only asserts something of the option."""
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            text = ast.unparse(statement).lower()
+            return name in _SHOWS and ("jit" in text or "script" in text or "trac" in text)
+        case ast.Assert(test=test):
+            return _only_asks(test)
+    return False
+
+
+def _compiles(view: ModuleView, other: ast.If) -> bool:
+    """Whether the other way is `torch.compile`."""
+    return any(
+        isinstance(child, ast.Call)
+        and (view.possible_name(child.func) == "torch.compile" or getattr(child.func, "attr", "") == "compile")
+        for child in walk(other)
+    )

@@ -1,0 +1,225 @@
+"""Plans the migration of one `torch.jit.trace` call: the rewrites, what they assume, or why there are none."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.expected_errors import handler_around
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
+from torchlift.rules.torchscript.captures.entry_module import Entry, read_entry
+from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.captures.proven_variant import batch_example, in_proved_form, weigh_record
+from torchlift.rules.torchscript.values.example_inputs import (
+    ExampleInputs,
+    read_example_inputs,
+    read_keyword_inputs,
+    visible_sizes,
+)
+from torchlift.rules.torchscript.values.value_life import ValueLife
+from torchlift.search.vocabulary import encoded
+from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
+
+# Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
+TRACER_ONLY = frozenset(
+    {"check_trace", "check_inputs", "check_tolerance", "optimize", "strict", "_force_outplace", "_store_inputs",
+     "_module_class", "_compilation_unit"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """What a trace call is given: the module, its example inputs, and what has to be dropped."""
+
+    module: ast.expr
+    module_key: int | str
+    inputs: ast.expr
+    inputs_key: int | str
+    keywords: bool
+    dropped: tuple[int | str, ...]
+    dropped_values: tuple[ast.expr, ...]
+    inputs_first: bool = False
+
+
+def plan_trace(use: Use, context: Context, life: ValueLife) -> Capture:
+    """The plan for the trace call of `use`."""
+    capture = Capture(use, context, life)
+    for obstacle in life.obstacles:
+        capture.weigh(f"the traced value {obstacle.reason} ({life.place(obstacle.node)})", obstacle.safety)
+    try:
+        weigh_record(capture)
+        _plan(capture)
+    except CannotExport as refusal:
+        capture.refusals.insert(0, str(refusal))
+    return capture
+
+
+def _plan(capture: Capture) -> None:
+    view, call, life, context = capture.view, capture.call, capture.life, capture.context
+    given = _arguments(call)
+    inputs = _inputs(view, given, life)
+    entry = read_entry(view, given.module, call, context.project, inputs.count if inputs.form != "unknown" else None)
+    arguments = ArgumentBuilder(view, call, capture.spell, batch_example(capture)).build(inputs)
+    arguments = in_proved_form(capture, arguments, clones=bool(inputs.repeated))
+    _weigh_module(capture, entry, inputs)
+    _weigh_surroundings(capture)
+    for called in life.calls:
+        _weigh_call(capture, called, inputs)
+    capture.assume(*arguments.assumptions)
+    around = [(life.home(called), called) for called in life.calls]
+    capture.assume(*fixed_dimensions(arguments, around, saved=bool(life.saves or life.obstacles)))
+    for dropped in given.dropped_values:
+        if any(isinstance(node, (ast.Call, ast.Await, ast.NamedExpr)) for node in walk(dropped)):
+            capture.assume(f"`{ast.unparse(dropped)[:60]}` is no longer evaluated", asks="project")
+    by_keyword = given.module if given.module_key == "func" else None
+    write_capture(
+        capture,
+        Given(entry.module, given.inputs_key, given.dropped, by_keyword, entry.before, given.inputs_first),
+        arguments,
+    )
+
+
+# What the call says
+
+
+def traced_module(call: ast.Call) -> ast.expr | None:
+    """The expression that a trace call captures; None if it is not visible."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    return call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in {"func", "mod"}), None)
+
+
+def _arguments(call: ast.Call) -> _Arguments:
+    """The arguments of a trace call."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or any(k.arg is None for k in call.keywords):
+        raise CannotExport("its arguments are unpacked from a variable")
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    unknown = set(keywords) - TRACER_ONLY - {"func", "example_inputs", "example_kwarg_inputs"}
+    if unknown:
+        raise CannotExport(f"it passes `{min(unknown)}`, which has no counterpart")
+    module, module_key = (call.args[0], 0) if call.args else (keywords.get("func"), "func")
+    if module is None:
+        raise CannotExport("it is given no module")
+    dropped: list[int | str] = [*range(2, len(call.args)), *(name for name in keywords if name in TRACER_ONLY)]
+    values = (*call.args[2:], *(value for name, value in keywords.items() if name in TRACER_ONLY))
+    order = list(keywords)
+    inputs_first = "func" in order and order.index("func") > min(
+        order.index(name) for name in order if name in {"func", "example_inputs", "example_kwarg_inputs"}
+    )
+    if "example_kwarg_inputs" in keywords:
+        named = keywords["example_kwarg_inputs"]
+        if len(call.args) > 1 or "example_inputs" in keywords:
+            raise CannotExport("it is given positional and keyword inputs")
+        return _Arguments(module, module_key, named, "example_kwarg_inputs", True, tuple(dropped), values, inputs_first)
+    if len(call.args) > 1:
+        return _Arguments(module, module_key, call.args[1], 1, False, tuple(dropped), values)
+    if "example_inputs" not in keywords:
+        raise CannotExport("it has no example inputs")
+    return _Arguments(
+        module, module_key, keywords["example_inputs"], "example_inputs", False, tuple(dropped), values, inputs_first
+    )
+
+
+def _inputs(view: ModuleView, given: _Arguments, life: ValueLife) -> ExampleInputs:
+    if given.keywords:
+        return read_keyword_inputs(view, given.inputs)
+    calls = [call for call in life.calls if life.home(call) is view]
+    module = ast.dump(given.module)
+    function = view.function_of(given.module)
+    for node in walk(function or view.tree):
+        if isinstance(node, ast.Call) and ast.dump(node.func) == module:
+            calls.append(node)
+    return read_example_inputs(view, given.inputs, tuple(calls))
+
+
+# What speaks against it
+
+
+def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None:
+    captured = entry.facts
+    for doubt in captured.doubts:
+        capture.weigh(doubt.reason, doubt.safety)
+    if captured.stateful and not captured.evaluated:
+        capture.assume(
+            f"`.eval()` on `{captured.expression}` was not seen before the capture, and tracing in train mode runs the "
+            "model once (BatchNorm statistics and the random state move), which export does not"
+        )
+    counted = inputs.form in {"tensor", "display", "tuple", "list"}
+    if captured.parameters is not None and counted and captured.parameters != inputs.count:
+        required = captured.required if captured.required is not None else captured.parameters
+        if not required <= inputs.count <= captured.parameters:
+            raise CannotExport(f"`forward` takes {captured.parameters} inputs and the trace gives {inputs.count}")
+        capture.assume(
+            "arguments of `forward` that have defaults are fixed at them: a call that passes one is rejected after export"
+        )
+
+
+def _autocast_callers(context: Context) -> list[str]:
+    """Other files that use autocast and mention this module: they may run the capture under it."""
+    view, project = context.view, context.project
+    module = encoded(view.module.rpartition(".")[2])
+    found = [path for path in project.files_holding("autocast") if path != view.path and module in project.data(path)]
+    return sorted(found, key=lambda path: (path.rpartition("/")[0] != view.path.rpartition("/")[0], path))
+
+
+def _weigh_surroundings(capture: Capture) -> None:
+    view = capture.view
+    if callers := _autocast_callers(capture.context):
+        capture.assume(f"{callers[0]} uses autocast and may run this capture under it, which bakes its dtypes in")
+    for word in ("autocast", "inference_mode"):
+        if word in view.source.text:
+            capture.assume(f"this file uses `{word}`, whose effect on the capture was not checked")
+    for ancestor in view.ancestors(capture.call):
+        if isinstance(ancestor, (ast.With, ast.AsyncWith)):
+            for item in ancestor.items:
+                function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+                resolution = view.resolve(function)
+                name = resolution.name if resolution is not None else None
+                if name != "torch.no_grad":
+                    shown = f"`{name}`" if name else "a context manager"
+                    capture.assume(f"the capture runs under {shown}, whose effect on export was not checked")
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for decorator in ancestor.decorator_list:
+                function = decorator.func if isinstance(decorator, ast.Call) else decorator
+                name = view.possible_name(function)
+                if name.startswith("torch.") and name != "torch.no_grad":
+                    capture.assume(f"the capture runs under `@{name}`, whose effect on export was not checked")
+
+
+def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None:
+    life = capture.life
+    place = life.place(call)
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if inputs.form == "keywords":
+        given = {keyword.arg for keyword in call.keywords}
+        if call.args:
+            capture.refusals.append(
+                f"the traced value is called with positional inputs ({place}), which export rejects here"
+            )
+        elif inputs.keys is None or None in given:
+            capture.assume(f"the call ({place}) has to give the keywords of the example")
+        elif given != set(inputs.keys):
+            capture.refusals.append(f"the call ({place}) gives other keywords than the example, which export rejects")
+        return
+    handler = handler_around(life.home(call), call)
+    if handler is not None:
+        around = "a `try`" if handler == "try" else "a block that expects errors"
+        capture.assume(
+            f"the call ({place}) stands in {around}: a wrong input raises AssertionError or ValueError from now on",
+            asks="project",
+        )
+    if call.keywords:
+        capture.refusals.append(f"the traced value is called with keywords ({place}), which export rejects")
+    elif inputs.form == "unknown" or starred:
+        capture.assume(f"the number of arguments has to be that of the example inputs ({place})")
+    elif len(call.args) != inputs.count:
+        capture.refusals.append(
+            f"the traced value is called with {len(call.args)} arguments ({place}), not {inputs.count}"
+        )
+    else:
+        for argument, tensor in zip(call.args, inputs.tensors, strict=True):
+            sizes = visible_sizes(life.home(call), argument)
+            if sizes is not None and tensor.sizes is not None and len(sizes) != len(tensor.sizes):
+                capture.refusals.append(f"the call ({place}) has an input of another rank than the example")

@@ -1,0 +1,1 @@
+"""Who compiles code with TorchScript, and what that reaches."""

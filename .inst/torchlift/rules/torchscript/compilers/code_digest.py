@@ -1,0 +1,276 @@
+"""What the functions and classes of one file mention: enough to follow what compiles what, without keeping the file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import field
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Project
+from torchlift.view import Binding, ModuleView
+from torchlift.view.walk import walk
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+_LEFT_OUT = frozenset(f"torch.jit.{name}" for name in ("ignore", "unused", "_drop"))
+_EXPORTED = "torch.jit.export"
+# Calls by which code finds classes that it does not name.
+_DYNAMIC = frozenset(
+    "instantiate build_from_cfg import_module __import__ eval exec locate get_class import_class load_class globals".split()
+)
+_REGISTERING = frozenset("register append add update setdefault insert extend".split())
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A name that a piece of code reads.
+
+    Attributes:
+        path: the file that binds it.
+        name: what it is called there, on the level of the module; empty for a definition inside another one.
+        line: of that definition.
+        called: whether it is called there, and not handed on.
+    """
+
+    path: str
+    name: str
+    line: int = 0
+    called: bool = False
+
+
+@dataclass
+class Unit:
+    """A function or class.
+
+    Attributes:
+        path, line, name: which one.
+        is_class: whether it is a class.
+        owner: line of the class that it is a method of; 0 for none.
+        left_out: whether the compiler does not look into it.
+        exported: whether it is marked to be compiled.
+        mentions: names in it; for a class those outside of its methods.
+        own: attributes that it reads from its first parameter.
+        attributes: attributes that it reads from anything else.
+        methods: lines of the methods of a class, by name.
+        bases: names of base classes, as mentions or qualified names.
+        builds: whether a method puts something on `self`.
+        unclear: line at which it finds code by other means than its name; 0 if it does not.
+    """
+
+    path: str
+    line: int
+    name: str
+    is_class: bool
+    owner: int = 0
+    left_out: bool = False
+    exported: bool = False
+    mentions: list[Mention] = field(default_factory=list)
+    own: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    methods: dict[str, list[int]] = field(default_factory=dict)
+    bases: list[list[Mention] | str] = field(default_factory=list)
+    builds: bool = False
+    unclear: int = 0
+
+
+@dataclass
+class Digest:
+    """One file.
+
+    Attributes:
+        units: its functions and classes, by line.
+        names: lines of the definitions that a name of the module is bound to.
+        values: what a variable of the module is made of, by name.
+    """
+
+    units: dict[int, Unit] = field(default_factory=dict)
+    names: dict[str, list[int]] = field(default_factory=dict)
+    values: dict[str, Unit] = field(default_factory=dict)
+
+
+def digest(project: Project, path: str) -> Digest:
+    """What stands in the file `path`; nothing if it cannot be read."""
+    return project.once(_digest, path)
+
+
+def _digest(project: Project, path: str) -> Digest:
+    view = project.view(path)
+    return _Reader(project, view).read() if view is not None else Digest()
+
+
+def outline(project: Project, path: str) -> Digest:
+    """The same without mentions and attributes, and much sooner."""
+    return project.once(_outline, path)
+
+
+def _outline(project: Project, path: str) -> Digest:
+    view = project.view(path)
+    return _Reader(project, view, whole=False).read() if view is not None else Digest()
+
+
+def is_left_out(view: ModuleView, node: ast.AST) -> bool:
+    """Whether the compiler does not look into a function."""
+    return not _LEFT_OUT.isdisjoint(_decorators(view, node))
+
+
+def _decorators(view: ModuleView, node: ast.AST) -> set[str]:
+    decorators = getattr(node, "decorator_list", ())
+    return {view.possible_name(one.func if isinstance(one, ast.Call) else one) for one in decorators}
+
+
+def digest_of(project: Project, view: ModuleView, node: ast.AST) -> Unit:
+    """What one piece of code mentions."""
+    unit = Unit(view.path, getattr(node, "lineno", 0), "", is_class=False)
+    _Reader(project, view).fill(unit, [node], None)
+    return unit
+
+
+class _Reader:
+    def __init__(self, project: Project, view: ModuleView, *, whole: bool = True) -> None:
+        self.project = project
+        self.view = view
+        self.whole = whole
+
+    def read(self) -> Digest:
+        found = Digest()
+        for node in walk(self.view.tree):
+            if isinstance(node, DEFINITIONS):
+                found.units[node.lineno] = self.unit(node)
+        for name, bindings in self.view.scopes.module.bindings.items():
+            for binding in bindings:
+                if isinstance(binding.node, DEFINITIONS):
+                    found.names.setdefault(name, []).append(binding.node.lineno)
+                elif binding.imported is None and isinstance(binding.statement, ast.stmt):
+                    value = found.values.setdefault(
+                        name, Unit(self.view.path, binding.statement.lineno, name, is_class=False)
+                    )
+                    if isinstance(binding.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+                        self.fill(value, [binding.statement], None)
+        for value in found.values.values() if self.whole else ():
+            self.registered(value)
+        return found
+
+    def registered(self, value: Unit) -> None:
+        """What is put into a variable of the module behind its definition."""
+        for chain in self.view.scopes.chains.get(value.name, ()):
+            if chain.scope.lookup(value.name) is not self.view.scopes.module:
+                continue
+            parent = self.view.parent(chain.top)
+            stores = (
+                isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store) and parent.value is chain.top
+            )
+            if not stores and (not chain.attributes or chain.attributes[-1] not in _REGISTERING):
+                continue
+            if self.view.function_of(chain.root) is None:
+                self.fill(value, [self.view.statement(chain.root)], None)
+            elif stores or (isinstance(parent, ast.Call) and parent.func is chain.top):
+                value.unclear = value.unclear or chain.root.lineno
+
+    def unit(self, node: Definition) -> Unit:
+        parent = self.view.parent(node)
+        owner = parent.lineno if isinstance(parent, ast.ClassDef) else 0
+        unit = Unit(self.view.path, node.lineno, node.name, isinstance(node, ast.ClassDef), owner)
+        unit.left_out = is_left_out(self.view, node)
+        unit.exported = _EXPORTED in _decorators(self.view, node)
+        if isinstance(node, ast.ClassDef):
+            for item in node.body:
+                if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    unit.methods.setdefault(item.name, []).append(item.lineno)
+            unit.bases = [self.base(base) for base in node.bases]
+            rest = [item for item in node.body if not isinstance(item, DEFINITIONS)]
+            self.fill(unit, [*node.decorator_list, *rest, *(keyword.value for keyword in node.keywords)], None)
+            return unit
+        positional = [*node.args.posonlyargs, *node.args.args]
+        self.fill(unit, [node], positional[0].arg if owner and positional else None)
+        return unit
+
+    def base(self, node: ast.expr) -> list[Mention] | str:
+        inner = node.value if isinstance(node, ast.Subscript) else node
+        mentions = list(self.mentions(inner)) if isinstance(inner, (ast.Name, ast.Attribute)) else []
+        name = self.view.certain_name(inner)
+        if mentions:
+            return mentions
+        return name or ("object" if isinstance(inner, ast.Name) and inner.id == "object" else "?")
+
+    def fill(self, unit: Unit, nodes: list[ast.AST], me: str | None) -> None:
+        for root in nodes if self.whole else ():
+            for node in walk(root):
+                if isinstance(node, ast.Attribute):
+                    self._attribute(unit, node, me)
+                elif isinstance(node, ast.Call):
+                    self._dynamic(unit, node)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    top: ast.expr = node
+                    while isinstance(parent := self.view.parent(top), ast.Attribute):
+                        top = parent
+                    unit.mentions += self.mentions(top)
+
+    def _attribute(self, unit: Unit, node: ast.Attribute, me: str | None) -> None:
+        on_self = isinstance(node.value, ast.Name) and node.value.id == me
+        if not isinstance(node.ctx, ast.Load):
+            unit.builds |= on_self
+        elif on_self:
+            unit.own.add(node.attr)
+        else:
+            unit.attributes.add(node.attr)
+        unit.builds |= node.attr in {"add_module", "register_module", "append", "extend", "insert", "setattr"}
+
+    def _dynamic(self, unit: Unit, call: ast.Call) -> None:
+        function = call.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        if name == "setattr":
+            unit.builds = True
+        if name == "getattr" and isinstance(function, ast.Name) and len(call.args) > 1:
+            if isinstance(call.args[1], ast.Constant) and isinstance(call.args[1].value, str):
+                unit.attributes.add(call.args[1].value)
+                unit.own.add(call.args[1].value)
+            elif self._is_own_module(call.args[0]):
+                unit.unclear = call.lineno
+        elif name in _DYNAMIC and not self.view.possible_name(function).startswith("torch."):
+            unit.unclear = call.lineno
+
+    def _is_own_module(self, node: ast.expr) -> bool:
+        """Whether a value may be a module of the project: what is taken from it by a computed name is anybody."""
+        name = self.view.possible_name(node)
+        head = name.partition(".")[0]
+        return bool(name) and head != "torch" and self.project.may_own(head, self.view.path)
+
+    def mentions(self, top: ast.expr) -> Iterator[Mention]:
+        """What a dotted name may mean, as far as the project binds it."""
+        root = top
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return
+        called = isinstance(parent := self.view.parent(top), ast.Call) and parent.func is top
+        bindings = self.view.bindings_of(root, self.view.scope_at(root))
+        for binding in bindings:
+            yield from self._bound(binding, called)
+        if any(binding.imported is not None for binding in bindings) or (
+            not bindings and not hasattr(builtins, root.id)
+        ):
+            resolution = self.view.resolve(top)
+            for name in (resolution.name, *resolution.alternatives) if resolution is not None else ():
+                if name is not None:
+                    yield from self._elsewhere(name, called)
+
+    def _bound(self, binding: Binding, called: bool) -> Iterator[Mention]:
+        if binding.scope.kind == "module":
+            if binding.imported is None:
+                yield Mention(self.view.path, binding.name, called=called)
+        elif isinstance(binding.node, DEFINITIONS):
+            yield Mention(self.view.path, "", binding.node.lineno, called)
+
+    def _elsewhere(self, name: str, called: bool) -> Iterator[Mention]:
+        if not self.project.may_own(name.partition(".")[0], self.view.path):
+            return
+        name = self.project.translate(name, self.view.path) or name
+        found = self.project.split_name(name, self.view.path)
+        if found is None:
+            if not name.startswith("torch."):
+                yield Mention("", name, called=called)
+        elif found[1]:
+            yield Mention(found[0], found[1][0], called=called)

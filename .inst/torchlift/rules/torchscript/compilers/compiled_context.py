@@ -1,0 +1,205 @@
+"""What a project does around its functions that makes compiled and plain ones differ: autocast, subclasses of Tensor.
+
+Measured on torch 2.13.0, 2026-11-21: under autocast the TorchScript compiler casts on its own (`x * y` of two bfloat16
+tensors gives float32 in a scripted function on the CPU and bfloat16 in a plain one); and a scripted function gives a
+plain `torch.Tensor` where a plain one keeps the subclass it was called with.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from torchlift.project import Project
+from torchlift.rules.analysis.places.possible_callers import Found, called_where
+from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.project.installable import packaging_of
+from torchlift.rules.analysis.project.same_program import in_one_program
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_AUTOCAST = re.compile(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
+_SUBCLASS = re.compile(
+    rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
+    rb"|\bclass +\w+\([^)\n]*\bTensor\b"
+)
+_SYMBOLIC = re.compile(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
+# Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
+# before the pattern itself.
+_AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
+_SUBCLASS_WORDS = {"subclass": "", "MetaTensor": "", "tv_tensors": "", "__torch_": "", "class ": "Tensor"}
+_SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tracer": ""}
+_USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
+_UNDER = "under which TorchScript chooses other dtypes than Python"
+# Lines that only import it, ask about it or switch it off.
+_SILENT = re.compile(
+    rb"^\s*(?:from|import)\s|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
+)
+_NO_CASTS = (
+    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled", "torch.cuda.", "torch.profiler.",
+    "torch.autograd.", "torch.random.", "warnings.", "tempfile.", "pytest.", "time.", "tqdm.", "contextlib.suppress",
+    "contextlib.redirect_", "os.", "io.", "zipfile.", "tarfile.", "gzip.", "h5py.", "threading.", "multiprocessing.",
+)  # fmt: skip
+_NEWLINE = b"\n"
+
+
+def context_doubts(project: Project, view: ModuleView, node: ast.AST | None) -> list[str]:
+    """Clauses about what makes a compiled function differ from a plain one, as far as it is known."""
+    packaging = packaging_of(project, view.path)
+    return [*surroundings(project, view, node), *([f"{packaging} {_USERS}"] if packaging is not None else [])]
+
+
+def surroundings(project: Project, view: ModuleView, node: ast.AST | None) -> list[str]:
+    """Clauses about what the project itself does around a function or class: autocast, subclasses of Tensor.
+
+    Args:
+        project: the project.
+        view: the file.
+        node: the function, or a class of which every method counts; None if it was not read.
+    """
+    clauses = (_autocast_around(project, view, node), _subclass_beside(project, view.path))
+    return [clause for clause in clauses if clause]
+
+
+def autocast_doubt(
+    project: Project, view: ModuleView, calls: Sequence[tuple[ModuleView, ast.AST]] | None
+) -> str | None:
+    """A clause about autocast, outside of tests, that may be on while a module runs; None if it cannot be.
+
+    Args:
+        project: the project.
+        view: the file that makes the module.
+        calls: every call of it; None where they are not known.
+    """
+    places = [place for place in project.once(_autocast) if not is_test_file(place.rpartition(":")[0])]
+    if not places:
+        return None
+    for home, call in calls if calls is not None else ():
+        if _casts_around(home, call):
+            return f"{home.path}:{getattr(call, 'lineno', 1)} calls it under autocast, {_UNDER}"
+        found = called_where(home, call, project, _casts_around)
+        if found is not None and (doubt := _of(project, home.path, places, found)) is not None:
+            return doubt
+    return _near(project, view.path, places) if calls is None else None
+
+
+def _autocast_around(project: Project, view: ModuleView, node: ast.AST | None) -> str | None:
+    """A clause about autocast that may be on while a function runs, or a method of a class."""
+    places = project.once(_autocast)
+    if not places or (near := _near(project, view.path, places)) is None:
+        return None
+    if node is None or isinstance(node, ast.ClassDef):
+        return near
+    found = called_where(view, node, project, _casts_around)
+    return _of(project, view.path, places, found) if found is not None else None
+
+
+def _of(project: Project, path: str, places: Sequence[str], found: Found) -> str | None:
+    kind, place = found
+    return f"{place} runs it under autocast, {_UNDER}" if kind == "there" else _near(project, path, places)
+
+
+def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
+    """A clause about the first place with autocast that a program with this file may load."""
+    place = next((one for one in places if in_one_program(project, path, one.rpartition(":")[0])), None)
+    return f"{place} uses autocast, {_UNDER}" if place is not None else None
+
+
+def _casts_around(view: ModuleView, node: ast.AST) -> bool:
+    """Whether a place stands under what is, or may be, autocast."""
+    for around in (node, *view.ancestors(node)):
+        managers = [item.context_expr for item in getattr(around, "items", ())] if around is not node else []
+        if any(_may_cast(view, manager) for manager in managers):
+            return True
+        for item in getattr(around, "decorator_list", ()):
+            if "autocast" in ast.unparse(item) and not _switched_off(item):
+                return True
+    return False
+
+
+def _may_cast(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a context manager may be autocast: it is called so, or is made somewhere else."""
+    text = ast.unparse(node)
+    if "autocast" in text or "precision" in text:
+        return not _switched_off(node)
+    function = node.func if isinstance(node, ast.Call) else node
+    if isinstance(node, ast.Call) and isinstance(function, ast.Name) and function.id == "open":
+        return False
+    return not (isinstance(node, ast.Call) and view.certain_name(function).startswith(_NO_CASTS))
+
+
+def _switched_off(node: ast.expr) -> bool:
+    """Whether a call of `autocast` switches it off."""
+    values = [keyword.value for keyword in getattr(node, "keywords", ()) if keyword.arg == "enabled"]
+    values += [argument for argument in getattr(node, "args", ()) if isinstance(argument, ast.Constant)]
+    return any(isinstance(value, ast.Constant) and value.value is False for value in values)
+
+
+def _autocast(project: Project) -> tuple[str, ...]:
+    """Places that switch autocast on, or have a library do so, by file."""
+    return tuple(place for place, line in _matches(project, _AUTOCAST, _AUTOCAST_WORDS) if _SILENT.search(line) is None)
+
+
+def _subclass_beside(project: Project, path: str) -> str | None:
+    """A clause about the first subclass of Tensor that a program with this file may load."""
+    found = (place.rpartition(":")[0] for place in project.once(_subclasses))
+    homes = dict.fromkeys(home for home in found if in_one_program(project, path, home))
+    place = next((one for one in project.once(_subclasses) if one.rpartition(":")[0] in homes), None)
+    return f"{place} uses subclasses of Tensor, which a scripted function does not give back" if place else None
+
+
+def _subclasses(project: Project) -> tuple[str, ...]:
+    """Places that define or use subclasses of Tensor."""
+    return tuple(
+        place
+        for place, line in _matches(project, _SUBCLASS, _SUBCLASS_WORDS)
+        if b"class " not in line or _derives(project, place)
+    )
+
+
+def _derives(project: Project, place: str) -> bool:
+    """Whether the class at a place derives from a Tensor, and not from a list of them; True where it was not read."""
+    path, _, line = place.rpartition(":")
+    view = project.view(path)
+    for node in walk(view.tree) if view is not None else ():
+        if isinstance(node, ast.ClassDef) and node.lineno == int(line):
+            return any("Tensor" in ast.unparse(base) for base in node.bases if not isinstance(base, ast.Subscript))
+    return True
+
+
+def symbolic_trace(project: Project) -> str | None:
+    """`path:line` of the first place that runs code under torch.fx, for which a scripted function is one step."""
+    return project.once(_symbolic_trace)
+
+
+def _symbolic_trace(project: Project) -> str | None:
+    return next((place for place, _ in _matches(project, _SYMBOLIC, _SYMBOLIC_WORDS)), None)
+
+
+def _matches(project: Project, pattern: re.Pattern[bytes], words: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Places where a pattern matches outside of comments, the first of each file first, with their lines."""
+    signs: dict[str, list[tuple[bytes, bytes]]] = {}
+    for word, besides in words.items():
+        both = frozenset(project.files_holding(besides)) if besides else None
+        for path in project.files_holding(word):
+            if both is None or path in both:
+                signs.setdefault(path, []).append((word.encode(), besides.encode()))
+    for path in sorted(signs):
+        data = project.data(path)
+        for start, end in sorted({line for word, besides in signs[path] for line in _lines(word, besides, data)}):
+            line = data[start:end]
+            if any(b"#" not in line[: found.start()] for found in pattern.finditer(line)):
+                yield f"{path}:{data.count(_NEWLINE, 0, start) + 1}", line
+
+
+def _lines(word: bytes, besides: bytes, data: bytes) -> Iterator[tuple[int, int]]:
+    """Lines with two texts: where they begin and end."""
+    at = data.find(word)
+    while at >= 0:
+        end = data.find(_NEWLINE, at)
+        end = end if end >= 0 else len(data)
+        start = data.rfind(_NEWLINE, 0, at) + 1
+        if data.find(besides, start, end) >= 0:
+            yield start, end
+        at = data.find(word, end)

@@ -1,0 +1,257 @@
+"""What every place that scripts is given, and so what it compiles."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.project import Project
+from torchlift.rules.analysis.project.same_program import in_one_program
+from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
+from torchlift.rules.torchscript.compilers.known_uses import known_uses
+from torchlift.rules.torchscript.compilers.modules_reach import may_be_compiled
+from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
+from torchlift.rules.torchscript.compilers.scripting_uses import (
+    COLLECTOR,
+    CONDITIONAL,
+    EXPORTING,
+    TRACING,
+    ScriptingSite,
+    acts,
+    scripting_sites,
+)
+from torchlift.rules.torchscript.compilers.value_sources import ValueSources
+from torchlift.view import ModuleView
+
+_CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
+# Run on torch 2.13.0, 2026-11-23: a method marked with `torch.jit.export` that cannot be compiled does not keep these from
+# tracing its module, as it does `torch.jit.trace`.
+_GRAPHS = frozenset({"torch.onnx.export", "torch.jit._get_trace_graph"})
+_SCRIPTS = frozenset({"torch.jit.script", "torch.jit.script_method"})
+
+
+def reached_code(project: Project) -> Reached:
+    """What anything in the project compiles; shared by all who ask."""
+    return project.once(_reached)
+
+
+def compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
+    """The root, as `path:line`, that is known to compile one of some functions and classes; None if none is."""
+    return project.once(_compiled_by, keys)
+
+
+def unknown_root(project: Project) -> tuple[str, str] | None:
+    """The first root of which it is not known what it is given, and the place that makes it so; None if there is none."""
+    return project.once(_unknown_root)
+
+
+def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> tuple[str, str] | None:
+    """The trace, as `path:line`, that runs one of some functions and classes of a file, or may; None if none does.
+
+    Besides, the place that makes it unknown what that is given; empty where it is known to run them. With `compiling` only
+    traces count that make a module, and compile the methods of it that are marked: an ONNX exporter takes the graph alone.
+    """
+    reached = project.once(_run_by_traces, compiling)
+    for key in keys:
+        if key in reached.by:
+            return reached.by[key], ""
+    handed = [(place, place) for place in sorted(reached.anything)]
+    lost = sorted(reached.unknown.items()) if not keys or any(may_be_compiled(project, key) for key in keys) else []
+    return next((one for one in (*handed, *lost) if in_one_program(project, path, one[0].rpartition(":")[0])), None)
+
+
+def _run_by_traces(project: Project, compiling: bool) -> Reached:
+    """What anything that traces runs; a library that scripts or traces may do either."""
+    reacher = Reacher(project, runs=True)
+    for path, record in sorted(project.records(COLLECTOR).items()):
+        view = project.view(path) if record.traces or record.scripts else None
+        if view is None:
+            continue
+        for use in view.uses(TRACING - _GRAPHS if compiling else TRACING):
+            if acts(use, view):
+                root = _Root(project, reacher, f"{path}:{use.node.lineno}")
+                if isinstance(use.node, ast.alias):
+                    root.imported(view, use.node)
+                elif isinstance(use.node, ast.expr):
+                    root.used(view, use.node, ())
+        for site in scripting_sites(view):
+            if site.use is None:
+                _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+    return reacher.reached
+
+
+def handed_on(project: Project) -> str | None:
+    """`path:line` of the first place that hands a compiler to somebody, who may compile anything; None if none does."""
+    return project.once(_handed_on)
+
+
+def _handed_on(project: Project) -> str | None:
+    return min(reached_code(project).anything, default=None)
+
+
+def _compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
+    reached = reached_code(project)
+    return next((reached.by[key] for key in keys if key in reached.by), None)
+
+
+def _unknown_root(project: Project) -> tuple[str, str] | None:
+    return min(reached_code(project).unknown.items(), default=None)
+
+
+def _reached(project: Project) -> Reached:
+    reacher = Reacher(project)
+    records = sorted(project.records(COLLECTOR).items())
+    traces = [f"{path}:{line}" for path, record in records for line in record.traces]
+    for path, record in records:
+        view = project.view(path) if record.scripts or (traces and (record.exports or record.conditional)) else None
+        if view is None:
+            continue
+        for site in scripting_sites(view):
+            _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+        if traces:
+            _traced(project, reacher, view, traces[0])
+    return reacher.reached
+
+
+def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str) -> None:
+    """What traces compile: functions that are compiled while something traces, and methods marked for it."""
+    for use in view.uses(CONDITIONAL):
+        marked = view.parent(use.node)
+        place: str | None = trace
+        if isinstance(marked, DEFINITIONS):
+            place = _traced_at(project, view, marked)
+        if place is not None and isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
+            _Root(project, reacher, place).used(view, use.node, ())
+    for use in view.uses(EXPORTING):
+        method = view.parent(use.node)
+        owner = view.parent(method) if method is not None else None
+        if isinstance(owner, ast.ClassDef):
+            place = _traced_at(project, view, owner, compiling=True)
+            if place is not None:
+                _Root(project, reacher, place).definition(view, owner)
+        elif use.kind not in {"import", "string", "annotation"}:
+            _Root(project, reacher, trace).lost(view, use.node)
+
+
+def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> str | None:
+    """The trace that runs a function or class, or may; with `compiling` one that compiles methods marked for it."""
+    found = traced_by(project, view.path, ((view.path, node.lineno),), compiling=compiling)
+    return found[0] if found is not None else None
+
+
+class _Root:
+    """One place that compiles."""
+
+    def __init__(self, project: Project, reacher: Reacher, place: str) -> None:
+        self.project = project
+        self.reacher = reacher
+        self.place = place
+
+    def at(self, view: ModuleView, node: ast.expr) -> _Root:
+        """A place that compiles by another name for the compiler."""
+        return _Root(self.project, self.reacher, f"{view.path}:{node.lineno}")
+
+    def given_away(self, view: ModuleView, node: ast.AST) -> None:
+        """Whoever gets the compiler here may compile anything."""
+        self.reacher.reached.anything.add(f"{view.path}:{getattr(node, 'lineno', 1)}")
+
+    def lost(self, view: ModuleView, node: ast.AST) -> None:
+        """What is compiled is not known."""
+        self.reacher.reached.unknown.setdefault(self.place, f"{view.path}:{getattr(node, 'lineno', 1)}")
+
+    def site(self, view: ModuleView, site: ScriptingSite) -> None:
+        node, use = site.node, site.use
+        if isinstance(node, ast.alias):
+            self.imported(view, node)
+            return
+        parent = view.parent(node)
+        if use is not None and use.target in _CLASSES:
+            if isinstance(parent, ast.ClassDef):
+                self.definition(view, parent)
+        elif use is not None and use.target not in _SCRIPTS:
+            (self.lost if use.kind == "call" else self.given_away)(view, node)
+        elif use is None and isinstance(node, ast.Attribute) and isinstance(parent, ast.Call) and parent.func is node:
+            resolution = view.resolve(node)
+            known = resolution is not None and resolution.binding is not None and resolution.binding.imported
+            self.value(view, _given(parent) if known else node.value, node)
+        else:
+            self.used(view, node, ())
+
+    def used(self, view: ModuleView, node: ast.expr, seen: tuple[ast.AST, ...]) -> None:
+        """A compiler, or another name for it, stands here."""
+        parent = view.parent(node)
+        if isinstance(parent, DEFINITIONS) and node in parent.decorator_list:
+            self.definition(view, parent)
+        elif isinstance(parent, ast.Call) and parent.func is node:
+            self.value(view, _given(parent), node)
+        else:
+            top: ast.AST = node
+            while parent is not None and (isinstance(parent, (ast.IfExp, ast.BoolOp)) or _falls_back(parent, top)):
+                top, parent = parent, view.parent(parent)
+            target = parent.targets[0] if isinstance(parent, ast.Assign) and parent.value is top else None
+            bindings = [
+                binding
+                for binding in (view.scope_at(node).bindings.get(target.id, ()) if isinstance(target, ast.Name) else ())
+                if binding.node is target
+            ]
+            if not bindings or target in seen:
+                self.given_away(view, node)
+                return
+            found, complete = known_uses(view, bindings[0], self.project)
+            for home, use in found:
+                self.at(home, use).used(home, use, (*seen, bindings[0].node))
+            if not found or not complete:
+                self.given_away(view, node)
+
+    def imported(self, view: ModuleView, node: ast.alias) -> None:
+        """A compiler is imported for others."""
+        name = node.asname or node.name
+        bindings = [one for one in view.scopes.module.bindings.get(name, ()) if one.node is node]
+        found, complete = known_uses(view, bindings[0], self.project) if bindings else ([], ["elsewhere"])
+        for home, use in found:
+            self.at(home, use).used(home, use, ())
+        if not found or not complete:
+            self.given_away(view, node)
+
+    def value(self, view: ModuleView, node: ast.expr | None, at: ast.AST) -> None:
+        """A value is compiled."""
+        sources = ValueSources(self.project)
+        if node is None:
+            self.lost(view, at)
+            return
+        sources.follow(view, node)
+        for source in sources.found:
+            if isinstance(source.node, DEFINITIONS):
+                self.definition(source.view, source.node, makes=True)
+            else:
+                unit = digest_of(self.project, source.view, source.node)
+                self.reacher.build(unit, self.place)
+                # No compiler takes a lambda, and a trace runs what stands in it.
+                if source.names or (self.reacher.runs and isinstance(source.node, ast.Lambda)):
+                    self.reacher.value(unit, self.place)
+        if sources.unknown is not None:
+            self.reacher.reached.unknown.setdefault(self.place, sources.unknown)
+
+    def definition(self, view: ModuleView, node: ast.AST, *, makes: bool = False) -> None:
+        """A function or class is compiled, or with `makes` perhaps what it makes."""
+        unit = digest(self.project, view.path).units.get(getattr(node, "lineno", 0))
+        if unit is not None:
+            self.reacher.compile(unit, self.place)
+            if makes and not unit.is_class:
+                self.reacher.build(unit, self.place)
+
+
+def _falls_back(call: ast.AST | None, node: ast.AST) -> bool:
+    """Whether a call is `getattr(module, name, node)`."""
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "getattr"
+        and node in call.args[2:]
+    )
+
+
+def _given(call: ast.Call) -> ast.expr | None:
+    """What a compiler is called with."""
+    if call.args:
+        return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+    return call.keywords[0].value if call.keywords and call.keywords[0].arg is not None else None

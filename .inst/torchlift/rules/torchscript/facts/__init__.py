@@ -1,0 +1,1 @@
+"""What torch itself says about TorchScript: names, bindings, operations, deprecations."""

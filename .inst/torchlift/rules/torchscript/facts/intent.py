@@ -1,0 +1,10 @@
+"""What the user said about TorchScript, for the file in view."""
+
+from __future__ import annotations
+
+from torchlift.rules.rule import Context
+
+
+def drops(context: Context) -> bool:
+    """Whether nobody scripts, traces or loads TorchScript from the file in view any more: the user said so."""
+    return context.settings.torchscript.drops(context.view.path)

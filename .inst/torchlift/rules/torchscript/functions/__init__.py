@@ -1,0 +1,1 @@
+"""Whether a scripted function does the same as a plain one."""

@@ -1,0 +1,101 @@
+"""`torch.jit.script` as a value, where TorchScript goes: another name for it, an option, an argument, a re-export."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.finding import DeleteStatement, EditImport, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.rules.analysis.places.use_places import UsePlace
+from torchlift.rules.analysis.values.repeatable import is_repeatable
+from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.functions.use_advice import UseAdvice
+from torchlift.view import Binding, ModuleView, Use
+
+_AS_IT_IS = "lambda function: function"
+_NOT_READ = "what it is given runs as Python from now on, and was not read here"
+
+
+def dropped_value(use: Use, place: UsePlace, context: Context) -> UseAdvice | None:
+    """What to say about `torch.jit.script` that is neither called nor a decorator; None where nothing better is known."""
+    view = context.view
+    if isinstance(use.node, ast.alias):
+        return _import(use, context)
+    if place == "store":
+        statement = view.parent(use.node)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return None
+        review = "Needs review: it stood in the way of scripting for everything in the process, other packages as well."
+        return UseAdvice(review, _delete(view, statement, Safety.UNSAFE))
+    if place != "value" or not isinstance(use.node, ast.expr):
+        return None
+    parent = view.parent(use.node)
+    match parent:
+        case ast.Assign(targets=[ast.Name() as target]):
+            return _alias(use, target, parent, context)
+        case ast.IfExp(test=test) if test is not use.node and is_repeatable(view, test):
+            other = parent.orelse if parent.body is use.node else parent.body
+            bare = isinstance(view.parent(parent), (ast.Assign, ast.Return, ast.keyword))
+            rewrite = ReplaceExpression(
+                view.span(parent), Template("$other", (("other", view.span(other)),)), bare=bare
+            )
+            fix = Fix(f"Keep `{one_line(view, other)}`", Safety.UNSAFE, (rewrite,))
+            return UseAdvice(f"Needs review: {_NOT_READ}.", fix)
+        case ast.Call() | ast.keyword() | ast.Dict() | ast.arguments() | ast.List() | ast.Tuple() | ast.Return():
+            return _in_its_place(use, context)
+    return None
+
+
+def _alias(use: Use, target: ast.Name, statement: ast.Assign, context: Context) -> UseAdvice | None:
+    view = context.view
+    owner = view.scope_at(target).lookup(target.id)
+    bound = owner.bindings[target.id] if owner is not None else []
+    binding = next((item for item in bound if item.node is target), None)
+    if binding is None or owner is None or owner.kind == "class":
+        return None
+    if len(bound) == 1 and not _is_used(view, binding, context):
+        return UseAdvice(None, _delete(view, statement, Safety.SAFE))
+    if len(bound) == 1:
+        return UseAdvice(f"It goes with the last use of `{target.id}`; each is reported where it stands.")
+    return _in_its_place(use, context)
+
+
+def _is_used(view: ModuleView, binding: Binding, context: Context) -> bool:
+    """Whether anything reads an alias or may import it."""
+    if view.reads_of(binding):
+        return True
+    # By its text: not every way to import a module is followed, those through folders without `__init__.py` are not.
+    others = [path for path in context.project.files_holding(binding.name) if path != view.path]
+    return binding.scope.kind == "module" and bool(others)
+
+
+def _in_its_place(use: Use, context: Context) -> UseAdvice:
+    """A function that gives back what it is given, or `torch.compile`."""
+    view = context.view
+    assert isinstance(use.node, ast.expr)
+    imports: tuple[Rewrite, ...] = ()
+    text, title = _AS_IT_IS, "Put a function in its place that gives back what it is given"
+    if context.settings.torchscript.speed == "compile":
+        spelling = view.spell("torch.compile", use.node, use)
+        if spelling is not None:
+            text, title, imports = spelling.text, "Put `torch.compile` in its place", tuple(spelling.imports)
+    rewrite = ReplaceExpression(view.span(use.node), Template(text), bare=True)
+    return UseAdvice(f"Needs review: {_NOT_READ}.", Fix(title, Safety.UNSAFE, (rewrite, *imports)))
+
+
+def _import(use: Use, context: Context) -> UseAdvice | None:
+    """An import that other files may take the name from, once none does."""
+    view = context.view
+    binding = use.resolution.binding if use.resolution is not None else None
+    alias = use.node
+    statement = view.parent(alias)
+    if binding is None or not isinstance(alias, ast.alias) or not isinstance(statement, ast.ImportFrom):
+        return None
+    if _is_used(view, binding, context):
+        return None
+    rewrite = EditImport(view.span(statement), alias.name, alias.asname or alias.name)
+    return UseAdvice(None, Fix("Remove the import", Safety.SAFE, (rewrite,)))
+
+
+def _delete(view: ModuleView, statement: ast.stmt, safety: Safety) -> Fix:
+    return Fix("Remove the statement", safety, (DeleteStatement(view.span(statement)),))

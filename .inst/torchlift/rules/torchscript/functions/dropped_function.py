@@ -1,0 +1,221 @@
+"""What takes the place of `torch.jit.script` on a function where TorchScript goes from the project.
+
+Nobody scripts any more, so what scripting checked or rejected is answered, and the function runs as it is written. What is
+left are the places where it was measured to do something else, and uses that a plain function does not serve.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.finding import DeleteStatement, DropDecorator, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.rules.analysis.places.expected_errors import handler_around
+from torchlift.rules.analysis.values.repeatable import is_repeatable
+from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.analysis.wording.messages import one_line, sentence
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.compilers.compiled_context import surroundings
+from torchlift.rules.torchscript.facts.script_only import OF_FUNCTIONS
+from torchlift.rules.torchscript.functions.function_uses import FunctionUses, read_uses, static
+from torchlift.rules.torchscript.functions.passed_values import calls_as_attribute, passed_doubts
+from torchlift.rules.torchscript.functions.scripted_expressions import FunctionFacts
+from torchlift.rules.torchscript.functions.scripted_function import read_function
+from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
+from torchlift.rules.torchscript.functions.use_advice import UseAdvice
+from torchlift.rules.torchscript.values.kept_entry import plain_entry
+from torchlift.versions import TorchVersion
+from torchlift.view import Binding, ModuleView, Use
+
+_COMPILE_SINCE = TorchVersion(2, 0)
+_Definition = tuple[ModuleView, ast.FunctionDef | ast.AsyncFunctionDef]
+
+
+def without_decorator(
+    use: Use, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, context: Context
+) -> UseAdvice:
+    """`@torch.jit.script` on a function."""
+    view = context.view
+    owner = view.parent(node)
+    position = node.decorator_list.index(decorator)
+    above, below = node.decorator_list[:position], node.decorator_list[position + 1 :]
+    uses = FunctionUses()
+    if isinstance(owner, ast.ClassDef):
+        uses.calls = calls_as_attribute(view, node.name)
+    elif (binding := _binding_of(view, node)) is not None:
+        uses = read_uses(view, binding, context.project, drops=True)
+    if below:
+        uses.doubts.append(f"scripting left out what `@{one_line(view, below[0])}` does, which is done from now on")
+    rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)),)
+    title = "Remove the decorator"
+    needs = None
+    static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in above)
+    if isinstance(owner, ast.ClassDef) and not static:
+        first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
+        if first is not None and first.arg in {"self", "cls"}:
+            uses.doubts.append(
+                f"`{node.name}` takes `{first.arg}` and becomes a method, where a scripted function was called without"
+            )
+        else:
+            rewrites = (ReplaceExpression(view.span(decorator), Template("staticmethod")),)
+            title = "Make it a static method: on a class a scripted function is called without `self`"
+    elif context.settings.torchscript.speed == "compile":
+        spelling = view.spell("torch.compile", decorator, use)
+        if spelling is not None:
+            rewrites = (ReplaceExpression(view.span(decorator), Template(spelling.text)), *spelling.imports)
+            title, needs = "Put `@torch.compile` in its place", _COMPILE_SINCE
+    return _verdict(title, rewrites, (view, node), uses, context, needs=needs)
+
+
+def without_call(
+    use: Use, call: ast.Call, definition: tuple[ModuleView, ast.FunctionDef] | None, context: Context
+) -> UseAdvice:
+    """`torch.jit.script(function)`; `definition` is the function, None for one of torch's own."""
+    view, value = context.view, call.args[0]
+    uses = FunctionUses()
+    compiled = _compiled(use, call, context)
+    span = view.span(call)
+    rewrites: tuple[Rewrite, ...]
+    template = compiled or Template("$value", (("value", view.span(value)),))
+    shown = one_line(view, value)
+    title = f"Put `torch.compile({shown})` in its place" if compiled is not None else f"Use `{shown}` itself"
+    rewrites = (ReplaceExpression(span, template),)
+    parent = view.parent(call)
+    match parent:
+        case ast.Assign(targets=[ast.Name() as target]):
+            again = _bound_by(view, target)
+            if again is not None:
+                uses = read_uses(view, again, context.project, drops=True)
+            if isinstance(view.parent(parent), ast.ClassDef):
+                rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
+            elif compiled is None and isinstance(value, ast.Name) and value.id == target.id:
+                rewrites, title = (DeleteStatement(view.span(parent)),), f"Leave `{target.id}` as it is"
+        case ast.Assign(targets=[ast.Attribute() as target]):
+            if compiled is None and view.text(target) == view.text(value):
+                rewrites, title = (DeleteStatement(view.span(parent)),), f"Leave `{shown}` as it is"
+            elif _is_class(target.value, context):
+                rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
+        case ast.Call(func=called) if called is call:
+            uses.calls = [(view, parent)]
+        case ast.Attribute(attr=attr) if attr in OF_FUNCTIONS:
+            uses.refusals.append(f"it is asked for `.{attr}`")
+        case ast.Assign(targets=[ast.Subscript() as target]):
+            if (plain := plain_entry(view, target, value)) is not None:
+                uses.doubts.append(
+                    f"it stands beside the plain `{shown}` of line {plain.lineno}, and both are the same then"
+                )
+        case ast.Expr():
+            rewrites = (DeleteStatement(view.span(parent)),)
+            title, compiled = f"Do not check any more that `{shown}` can be scripted", None
+            if (around := handler_around(view, call)) is not None:
+                uses.doubts.append(f"`{around}` around it takes the error of a function that cannot be scripted")
+            return _fix(title, rewrites, uses, [])
+        case ast.IfExp(test=test, body=body, orelse=orelse) if test is not call and compiled is None:
+            other = orelse if body is call else body
+            if view.text(other) == view.text(value) and is_repeatable(view, test):
+                rewrites = (ReplaceExpression(view.span(parent), template),)
+    if definition is not None and (function := definition[1]).decorator_list:
+        uses.doubts.append(
+            f"scripting compiled what stands under the decorators of `{function.name}`, which are at work from now on"
+        )
+    if compiled is not None:
+        rewrites = (*rewrites, *_imports(use, call, context))
+    return _verdict(title, rewrites, definition, uses, context, needs=_COMPILE_SINCE if compiled is not None else None)
+
+
+def _compiled(use: Use, call: ast.Call, context: Context) -> Template | None:
+    """`torch.compile($value)`, where the user wants it."""
+    if context.settings.torchscript.speed != "compile":
+        return None
+    view = context.view
+    spelling = view.spell("torch.compile", call, use)
+    return Template(f"{spelling.text}($value)", (("value", view.span(call.args[0])),)) if spelling is not None else None
+
+
+def _imports(use: Use, call: ast.Call, context: Context) -> tuple[Rewrite, ...]:
+    spelling = context.view.spell("torch.compile", call, use)
+    return tuple(spelling.imports) if spelling is not None else ()
+
+
+def _verdict(
+    title: str,
+    rewrites: tuple[Rewrite, ...],
+    definition: _Definition | None,
+    uses: FunctionUses,
+    context: Context,
+    *,
+    needs: TorchVersion | None,
+) -> UseAdvice:
+    project = context.project
+    if definition is None:
+        doubts = uses.doubts or surroundings(project, context.view, None)
+        return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
+    home, node = definition
+    facts = read_function(home, node, project, known_only=True)
+    doubts = [
+        *facts.doubts,
+        *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),
+        *_errors(facts, context),
+        *_sequences(facts, node.name, uses),
+        *trace_doubts(facts.branches, facts.shapes, node.name, context),
+        *uses.doubts,
+    ]
+    doubts = doubts or surroundings(project, home, node)
+    return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
+
+
+def _fix(
+    title: str,
+    rewrites: tuple[Rewrite, ...],
+    uses: FunctionUses,
+    doubts: list[str],
+    needs: TorchVersion | None = None,
+) -> UseAdvice:
+    if uses.refusals:
+        return UseAdvice(f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)}")
+    doubts = doubts or uses.doubts
+    review = f"Needs review: {sentence(doubts)}" if doubts else None
+    return UseAdvice(review, Fix(title, Safety.UNSAFE if doubts else Safety.SAFE, rewrites, needs))
+
+
+def _errors(facts: FunctionFacts, context: Context) -> list[str]:
+    """What waits for the class that TorchScript makes of an error of the function's own."""
+    if facts.raises is None:
+        return []
+    waiting = [path for path in context.project.files_holding("jit.Error") if context.project.is_python(path)]
+    return [
+        f"{path} names `torch.jit.Error`, which the error on line {facts.raises} is no more" for path in waiting[:1]
+    ]
+
+
+def _sequences(facts: FunctionFacts, name: str, uses: FunctionUses) -> list[str]:
+    """Calls that may notice that a shape or a split is a list when it comes out of TorchScript, and a tuple in Python."""
+    if facts.sequence is None:
+        return []
+    reason = f"line {facts.sequence} of `{name}` returns a tuple, of which scripting made a list"
+    if not uses.calls:
+        return [reason]
+    for view, call in uses.calls:
+        match view.parent(call):
+            case ast.Assign(targets=[ast.Tuple() | ast.List()]) | ast.Subscript() | ast.Starred():
+                continue
+            case ast.For() | ast.comprehension():
+                continue
+        return [f"{reason}, and {view.path}:{call.lineno} does not take it apart"]
+    return []
+
+
+def _is_class(node: ast.expr, context: Context) -> bool:
+    if isinstance(node, ast.Name) and node.id == "cls":
+        return True
+    return definition_of(context.view, node, context.project, ast.ClassDef) is not None
+
+
+def _bound_by(view: ModuleView, target: ast.Name) -> Binding | None:
+    owner = view.scope_at(target).lookup(target.id)
+    bound = owner.bindings[target.id] if owner is not None else []
+    return next((binding for binding in bound if binding.node is target), None)
+
+
+def _binding_of(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Binding | None:
+    bound = view.scope_at(node).bindings.get(node.name, ())
+    return next((binding for binding in bound if binding.node is node), None)

@@ -1,0 +1,82 @@
+"""What was measured to differ between TorchScript and Python, told by the shape of the code.
+
+The measurements: `scripted_operations` and its tests.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_LARGE = 2**31
+_DRAWS = frozenset({"rand_like", "randn_like", "dropout"})
+
+
+def is_rebound(view: ModuleView, node: ast.AST) -> bool:
+    """Whether the loop around a change in place also binds the changed tensor's name."""
+    target: ast.AST = node.func if isinstance(node, ast.Call) else getattr(node, "target", node)
+    while isinstance(target, (ast.Attribute, ast.Subscript, ast.Call)):
+        target = target.func if isinstance(target, ast.Call) else target.value
+    if not isinstance(target, ast.Name):
+        return True
+    return any(
+        isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store) and child.id == target.id
+        for loop in view.ancestors(node)
+        if isinstance(loop, (ast.For, ast.While))
+        for child in walk(loop)
+        if not (isinstance(parent := view.parent(child), ast.AugAssign) and parent.target is child)
+    )
+
+
+def leaves_or_changes(view: ModuleView, made: ast.expr, function: ast.AST) -> bool:
+    """Whether a tensor that `function` makes is returned or changed in place, as far as one name of it tells."""
+    statement = view.parent(made)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return isinstance(statement, (ast.Return, ast.Tuple, ast.List, ast.IfExp, ast.NamedExpr))
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if not all(isinstance(target, ast.Name) for target in targets):
+        return True
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    for child in walk(function):
+        match child:
+            case ast.Name(id=name) if name in names and isinstance(child.ctx, ast.Load):
+                parent = view.parent(child)
+                if isinstance(
+                    parent, (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Assign, ast.AnnAssign, ast.IfExp)
+                ):
+                    return True
+                if isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load):
+                    return True
+                if isinstance(parent, ast.Attribute) and parent.attr.endswith("_"):
+                    return True
+            case ast.AugAssign(target=ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name))) if name in names:
+                return True
+    return False
+
+
+def may_wrap(node: ast.AST, *, in_loop: bool) -> bool:
+    """Whether arithmetic of ints is of the kind that outgrows 64 bits in practice: hashes, products in a loop."""
+    large = any(isinstance(c, ast.Constant) and isinstance(c.value, int) and c.value >= _LARGE for c in walk(node))
+    return large or (in_loop and isinstance(getattr(node, "op", None), (ast.Mult, ast.Pow, ast.LShift)))
+
+
+def changes(node: ast.expr) -> bool:
+    """Whether a tensor is changed in place in an expression."""
+    return any(
+        isinstance(child, ast.Call)
+        and isinstance(child.func, ast.Attribute)
+        and child.func.attr.endswith("_")
+        and not child.func.attr.endswith("__")
+        for child in walk(node)
+    )
+
+
+def draws(node: ast.expr) -> bool:
+    """Whether random numbers are drawn in an expression."""
+    return any(
+        (isinstance(child, ast.Attribute) and child.attr in _DRAWS)
+        or (isinstance(child, ast.Name) and child.id in _DRAWS)
+        for child in walk(node)
+    )

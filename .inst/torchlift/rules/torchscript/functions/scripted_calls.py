@@ -1,0 +1,271 @@
+"""What a call in a function gives, as the TorchScript compiler would type it, where Python gives the same."""
+
+from __future__ import annotations
+
+import ast
+import re
+from abc import abstractmethod
+
+from torchlift.project import Project
+from torchlift.rules.analysis.values.literals import is_false
+from torchlift.rules.analysis.values.number_ranges import applied
+from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.type_comments import comment_types
+from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.torchscript.facts.scripted_operations import (
+    BOOLS,
+    FLOATING,
+    FUNCTIONS,
+    MATH_FUNCTIONS,
+    METHODS,
+    NUMBERS_ONLY,
+    PAIRS,
+    PAIRS_WITH_DIMENSION,
+    REDUCTIONS,
+    SEQUENCES,
+    SIZES,
+    SWITCHES,
+)
+from torchlift.rules.torchscript.functions.known_differences import leaves_or_changes
+from torchlift.rules.torchscript.functions.scripted_expressions import (
+    Differs,
+    ExpressionReader,
+    FunctionFacts,
+    NotRead,
+)
+from torchlift.rules.torchscript.functions.value_kinds import NUMBERS, TENSORS, parameter_kind
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+_MOST_CALLS = 4  # one in another
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div", "true_divide"})
+_QUESTIONS = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing"})
+# Other results in half precision, other gradients.
+_DIFFERENT = frozenset({"addmm", "std", "type_as"})
+# Functions that do the same with an int as with a float of the same value.
+_SAME_FOR_INTS = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout int float bool range".split()
+)
+_DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "set_default_device")
+_FACTORIES = frozenset({"zeros", "ones", "full", "arange", "eye", "linspace", "logspace", "tensor", "empty"})
+
+
+class CallReader(ExpressionReader):
+    """Reads the expressions of one function, calls included."""
+
+    @abstractmethod
+    def called_function(self, home: ModuleView, definition: ast.FunctionDef) -> FunctionFacts:
+        """Facts about another function of the project, which this one calls."""
+
+    def call(self, node: ast.Call) -> str:
+        """Kind of what a call gives."""
+        if self.known_only and self.sources:
+            self._take_numbers(node)
+        name = self.view.certain_name(node.func)
+        resolution = self.view.resolve(node.func)
+        if isinstance(node.func, ast.Name) and resolution is None and node.func.id not in self.kinds:
+            return self._builtin(node, node.func.id)
+        if name in MATH_FUNCTIONS:
+            if len(node.args) == 1 and not node.keywords and self.kind(node.args[0]) in NUMBERS | {"unknown"}:
+                if not isinstance(node.args[0], (ast.Constant, ast.BinOp)) or _names(node.args[0]):
+                    self.size(node)
+                argument = self.range(node.args[0])
+                if argument is None or applied(name, argument) is None:
+                    raise Differs(
+                        f"`{self.text(node)}` may have no value in Python (for zero, a negative or a large number) where a "
+                        "scripted function goes on"
+                    )
+                return MATH_FUNCTIONS[name]
+            raise NotRead(f"`{self.text(node)}` was not read")
+        if name.startswith("torch."):
+            last = name.rpartition(".")[2]
+            known = name in FUNCTIONS or name in {f"torch.{other}" for other in SEQUENCES | PAIRS}
+            if name in _QUESTIONS:
+                raise NotRead(f"the function asks `{last}()`, which has another answer in Python")
+            if last in _FACTORIES:
+                reason = f"`{name}` may be computed once in TorchScript, when the function is compiled"
+                raise Differs(reason) if self.known_only and self._is_computed_once(node) else NotRead(reason)
+            if not known:
+                reason = f"`{name}` is not among the functions found to do the same in TorchScript"
+                raise Differs(reason) if last in _DIFFERENT else NotRead(reason)
+            if not node.args or self.kind(node.args[0]) not in TENSORS | {"tuple", "tensors", "str", "unknown"}:
+                raise NotRead(f"the first argument of `{name}` is no tensor")
+            if self.kind(node.args[0]) == "str" and name != "torch.einsum":
+                raise NotRead(f"the first argument of `{name}` is no tensor")
+            return self._operation(node, last, node.args[1:])
+        if resolution is not None:
+            return self._project_function(node)
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func)
+        raise NotRead(f"`{self.text(node.func)}` was not read")
+
+    def _take_numbers(self, node: ast.Call) -> None:
+        """Note numbers that a call gets where it may make a difference whether they are ints."""
+        name = self.view.certain_name(node.func)
+        last = name.rpartition(".")[2] or getattr(node.func, "attr", getattr(node.func, "id", ""))
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        numbers = [value for value in values if self.sources_of(value) and self.kind(value) not in TENSORS]
+        if not numbers or last in FLOATING or last.endswith("_") or last in _SAME_FOR_INTS:
+            return
+        if isinstance(node.func, ast.Attribute) and not name and self.kind(node.func.value) == "floating":
+            return
+        if name and node.args and self.kind(node.args[0]) == "floating":
+            return
+        if self.view.resolve(node.func) is None or name.startswith("torch."):
+            self.reached(node, *numbers)
+            return
+        found = definition_of(self.view, node.func, self.project, ast.FunctionDef)
+        path = f"{found[0].path}:{found[1].lineno}" if found is not None else ""
+        if found is None or path in self.path or len(self.path) > _MOST_CALLS:
+            self.reached(node, *numbers)
+            return
+        inner = self.called_function(*found)
+        arguments = [*found[1].args.posonlyargs, *found[1].args.args]
+        given = named_arguments(node, [argument.arg for argument in arguments])
+        comments = comment_types(found[0], found[1]) or {}
+        floats = {a.arg for a in arguments if parameter_kind(found[0], a.annotation, comments.get(a.arg)) == "float"}
+        for parameter, value in (given or {}).items():
+            if parameter in inner.numbers or parameter not in floats:
+                self.reached(node, value)
+        if given is None:
+            self.reached(node, *numbers)
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> str:
+        if self.me is not None and isinstance(function.value, ast.Name) and function.value.id == self.me:
+            if self.own.get(function.attr) != "module" or node.keywords:
+                raise NotRead(f"`{self.text(function)}` was not read")
+            kinds = {self.kind(argument) for argument in node.args}
+            if not kinds <= TENSORS | {"unknown"}:
+                raise NotRead(f"`{self.text(function)}` is called with something that is no tensor")
+            return "tensor"
+        base, name = self.kind(function.value), function.attr
+        if base == "unknown":
+            return base
+        if base in TENSORS:
+            if name in SIZES:
+                if any(self.kind(argument) != "int" for argument in node.args) or node.keywords:
+                    raise NotRead(f"`{self.text(node)}` was not read")
+                return "shape" if name in {"size", "stride"} and not node.args else "int"
+            if name in BOOLS and not node.args and not node.keywords:
+                return "bool"
+            if name.endswith("_"):
+                self.in_place(node)
+                if node is not self.whole:
+                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+            if name in METHODS or name in SEQUENCES | PAIRS:
+                return self._operation(node, name, node.args)
+        reason = f"the method `.{name}()` is not among those found to do the same in TorchScript"
+        raise Differs(reason) if base in TENSORS and name in _DIFFERENT else NotRead(reason)
+
+    def _operation(self, node: ast.Call, name: str, values: list[ast.expr]) -> str:
+        """The result of a known function or method, `values` being its arguments behind the tensor."""
+        kinds = [self.kind(value) for value in values]
+        if name in _ARITHMETIC and values and kinds[0] == "int" and self.is_constant(values[0]):
+            number = values[0]
+            if not (isinstance(number, ast.Constant) and number.value not in {0, 1}):
+                raise Differs(f"`{self.text(node)}` may be left out in TorchScript, and then bools stay bools")
+        dimension = False
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in {"out", "pin_memory", "generator", "layout", "memory_format"}:
+                raise NotRead(f"`{name}` gets arguments that were not read")
+            if keyword.arg == "inplace" and not is_false(keyword.value):
+                self.in_place(node)
+                if node is not self.whole:
+                    raise NotRead(f"`{self.text(node)}` changes a tensor in the middle of an expression")
+            kind = self.kind(keyword.value)
+            kinds += [kind] if keyword.arg in {"min", "max", "other", "exponent"} else []
+            dimension |= keyword.arg == "dim"
+            if kind == "bool" and keyword.arg not in SWITCHES:
+                raise NotRead(f"`{name}` gets `{keyword.arg}`, which was not read")
+        if name in NUMBERS_ONLY and not TENSORS.isdisjoint(kinds):
+            raise Differs(f"`{name}` between tensors has other gradients in TorchScript")
+        if "bool" in kinds and (name not in REDUCTIONS or (name == "dropout" and len(kinds) > 2)):
+            raise NotRead(f"`{name}` gets a condition, which was not read")
+        if "str" in kinds and name != "einsum":
+            raise NotRead(f"`{name}` gets a text")
+        if name in SEQUENCES:
+            return "tensors"
+        if name in PAIRS_WITH_DIMENSION:
+            return "pair" if dimension or (kinds and kinds[0] == "int") else "tensor"
+        if name in PAIRS:
+            return "pair"
+        return "floating" if name in FLOATING else "tensor"
+
+    def _builtin(self, node: ast.Call, name: str) -> str:
+        kinds = [self.kind(argument) for argument in node.args]
+        if node.keywords or not kinds or self.view.scopes.stars:
+            raise NotRead(f"`{self.text(node)}` was not read")
+        if "unknown" in kinds:
+            return "unknown"
+        if name == "len" and kinds[0] in TENSORS | {"shape"}:
+            self.size(node)
+            return "int"
+        if name in {"int", "float", "bool"} and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
+            if kinds[0] in TENSORS:
+                self.branch(node)
+            if name == "int" and kinds[0] != "int" and ((bounds := self.range(node)) is None or not bounds.fits()):
+                raise NotRead(f"`{self.text(node)}` may not fit into 64 bits, to which TorchScript cuts it")
+            return name
+        if name == "abs" and len(kinds) == 1 and kinds[0] in TENSORS | NUMBERS:
+            return kinds[0]
+        if name in {"min", "max"} and len(kinds) == 2 and set(kinds) == {"int"}:
+            self.size(node)
+            return "int"
+        reason = f"`{self.text(node)}` was not found to do the same in TorchScript"
+        raise Differs(reason) if name == "round" else NotRead(reason)
+
+    def _is_computed_once(self, node: ast.Call) -> bool:
+        """Whether it can be told that a factory hands out the same tensor at every call of the scripted function.
+
+        It does where all it is given are constants. That shows where the tensor leaves the function or is changed, or
+        where the project sets another default for new tensors.
+        """
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not all(isinstance(value, ast.Constant) or self.kind(value) in {"dtype", "device"} for value in values):
+            return False
+        return leaves_or_changes(self.view, node, self.node) or any(
+            self.project.files_holding(word) for word in _DEFAULTS
+        )
+
+    def _project_function(self, node: ast.Call) -> str:
+        """The result of a function of the project, which scripting compiled together with its caller."""
+        function = node.func
+        shown = self.text(function)
+        found = definition_of(self.view, function, self.project, ast.FunctionDef)
+        if found is None or f"{found[0].path}:{found[1].lineno}" in self.path:
+            raise NotRead(f"`{shown}` was not read")
+        home, definition = found
+        if any(home.possible_name(decorator) != "torch.jit.script" for decorator in definition.decorator_list):
+            names = {home.possible_name(decorator) for decorator in definition.decorator_list}
+            compiled = all(name.startswith("torch.") and "jit" in name for name in names)
+            reason = f"`{shown}` is decorated"
+            raise NotRead(reason) if compiled else Differs(f"{reason}, and scripting left the decorators out")
+        if len(self.path) > _MOST_CALLS or (
+            not self.known_only and (node.keywords or any(self.kind(a) not in TENSORS for a in node.args))
+        ):
+            raise NotRead(f"`{shown}` was not read")
+        if (patched := _patched(self.project, definition.name)) is not None:
+            raise Differs(f"`{shown}` may be replaced at {patched}, which a compiled function does not notice")
+        if self.known_only:
+            self.parts(node)
+        facts = self.called_function(home, definition)
+        for doubt in facts.doubts:
+            if doubt not in self.facts.doubts:
+                self.facts.doubts.append(doubt)
+        self.facts.raises = self.facts.raises or facts.raises
+        if facts.branches is not None:
+            self.branch(node)
+        if facts.shapes is not None:
+            self.size(node)
+        return facts.result or "unknown"
+
+
+def _patched(project: Project, name: str) -> str | None:
+    """The first file that may put something else in the place of a function: a patch by name, or an assignment."""
+    word = re.escape(name.encode())
+    pattern = re.compile(rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']|\." + word + rb"\s*=[^=]")
+    return next((path for path in project.files_holding(name) if pattern.search(project.data(path))), None)
+
+
+def _names(node: ast.expr) -> bool:
+    return any(isinstance(child, ast.Name) and child.id != "math" for child in walk(node))

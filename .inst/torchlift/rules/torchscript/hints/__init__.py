@@ -1,0 +1,1 @@
+"""Hints to the TorchScript compiler, and how to fold them."""

@@ -1,0 +1,138 @@
+"""What depends on a compiler flag, in words: which code export runs, which code TorchScript or a trace ran."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.torchscript.hints.hint_conditions import Flag, is_truth, settle
+from torchlift.view import ModuleView
+
+_LONGEST = 56
+_REPORTING = re.compile(
+    r"(?:print|warn|log(?!_$)|check|assert|valid|verif|ensure|deprecat|range_push|range_pop|nvtx)", re.IGNORECASE
+)
+_ENDS: dict[type[ast.stmt], str] = {ast.Return: "returned", ast.Raise: "raised"}
+_CHECKS = "All of it only checks or reports, so the results are the same."
+_NOT_CAPTURED = frozenset({"__init__", "__repr__", "__str__", "extra_repr"})
+_REFINING = frozenset({"cast", "annotate", "_unwrap_optional"})
+
+
+@dataclass(frozen=True)
+class FlagDifference:
+    """What a flag decides.
+
+    Attributes:
+        sentence: which code runs now and which ran then.
+        why_harmless: a sentence that says why the results are the same; empty if they may differ.
+    """
+
+    sentence: str
+    why_harmless: str = ""
+
+    @property
+    def harmless(self) -> bool:
+        """Whether export gives what the other compiler gave."""
+        return bool(self.why_harmless)
+
+
+def difference(
+    view: ModuleView, test: ast.expr, owner: ast.AST | None, now: Flag, then: Flag, compiler: str
+) -> FlagDifference:
+    """What follows from a condition that asks a flag.
+
+    Args:
+        view: the file.
+        test: the whole condition.
+        owner: what it is the condition of.
+        now: the flags under export.
+        then: the flags in the world that goes.
+        compiler: name of that world inside a sentence: `TorchScript`, `a trace`.
+    """
+    function = view.function_of(test)
+    if function is not None and function.name in _NOT_CAPTURED:
+        return FlagDifference("", f"`{function.name}` runs in Python, outside of what is captured.")
+    if not is_truth(owner, test):
+        return FlagDifference("")
+    new, old = settle(test, now).constant, settle(test, then).constant
+    if isinstance(owner, ast.Assert):
+        return FlagDifference(f"It stops {compiler} and lets export pass.", _CHECKS)
+    if new is not None and new == old:
+        return FlagDifference("", f"Export and {compiler} take the same side here.")
+    if isinstance(owner, ast.IfExp):
+        return FlagDifference(_expressions(view, owner, new, old, compiler))
+    if not isinstance(owner, ast.If):
+        return FlagDifference("")
+    harmless = only_checks(owner.body) and only_checks(owner.orelse)
+    return FlagDifference(_statements(view, owner, new, old, compiler), _CHECKS if harmless else "")
+
+
+def _statements(view: ModuleView, node: ast.If, new: bool | None, old: bool | None, compiler: str) -> str:
+    def side(value: bool) -> list[ast.stmt]:
+        return node.body if value else node.orelse
+
+    if new is None and old is None:
+        return ""
+    if new is None:
+        assert old is not None
+        ran = f"always ran {_show(view, side(old))}" if side(old) else f"never ran {_show(view, side(not old))}"
+        return f"Under export the rest of the condition decides; {compiler} {ran}."
+    if old is None:
+        runs = f"always runs {_show(view, side(new))}" if side(new) else f"never runs {_show(view, side(not new))}"
+        return f"Export {runs}; for {compiler} the rest of the condition decided."
+    if not side(old):
+        return f"Export runs {_show(view, side(new))}, which {compiler} skipped."
+    if not side(new):
+        end = _ENDS.get(type(side(old)[-1]))
+        what = f"where {compiler} {end}" if end else f"which {compiler} ran"
+        return f"Export skips {_show(view, side(old))}, {what}."
+    return f"Export runs {_show(view, side(new))}; {compiler} ran {_show(view, side(old))}."
+
+
+def _expressions(view: ModuleView, node: ast.IfExp, new: bool | None, old: bool | None, compiler: str) -> str:
+    if new is None or old is None:
+        return ""
+    chosen, other = (node.body, node.orelse) if new else (node.orelse, node.body)
+    return f"Export takes `{_cut(view.text(chosen))}`; {compiler} took `{_cut(view.text(other))}`."
+
+
+def _show(view: ModuleView, statements: list[ast.stmt]) -> str:
+    first, last = statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno
+    text = _cut(view.text(statements[0]))
+    return f"line {first} (`{text}`)" if first == last else f"lines {first}-{last} (`{text}` ...)"
+
+
+def _cut(text: str) -> str:
+    """The first line of a piece of code, shortened, and without what would end a code span."""
+    line = text.splitlines()[0].strip().replace("`", "'")
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3].rstrip()}..."
+
+
+def only_checks(statements: list[ast.stmt]) -> bool:
+    """Whether statements only check, refine types or report: they may stop a program but do not change its results."""
+    return all(map(_only_checks, statements))
+
+
+def _only_checks(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Assert() | ast.Raise():
+            return True
+        case ast.AnnAssign(value=None):
+            return True
+        case ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return _REPORTING.search(_last(function)) is not None
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function, args=[*_, ast.Name(id=same)])):
+            return _last(function) in _REFINING and name == same
+        case ast.If():
+            return only_checks(statement.body) and only_checks(statement.orelse)
+        case _:
+            return False
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,1 @@
+"""Options that only chose TorchScript: parameters of functions and of commands."""

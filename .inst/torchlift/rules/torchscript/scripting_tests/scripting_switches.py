@@ -1,0 +1,106 @@
+"""Parameters of a test that only say whether to script: `@pytest.mark.parametrize("jit", [False, True])`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+
+from torchlift.finding import DropDecorator, ReplaceExpression, ReplaceText, Rewrite, Template
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.torchscript.scripting_tests.checks import called_name
+from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
+from torchlift.source import Span
+from torchlift.view import ModuleView
+from torchlift.view.walk import walk
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A parameter that nothing reads any more.
+
+    Attributes:
+        name: the parameter.
+        decorator: its `parametrize`.
+    """
+
+    name: str
+    decorator: ast.Call
+
+
+def unread_switches(view: ModuleView, function: FunctionNode, gone: Collection[ast.AST]) -> list[Switch]:
+    """Boolean parameters with a `parametrize` of their own that are read in nothing but what is `gone`."""
+    found = []
+    for item in function.decorator_list:
+        if not isinstance(item, ast.Call) or called_name(item) != "parametrize" or len(item.args) < 2:
+            continue
+        name, rows = item.args[:2]
+        if not isinstance(name, ast.Constant) or not isinstance(rows, (ast.List, ast.Tuple)):
+            continue
+        values = {getattr(row, "value", None) if isinstance(row, ast.Constant) else None for row in rows.elts}
+        reads = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == name.value]
+        if values <= {True, False} and reads and all(_inside(view, read, gone) for read in reads):
+            found.append(Switch(str(name.value), item))
+    return found
+
+
+def _inside(view: ModuleView, node: ast.AST, nodes: Collection[ast.AST]) -> bool:
+    return any(ancestor in nodes for ancestor in view.ancestors(node))
+
+
+def without_switch(view: ModuleView, function: FunctionNode, switch: Switch) -> tuple[Rewrite, ...] | None:
+    """Rewrites that take the parameter and its `parametrize` away; None if the parameter is written in an odd way."""
+    parameters = function.args.args
+    index = next((number for number, item in enumerate(parameters) if item.arg == switch.name), None)
+    if index is None or function.args.defaults or function.args.posonlyargs:
+        return None
+    span = view.span(parameters[index])
+    if index + 1 < len(parameters):
+        gone = Span(span.start, view.span(parameters[index + 1]).start)
+    elif index:
+        gone = Span(view.span(parameters[index - 1]).end, span.end)
+    else:
+        gone = span
+    if "#" in view.source.slice(gone) or function.args.vararg or function.args.kwonlyargs:
+        return None
+    return DropDecorator(view.span(switch.decorator)), ReplaceText(gone, "")
+
+
+def scripted_rows(values: ScriptedValues) -> list[tuple[ast.List | ast.Tuple, list[ast.expr]]]:
+    """Lists and tuples that a loop goes through with a module beside its scripted version, and the elements that stay."""
+    found = []
+    for node in walk(values.function):
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, (ast.List, ast.Tuple)):
+            elements = node.iter.elts
+            kept = [item for item in elements if values.original(item) is None]
+            plain = {ast.dump(item) for item in kept}
+            scripted = [values.original(item) for item in elements if item not in kept]
+            if scripted and kept and all(item is not None and ast.dump(item) in plain for item in scripted):
+                found.append((node.iter, kept))
+    return found
+
+
+def row_of(view: ModuleView, node: ast.expr) -> tuple[ast.List | ast.Tuple, list[ast.expr]] | None:
+    """The rows of a `parametrize`, one of which is or holds `node`, and those that stay; None if `node` is in no such row."""
+    row: ast.AST = node
+    for display in view.ancestors(node):
+        call = view.parent(display)
+        if (
+            isinstance(display, (ast.List, ast.Tuple))
+            and isinstance(call, ast.Call)
+            and called_name(call) == "parametrize"
+        ):
+            kept = [item for item in display.elts if item is not row]
+            plain = len(call.args) == 2 and call.args[1] is display and not call.keywords
+            return (display, kept) if plain and kept and not any(isinstance(i, ast.Starred) for i in kept) else None
+        if not isinstance(display, (ast.List, ast.Tuple, ast.Call)):
+            return None
+        row = display
+    return None
+
+
+def without_rows(view: ModuleView, display: ast.expr, kept: Sequence[ast.expr]) -> Rewrite:
+    """The rewrite that leaves only the elements `kept` in a list or tuple."""
+    parts = tuple((f"row{number}", view.span(item)) for number, item in enumerate(kept))
+    inside = ", ".join(f"${name}" for name, _ in parts)
+    text = f"[{inside}]" if isinstance(display, ast.List) else f"({inside}{',' if len(kept) == 1 else ''})"
+    return ReplaceExpression(view.span(display), Template(text, parts))

@@ -1,0 +1,265 @@
+"""What becomes of a test of scripting when the user says that nothing is scripted any more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
+from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.analysis.places.attached_comments import comments_above
+from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_beside, is_test_file
+from torchlift.rules.analysis.wording.messages import sentence
+from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.scripting_tests.checks import expects
+from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
+from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
+from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
+from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
+from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen, imports_of
+from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
+from torchlift.rules.torchscript.scripting_tests.successor_test import successor
+from torchlift.rules.torchscript.scripting_tests.twins import twin_of
+from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
+from torchlift.rules.torchscript.scripting_tests.written_files import written_files
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
+
+# The first release whose exported modules are called like the module in every way that tests do.
+_SUCCESSORS = TorchVersion(2, 5)
+_PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
+_RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
+UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
+"""Stands in the help about a test of which the user has to say what becomes of it."""
+_SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
+
+
+@dataclass(frozen=True)
+class WholeVerdict:
+    """What is said about every use of TorchScript in one test.
+
+    Attributes:
+        help: the help text, if there is something to say.
+        fix: the change of the whole test.
+        groups: other files that change with it.
+    """
+
+    help: str | None
+    fix: Fix | None
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the whole test goes."""
+        return self.fix is not None and self.fix.title.startswith("Delete")
+
+
+def in_scripting_test(use: Use, context: Context, code: str, message: str) -> Finding | None:
+    """The finding about a use that stands in a test of scripting; None where others know more."""
+    if not drops(context) or isinstance(use.node, ast.alias):
+        return None
+    function, verdict = function_among_tests(context.view, use.node), _of_row(context, use)
+    if verdict is None and function is not None:
+        verdict = context.once(_verdict, function)
+    if verdict is None:
+        return None
+    view, node = context.view, use.node
+    return Finding(
+        code, view.path, view.span(node), message, Severity.WARNING, verdict.help, verdict.fix, groups=verdict.groups
+    )
+
+
+def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None:
+    """The outermost function around `node`, if it stands among tests and is one of them or helps them."""
+    around = [item for item in view.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if not is_test_file(view.path) and not (around and is_test_beside(around[-1])):
+        return None
+    return around[-1] if around and not is_benchmark(view, around[-1]) else None
+
+
+def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    context.answers[_verdict, (function,), ()] = None  # in the meantime, for helpers that call each other
+    summary = helpers_seen(context)
+    values = ScriptedValues(context.view, function, context.project, summary)
+    if not function.name.startswith("test") and summary(context.view, function) is not None:
+        return _of_helper(context, function)
+    same = SameValues(values)
+    reduction = reduce(values, same)
+    if reduction.refusal is not None:
+        return None
+    if function.name.startswith("test") and (line := _own_program(context.view, function)) is not None:
+        return _ends_in_program(context, function, reduction, line)
+    if function.name == "setUp" and _repeats_base(context, function, reduction):
+        return _of_class(context, function)
+    if not function.name.startswith("test"):
+        return _edited(values, same, reduction) if reduction.checks else None
+    if reduction.checks or (_runs(reduction, same) and not _speaks_of_scripting(context.view, function)):
+        return _edited(values, same, reduction)
+    return _deleted(context, function, values)
+
+
+def _own_program(view: ModuleView, function: FunctionNode) -> int | None:
+    """Line on which a test writes or starts a program, as text, that uses TorchScript."""
+    for node in walk(function):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PROGRAM.search(node.value) is not None:
+            calls = [around.func for around in view.ancestors(node) if isinstance(around, ast.Call)]
+            if any(getattr(called, "attr", getattr(called, "id", "")) in _RUNNERS for called in calls):
+                return node.lineno
+    return None
+
+
+def _ends_in_program(context: Context, function: FunctionNode, reduction: Reduction, line: int) -> WholeVerdict | None:
+    """A test goes that has a program of its own look at what it scripted, and checks nothing before."""
+    if any(check.lineno <= line for check in reduction.checks):
+        return WholeVerdict(
+            f"Not rewritten: the program that `{function.name}` writes on line {line} uses TorchScript, too: take both out.",
+            None,
+        )
+    try:
+        rewrites: tuple[Rewrite, ...] = deleted(context.view, function, context.project)
+    except StillNeeded as reason:
+        return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
+    about = f"the program that `{function.name}` writes on line {line} uses TorchScript, and nothing else is checked"
+    return WholeVerdict(f"Needs review: {about}.", Fix(f"Delete `{function.name}`", Safety.UNSAFE, rewrites))
+
+
+def _repeats_base(context: Context, function: FunctionNode, reduction: Reduction) -> bool:
+    """Whether the class around a `setUp` only runs the tests of its base again, scripted."""
+    view = context.view
+    owner = view.parent(function)
+    if not isinstance(owner, ast.ClassDef) or len(owner.bases) != 1 or owner.body != [function]:
+        return False
+    base = view.definition(owner.bases[0])
+    tests = base is not None and isinstance(base.node, ast.ClassDef)
+    return tests and [ast.unparse(statement) for statement in reduction.kept] == ["super().setUp()"]
+
+
+def _of_class(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    view = context.view
+    owner = view.parent(function)
+    assert isinstance(owner, ast.ClassDef)
+    bound = view.scopes.module.bindings.get(owner.name, [])
+    if len(bound) != 1 or view.reads_of(bound[0]) or context.project.may_be_imported(view, bound[0]):
+        return None
+    rewrite = DeleteStatement(view.span(owner), len(comments_above(view, owner)), apart=True)
+    about = f"`{owner.name}` runs the tests of `{ast.unparse(owner.bases[0])}` again, scripted."
+    return WholeVerdict(about, Fix(f"Delete `{owner.name}`", Safety.SAFE, (rewrite,)))
+
+
+def _of_row(context: Context, use: Use) -> WholeVerdict | None:
+    """A row of a `parametrize` that runs a test scripted goes."""
+    view, node = context.view, use.node
+    found = row_of(view, node) if isinstance(node, ast.expr) and is_test_file(view.path) else None
+    if found is None:
+        return None
+    return WholeVerdict(None, Fix("Delete the row", Safety.SAFE, (without_rows(view, *found),)))
+
+
+def _of_helper(context: Context, function: FunctionNode) -> WholeVerdict | None:
+    """A function that does nothing but test scripting goes with all calls of it."""
+    view = context.view
+    found = callers(view, function, context.project)
+    if found is None:
+        return None
+    own: list[Rewrite] = [DeleteStatement(view.span(function), len(comments_above(view, function)), apart=True)]
+    elsewhere: list[Elsewhere] = []
+    safety, reasons = Safety.SAFE, []
+    for home, caller in found:
+        there = context if home is view else replace(context, view=home, answers={})
+        verdict = there.once(_verdict, caller)
+        if verdict is None or verdict.fix is None or verdict.fix.elsewhere:
+            reason = f"what {home.path}:{caller.lineno} does with it was not followed"
+            return WholeVerdict(f"`{function.name}` does nothing but test scripting. Not deleted: {reason}.", None)
+        if home is view:
+            own += verdict.fix.rewrites
+        else:
+            elsewhere += [Elsewhere(home.path, rewrite) for rewrite in verdict.fix.rewrites]
+        if verdict.fix.safety is Safety.UNSAFE:
+            safety = Safety.UNSAFE
+            reasons.append(
+                f"so does `{caller.name}`, which goes with it" if verdict.deletes else f"`{caller.name}` changes, too"
+            )
+    imports = imports_of(view, function, context.project)
+    if imports is None:
+        return None
+    elsewhere += [Elsewhere(path, rewrite) for path, rewrite in imports]
+    paths = tuple(sorted({view.path, *(item.path for item in elsewhere)}))
+    groups = (Group(f"the helper `{function.name}`", paths),) if elsewhere else ()
+    fix = Fix(f"Delete `{function.name}` and its calls", safety, tuple(dict.fromkeys(own)), elsewhere=tuple(elsewhere))
+    about = f"`{function.name}` does nothing but test scripting"
+    return WholeVerdict(f"Needs review: {about}; {sentence(reasons)}" if reasons else f"{about}.", fix, groups)
+
+
+def _speaks_of_scripting(view: ModuleView, function: FunctionNode) -> bool:
+    owner = view.class_of(function)
+    return bool(_SPEAKS.search(function.name) or (owner is not None and _SPEAKS.search(owner.name)))
+
+
+def _runs(reduction: Reduction, same: SameValues) -> bool:
+    """Whether what stays runs what was scripted, or hands it on: a test that this works at all."""
+    return any(
+        isinstance(node, ast.Call) and any(map(same.is_subject, (node.func, *node.args)))
+        for statement in reduction.kept
+        for node in walk(statement)
+    )
+
+
+def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
+    try:
+        body = UnscriptedBody(values, same, reduction)
+    except CannotReplace:
+        return None
+    rewrites = tuple(dict.fromkeys(body.rewrites))
+    if not rewrites:
+        return None
+    title = "Test the plain code instead"
+    doubts = [*body.doubts, *written_files(reduction)]
+    if (expected := next(filter(expects, reduction.kept), None)) is not None:
+        doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if (compiled := _compiled_line(values.view, reduction)) is not None:
+        doubts.append(
+            f"`torch.compile` on line {compiled} compiles the plain code then; scripted code it refuses, or leaves as it is"
+        )
+    if doubts:
+        return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
+    return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))
+
+
+def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
+    """Line of the first `torch.compile` in what stays of a test."""
+    calls = (node for statement in reduction.kept for node in walk(statement) if isinstance(node, ast.Call))
+    return next((call.lineno for call in calls if view.certain_name(call.func) == "torch.compile"), None)
+
+
+def _deleted(context: Context, function: FunctionNode, values: ScriptedValues) -> WholeVerdict | None:
+    view, intent = context.view, context.settings.torchscript
+    try:
+        rewrites: tuple[Rewrite, ...] = deleted(view, function, context.project)
+    except StillNeeded as reason:
+        return WholeVerdict(f"`{function.name}` tests nothing but scripting. Not deleted: {reason}.", None)
+    twin = twin_of(view, function, values)
+    again = tuple(Elsewhere(path, rewrite) for path, rewrite in overrides(view, function, context.project))
+    paths = tuple(sorted({view.path, *(item.path for item in again)}))
+    groups = (Group(f"the test `{function.name}`", paths),) if again else ()
+    sure = Fix(f"Delete `{function.name}`", Safety.SAFE, rewrites, elsewhere=again)
+    if twin is not None:
+        about = f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same without."
+        return WholeVerdict(about, sure, groups)
+    if intent.tests == "delete":
+        return WholeVerdict("It tests nothing but scripting.", sure, groups)
+    tested = successor(values) if intent.tests == "successor" else None
+    if tested is not None:
+        return WholeVerdict(
+            "Needs review: only a run tells whether what was scripted can be captured, and for which inputs.",
+            Fix("Test its successor instead", Safety.UNSAFE, tested, _SUCCESSORS),
+        )
+    return WholeVerdict(
+        f"Needs review: `{function.name}` {UNDECIDED} the "
+        'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
+        "of `torch.export` or `torch.compile` out of them where that is possible.",
+        replace(sure, safety=Safety.UNSAFE),
+        groups,
+    )

@@ -1,0 +1,419 @@
+"""Switches of the TorchScript compiler: fusers, executors, logging, environment variables."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchlift.finding import (
+    DeleteStatement,
+    DropDecorator,
+    Finding,
+    Fix,
+    ReplaceExpression,
+    Rewrite,
+    Safety,
+    Severity,
+    Template,
+)
+from torchlift.rules.analysis.places.use_places import UsePlace, place_of
+from torchlift.rules.analysis.project.foreign_packages import assumption
+from torchlift.rules.analysis.values.literals import is_plain_value
+from torchlift.rules.analysis.wording.nearest_place import place_alone
+from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.rules.torchscript.compilers import runtime_uses, scripting_uses
+from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
+from torchlift.rules.torchscript.facts.c_bindings import bindings
+from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
+from torchlift.rules.torchscript.facts.deprecation import SOURCES
+from torchlift.rules.torchscript.facts.environment import ENVIRONMENT
+from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.hints.decorator_uses import decorator_of
+from torchlift.torchscript_intent import DROP
+from torchlift.versions import TorchVersion
+from torchlift.view import ModuleView, Use
+
+_CONTEXTS = frozenset({"torch.jit.fuser", "torch.jit.optimized_execution", "torch.jit.strict_fusion"})
+_FUSION_STRATEGY = frozenset({"torch.jit.set_fusion_strategy", "torch.jit._set_fusion_strategy"})
+_READS = frozenset({"torch.jit.onednn_fusion_enabled"})
+_WHOLE_COMPILER = frozenset({"torch.jit._state.disable", "torch.jit._state.enable"})
+_SETTERS = _FUSION_STRATEGY | {"torch.jit.enable_onednn_fusion"} | set(bindings("switch"))
+
+RULE = Rule(
+    code="TL131",
+    name="torchscript-switch",
+    summary="A switch of the TorchScript compiler",
+    why=(
+        "Fusers, executors and logging of TorchScript have no counterpart for `torch.compile` and `torch.export`, and "
+        "nothing else listens to them. `torch.jit.set_fusion_strategy` warns since torch 2.11; the others never warn and "
+        "go with TorchScript."
+    ),
+    fix=(
+        "A setting that is a statement of its own is removed, and a context manager becomes `contextlib.nullcontext()`, "
+        "once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
+        "could run TorchScript in the same process; otherwise the finding names those packages. Switches of nvFuser are "
+        "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only. Where TorchScript is dropped, "
+        "settings in a row are one finding, for review while something still runs TorchScript, and a question where C++ of "
+        "the project does."
+    ),
+    targets=(*sorted(_CONTEXTS | _SETTERS | _READS | _WHOLE_COMPILER), *ENVIRONMENT),
+    triggers=("jit", "_C & _jit_", "_C & _set_graph_executor_optimize", "_C & _debug_set_", *ENVIRONMENT),
+    severity=Severity.WARNING,
+    collectors=(*scripting_uses.COLLECTORS, runtime_uses.COLLECTOR),
+    sources=(
+        *SOURCES,
+        "torch/jit/_fuser.py, _state.py, _trace.py of the torch 2.13.0 wheel; the strings of its libtorch_cpu.so",
+        "every nvFuser switch called on torch 2.13.0: a warning and None",
+    ),
+)
+
+# torch 2.13.0: "nvfuser is no longer supported in torch script, use ... is deprecated and a no-op".
+_REMOVE = "Remove the setting"
+_WITHOUT_EFFECT = frozenset(name for name in bindings("switch") if "_jit_set_nvfuser_" in name)
+_WITHOUT_EFFECT_SINCE = TorchVersion(2, 13)  # the oldest release that was run
+
+
+def check(use: Use, context: Context) -> Iterator[Finding]:
+    view = context.view
+    place = place_of(use, context)
+    if place is None:
+        return
+    span = view.span(use.node)
+    if use.target in ENVIRONMENT:
+        message, advice = ENVIRONMENT[use.target]
+        yield Finding("TL131", view.path, span, f"{message}.", Severity.INFO, advice)
+        return
+    message = _message(use.target, context)
+    if drops(context) and not _is_without_effect(use.target, context):
+        yield from _dropped(use, place, message, context)
+        return
+    blocker = _blocker(use.target, context)
+    if blocker is not None:
+        reason, root = blocker
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, reason, waits_for=root)
+        return
+    tried = _tried(use, view)
+    if tried is not None:
+        advice = f"Nothing else is in the `try` on line {tried.lineno}: remove the whole statement, handlers included."
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
+        return
+    rewrite = _rewrite(use, place, view)
+    if rewrite is None:
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, _advice(use, place))
+        return
+    title, rewrites = rewrite
+    doubt = _doubt(use.target, context)
+    safety = Safety.SAFE if doubt is None else Safety.UNSAFE
+    review = None if doubt is None else f"Needs review: {doubt}."
+    yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))
+
+
+def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Iterator[Finding]:
+    """The finding where TorchScript goes: one for all settings that stand in a row."""
+    view, project = context.view, context.project
+    span = view.span(use.node)
+    runtime = cpp_runtime(project)
+    if runtime is not None:
+        advice = (
+            f"{runtime} runs TorchScript in C++, and the setting may be for that: does it run in this process? If not, remove "
+            "the setting."
+        )
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, advice)
+        return
+    rewrite = _rewrite(use, place, view) or _unread(use, view)
+    if rewrite is None:
+        yield Finding("TL131", view.path, span, message, Severity.WARNING, _advice(use, place))
+        return
+    title, rewrites = rewrite
+    statement = view.parent(use.call) if use.call is not None else None
+    if isinstance(statement, ast.Expr) and title == _REMOVE:
+        row = _row(statement, view)
+        if row[0] is not statement:
+            return
+        rewrites = tuple(DeleteStatement(view.span(item)) for item in row)
+        title = title if len(row) == 1 else f"Remove {len(row)} settings"
+    left = runtime_uses.first_runtime_use(project, view.path)
+    doubt = f"{left} still runs TorchScript, which then chooses as it does by itself" if left is not None else None
+    doubt = doubt or (None if use.target == "torch.jit.strict_fusion" else assumption(project))
+    safety = Safety.SAFE if doubt is None else Safety.UNSAFE
+    review = None if doubt is None else f"Needs review: {doubt}."
+    yield Finding("TL131", view.path, span, message, Severity.WARNING, review, Fix(title, safety, rewrites))
+
+
+def _row(statement: ast.Expr, view: ModuleView) -> list[ast.stmt]:
+    """The settings that stand in a row around `statement`, and can all be removed."""
+    block = view.block(statement)
+    at = next(index for index, item in enumerate(block) if item is statement)
+    first = last = at
+    while first > 0 and _is_removable(block[first - 1], view):
+        first -= 1
+    while last + 1 < len(block) and _is_removable(block[last + 1], view):
+        last += 1
+    return block[first : last + 1]
+
+
+def _is_removable(statement: ast.stmt, view: ModuleView) -> bool:
+    if not _is_setting(statement, view):
+        return False
+    assert isinstance(statement, ast.Expr)
+    call = statement.value
+    return isinstance(call, ast.Call) and bool(view.certain_name(call.func)) and _is_harmless(call)
+
+
+def _unread(use: Use, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
+    """`old = setting(...)`, where nobody reads `old` any more."""
+    statement = view.parent(use.call) if use.call is not None else None
+    if use.call is None or not isinstance(statement, ast.Assign) or not _is_harmless(use.call):
+        return None
+    target = statement.targets[0]
+    owner = view.scope_at(target).lookup(target.id) if isinstance(target, ast.Name) else None
+    if len(statement.targets) != 1 or owner is None or owner.kind == "class":
+        return None
+    assert isinstance(target, ast.Name)
+    binding = next((item for item in owner.bindings[target.id] if item.node is target), None)
+    if binding is None or view.reads_of(binding) or (owner.kind == "module" and not target.id.startswith("_")):
+        return None
+    return "Remove the setting and the name for what it was before", (DeleteStatement(view.span(statement)),)
+
+
+def _message(name: str, context: Context) -> str:
+    if _is_without_effect(name, context):
+        return f"`{name}` does nothing but warn: TorchScript has no nvFuser any more (seen on torch 2.13)."
+    if name in _WITHOUT_EFFECT:
+        return f"`{name}` does nothing but warn on torch 2.13: TorchScript has no nvFuser any more."
+    if name in _FUSION_STRATEGY:
+        return (
+            "`torch.jit.set_fusion_strategy` only tunes TorchScript code, and warns since torch 2.11 "
+            "(`DeprecationWarning`)."
+        )
+    if name == "torch.jit.strict_fusion":
+        return (
+            "`torch.jit.strict_fusion` acts in scripted code only; eager code gets a warning from it and nothing else."
+        )
+    if name in _WHOLE_COMPILER:
+        return f"`{name}` turns scripting and tracing {'off' if name.endswith('disable') else 'on'}, and nothing else."
+    if name in _READS:
+        return f"`{name}` reads a setting of the TorchScript compiler, which goes with it."
+    return f"`{name}` only steers the TorchScript compiler and goes with it."
+
+
+def _blocker(name: str, context: Context) -> tuple[str, str] | None:
+    """Why the switch has to stay for now, and what it waits for; None if nothing in the project listens to it."""
+    if _is_without_effect(name, context):
+        return None
+    if name == "torch.jit.strict_fusion":
+        place = scripting_uses.first_compilation(context.project, context.view.path)
+    else:
+        place = runtime_uses.first_runtime_use(context.project, context.view.path)
+    if place is None:
+        return None
+    if name in _WITHOUT_EFFECT:
+        reason = (
+            f"The project {context.settings.supports} as well, where it may still act on TorchScript code, "
+            f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
+        )
+    else:
+        reason = f"It has to stay as long as {place} runs TorchScript; migrate that first."
+    return reason, place_alone(place)
+
+
+def _is_without_effect(name: str, context: Context) -> bool:
+    """Whether every release that the project supports ignores the setting."""
+    return name in _WITHOUT_EFFECT and context.settings.min_torch >= _WITHOUT_EFFECT_SINCE
+
+
+def _doubt(name: str, context: Context) -> str | None:
+    """What has to hold beyond this project for the switch to be without effect."""
+    if _is_without_effect(name, context):
+        return None
+    expected = scripting_uses.first_expectation(context.project, context.view.path)
+    if expected is not None:
+        return f"{expected} expects to be compiled, so users of this project may script it and need the setting"
+    outside = outside_compiler(context, tracing=name != "torch.jit.strict_fusion")
+    if outside is not None:
+        return f"{outside} and need the setting"
+    return None if name == "torch.jit.strict_fusion" else assumption(context.project)
+
+
+def _tried(use: Use, view: ModuleView) -> ast.Try | None:
+    """The `try` whose body holds nothing but settings like this one, so that it would guard an empty body without them."""
+    statement = view.parent(use.call) if use.call is not None else None
+    around = view.parent(statement) if isinstance(statement, ast.Expr) else None
+    if not isinstance(around, ast.Try) or not any(item is statement for item in around.body):
+        return None
+    return around if all(_is_setting(item, view) for item in around.body) else None
+
+
+def _is_setting(statement: ast.stmt, view: ModuleView) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    return view.possible_name(statement.value.func) in _SETTERS | _WHOLE_COMPILER
+
+
+def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Rewrite, ...]] | None:
+    """Title and rewrites that take the switch out; None where its value is used."""
+    decorator = decorator_of(use, view)
+    if decorator is not None and use.target in _CONTEXTS:
+        return "Remove the decorator", (DropDecorator(view.span(decorator)),)
+    if place != "call" or use.call is None or not _is_harmless(use.call):
+        return None
+    parent = view.parent(use.call)
+    if isinstance(parent, ast.Expr) and use.target not in _READS:
+        return _REMOVE, (DeleteStatement(view.span(parent)),)
+    if isinstance(parent, ast.withitem) and use.target in _CONTEXTS:
+        spelling = view.spell("contextlib.nullcontext", use.call, use)
+        if spelling is not None:
+            replaced = ReplaceExpression(view.span(use.call), Template(f"{spelling.text}()"))
+            return "Use a context manager that does nothing", (replaced, *spelling.imports)
+    return None
+
+
+def _is_harmless(call: ast.Call) -> bool:
+    """Whether evaluating the arguments does nothing that is missed when the call goes."""
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return all(is_plain_value(value) or isinstance(value, (ast.Name, ast.Attribute)) for value in values)
+
+
+def _advice(use: Use, place: UsePlace) -> str:
+    match place:
+        case "string":
+            return "The name stands in a string: take it out together with the setting it means."
+        case "import":
+            return "Stop passing the name on; nothing in the project needs it any more."
+        case "store":
+            return "The patch can go: nothing in the project runs TorchScript any more."
+        case "call" | "decorator" if use.target in _READS:
+            return "Nothing in the project runs TorchScript any more, so take the branch for `False` and drop the question."
+        case "call":
+            return (
+                "Nothing in the project runs TorchScript any more, so the call can go; its value is used here, so drop what "
+                "uses it as well."
+            )
+        case _:
+            return "Nothing in the project runs TorchScript any more: drop this use together with the setting."
+
+
+_BODY = "def total(x):\n    return (x * 2 + 1).sum()\n"
+_ROW = "torch._C._jit_set_profiling_executor(False)\ntorch._C._jit_set_profiling_mode(False)\n"
+_RUN = "result = total(torch.arange(3.0))"
+_SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\n"
+
+EXAMPLES = (
+    Bad(
+        f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
+        f"import torch\n\n\n\n{_BODY}",
+        why="a setting nothing listens to",
+        run=_RUN,
+    ),
+    Bad(
+        f"import torch\n\n\ndef setup():\n    torch._C._jit_set_profiling_executor(False)\n\n\n{_BODY}",
+        f"import torch\n\n\ndef setup():\n    pass\n\n\n{_BODY}",
+        why="a C++ setting alone in a function",
+        run=f"setup()\n{_RUN}",
+    ),
+    Bad(
+        "import torch as th\n\n\ndef run(x):\n    with th.no_grad(), th.jit.fuser('fuser1'):\n        return x + 1\n",
+        "import torch as th\nfrom contextlib import nullcontext\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
+        why="a fuser among other context managers",
+        run="result = run(th.ones(2))",
+    ),
+    Bad(
+        "import contextlib\n\nimport torch\nfrom torch.jit import optimized_execution\n\n\n"
+        "def run(x):\n    with optimized_execution(False):\n        return x + 1\n",
+        "import contextlib\n\nimport torch\n\n\ndef run(x):\n    with contextlib.nullcontext():\n        return x + 1\n",
+        why="optimized_execution, its import goes with it",
+        run="result = run(torch.ones(2))",
+    ),
+    Bad(
+        "import torch\n\n\n@torch.jit.fuser('fuser1')\ndef run(x):\n    return x + 1\n",
+        "import torch\n\n\ndef run(x):\n    return x + 1\n",
+        why="a fuser as a decorator",
+        run="result = run(torch.ones(2))",
+    ),
+    Bad(
+        "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
+        "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
+        "import warnings\n\nimport torch\nfrom contextlib import nullcontext\n\nwarnings.simplefilter('ignore')\n\n\n"
+        "def run(x):\n    with nullcontext():\n        return x + x\n",
+        why="strict_fusion outside scripted code",
+        run="result = run(torch.ones(2))",
+    ),
+    Bad(
+        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
+        _SCRIPTED,
+        why="nvFuser is gone, whatever is scripted",
+        run=_RUN,
+    ),
+    Bad(
+        f"import e3nn\nimport torch\n\ntorch.jit.enable_onednn_fusion(True)\n\n\n{_BODY}",
+        f"import e3nn\nimport torch\n\n\n\n{_BODY}",
+        safety="unsafe",
+        why="an imported package may run TorchScript",
+    ),
+    Bad(
+        f"import torch\n\ntorch._C._jit_override_can_fuse_on_gpu(False)\n\n\n{_BODY}",
+        f"import torch\n\n\n\n{_BODY}",
+        safety="unsafe",
+        why="users of the project may script it",
+        files=(("README.md", "Use `torch.jit.script(total)` for speed.\n"),),
+        run=_RUN,
+    ),
+    Bad(f"{_SCRIPTED}torch._C._jit_set_profiling_mode(False)\n", why="the project still scripts"),
+    Bad(
+        f"import torch\n\n{_ROW}\n\n{_BODY}",
+        _BODY,
+        why="settings in a row, in a project that others install and that drops TorchScript",
+        run=_RUN,
+        files=(("setup.py", "import setuptools\n"), ("README.md", "Use `torch.jit.script(total)` for speed.\n")),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_SCRIPTED}{_ROW}",
+        _SCRIPTED,
+        safety="unsafe",
+        why="settings in a row, while something is still scripted",
+        run=_RUN,
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\n\ndef run(x):\n    old = torch._C._jit_set_profiling_executor(False)\n    return x + 1\n",
+        "def run(x):\n    return x + 1\n",
+        why="what it was before, which nobody reads",
+        run="result = run(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
+        "import torch\n\ntorch._C._jit_set_profiling_executor(False)\n",
+        why="C++ of the project runs TorchScript",
+        files=(("csrc/serve.cpp", 'auto module = torch::jit::load("net.pt");\n'),),
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_SCRIPTED}torch._C._jit_set_nvfuser_enabled(False)\n",
+        why="nvFuser, in a project that supports torch 2.6",
+        min_torch=TorchVersion(2, 6),
+    ),
+    Bad(
+        "import torch\n\ntry:\n    torch._C._jit_set_nvfuser_enabled(False)\nexcept Exception:\n    pass\n",
+        why="alone in a try statement",
+    ),
+    Bad("import torch\n\nold = torch._C._jit_set_profiling_executor(False)\n", why="the old setting is kept"),
+    Bad("import torch\n\nfused = torch.jit.onednn_fusion_enabled()\n", why="a setting is read"),
+    Bad(
+        "import torch\n\ntorch.jit._state.disable()\nunit = torch.jit.CompilationUnit('')\n",
+        why="the whole compiler",
+    ),
+    Bad("import os\n\nos.environ['PYTORCH_JIT'] = '0'\n", why="an environment variable is set"),
+    Bad(
+        "def test(monkeypatch):\n    monkeypatch.setenv('PYTORCH_JIT_LOG_LEVEL', 'dead_code_elimination')\n",
+        why="an environment variable in a test",
+    ),
+    Ok("import os\n\nos.environ['NUMBA_DISABLE_JIT'] = '1'\n", "another compiler's variable"),
+    Ok('print("PYTORCH_JIT is not set")\n', "a sentence about the variable"),
+    Ok("class jit:\n    fuser = open\n\n\nwith jit.fuser('x'):\n    pass\n", "an own class named jit"),
+    Ok(
+        "import torch\n\nif torch.__version__ < '2':\n    torch._C._jit_set_profiling_executor(False)\n",
+        "under a version test",
+    ),
+    Ok("import torch\n\ntorch._C._set_grad_enabled(False)\njit = 1\n", "another switch of torch._C"),
+)

@@ -1,0 +1,1 @@
+"""Following a captured value through its life."""

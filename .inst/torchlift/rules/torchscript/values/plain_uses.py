@@ -1,0 +1,209 @@
+"""What is done with a TorchScript value that a plain module in its place serves otherwise, or not at all."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Project
+from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.analysis.values.value_of import definition_of
+from torchlift.rules.torchscript.compilers import scripting_uses
+from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by
+from torchlift.rules.torchscript.facts.script_only import OF_MODULES
+from torchlift.rules.torchscript.modules.submodule_walks import first_walk
+from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
+from torchlift.rules.torchscript.values.value_shapes import FREEZERS, save_of
+from torchlift.view import ModuleView
+
+_TAKES_MODULES = frozenset(
+    """torch.compile torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
+    torch.nn.Sequential torch.nn.ModuleList copy.copy copy.deepcopy torch.save
+    pickle.dump pickle.dumps torch.export.export torch.nn.utils.clip_grad_norm_""".split()
+)
+"""What does the same with a plain module, or raises for a scripted one."""
+_COMPILERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module"})
+_NEEDS_TORCHSCRIPT = re.compile(
+    r"optimize_for_mobile|coremltools|augment_model_with_bundled_inputs|torch_neuronx?\b|torch\.neuron|intel_extension|\bipex\b"
+    r"|torch2trt|torch\.jit\.|torch\._C\."
+)
+_SHOWS = frozenset({"str", "repr", "dir", "len", "list", "tuple", "print"})
+_TESTS = frozenset({"isinstance", "issubclass", "type"})
+_LOOKS_UP = frozenset({"hasattr", "getattr", "delattr", "setattr"})
+_WALKS = frozenset({"modules", "named_modules", "children", "named_children", "apply", "get_submodule"})
+_ADDS = frozenset({"append", "add", "insert", "extend", "update", "setdefault", "add_module", "register_module", "put"})
+# Where a value that was not followed could be handed to what takes nothing but TorchScript.
+_CONSUMER = re.compile(
+    rb"jit\s*\.\s*(?:save|freeze|optimize_for_inference|run_frozen_optimizations)\b|\boptimize_for_mobile\b"
+    rb"|\.\s*(?:save_to_buffer|_save_for_lite_interpreter|inlined_graph|code_with_constants|graph_for)\b"
+    rb"|\bisinstance\s*\([^()\n]*,\s*\(?[^()\n]*\b(?:(?:Recursive)?ScriptModule|TopLevelTracedModule|ScriptFunction)\b"
+)
+_CONSUMER_WORDS = ("jit", "optimize_for_mobile", "save_to_buffer", "inlined_graph", "ScriptModule", "ScriptFunction")
+
+
+@dataclass(frozen=True)
+class PlainUse:
+    """One use that stands in the way.
+
+    Attributes:
+        kind: `script_only` if only a TorchScript value serves it, `doubt` if a module may.
+        clause: end of the sentence "the value ...", with its place.
+        node: where.
+    """
+
+    kind: Literal["script_only", "doubt"]
+    clause: str
+    node: ast.AST
+
+
+def plain_uses(life: ValueLife, project: Project, parts: frozenset[str] | None = None) -> Iterator[PlainUse]:
+    """Uses of a value, followed by `follow_plain`, that speak against the plain module in its place.
+
+    Args:
+        life: what becomes of the value.
+        project: the project.
+        parts: names of the classes that the module is made of; None if they are not known.
+    """
+    for obstacle in life.obstacles:
+        found = _judged(life, obstacle, project, parts)
+        if found is not None:
+            kind, clause = found
+            yield PlainUse(kind, f"{clause} ({life.place(obstacle.node)})", obstacle.node)
+
+
+_Judged = tuple[Literal["script_only", "doubt"], str]
+
+
+def _judged(life: ValueLife, obstacle: Obstacle, project: Project, parts: frozenset[str] | None) -> _Judged | None:
+    node, view = obstacle.node, life.home(obstacle.node)
+    parent = view.parent(node)
+    if isinstance(node, ast.expr) and save_of(view, node) is not None:
+        return "script_only", "is saved"
+    if isinstance(parent, ast.Attribute) and parent.value is node:
+        return _asked_for(view, parent)
+    call = view.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(call, ast.Call) and isinstance(node, ast.expr) and call.func is not node:
+        return _passed(view, node, call, life, project)
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
+        return None
+    owner = view.class_of(node) if isinstance(node, ast.Attribute) else None
+    if owner is not None and _is_script_module(view, owner, project):
+        return "script_only", f"becomes a part of `{owner.name}`, a `torch.jit.ScriptModule` that has to go first"
+    return _not_followed(life, view, obstacle, project, parts)
+
+
+def _is_script_module(view: ModuleView, owner: ast.ClassDef, project: Project, steps: int = 4) -> bool:
+    for base in owner.bases:
+        if view.possible_name(base) == "torch.jit.ScriptModule":
+            return True
+        found = definition_of(view, base, project, ast.ClassDef) if steps else None
+        if found is not None and _is_script_module(*found, project, steps - 1):
+            return True
+    return False
+
+
+def _asked_for(view: ModuleView, attribute: ast.Attribute) -> _Judged | None:
+    if attribute.attr in OF_MODULES:
+        return "script_only", f"is asked for `.{attribute.attr}`"
+    if attribute.attr in _WALKS:
+        return "doubt", (
+            f"is asked for its parts with `.{attribute.attr}`, and `isinstance` finds `torch.nn` classes among those of a "
+            "plain module only"
+        )
+    if isinstance(attribute.ctx, ast.Store):
+        return "doubt", f"gets a new `.{attribute.attr}`, which a scripted module may take for a constant"
+    return None
+
+
+def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, project: Project) -> _Judged | None:
+    resolution = view.resolve(call.func)
+    name = view.possible_name(call.func)
+    plain = call.func.id if isinstance(call.func, ast.Name) and resolution is None else ""
+    if plain in _SHOWS or name in _TAKES_MODULES or name in FREEZERS:
+        return None
+    if plain in _TESTS:
+        return "doubt", f"is asked about with `{plain}`"
+    if plain in _LOOKS_UP:
+        named = call.args[1].value if len(call.args) > 1 and isinstance(call.args[1], ast.Constant) else None
+        if call.args[0] is node and isinstance(named, str):
+            return ("script_only", f"is asked for `.{named}`") if named in OF_MODULES else None
+        return "doubt", f"is asked about with `{plain}`"
+    if name in _COMPILERS:
+        return "script_only", f"is passed to `{name}`, which has to go first"
+    if _NEEDS_TORCHSCRIPT.search(name):
+        return "script_only", f"is passed to `{name}`, which takes TorchScript"
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS:
+        return _kept(view, f"is put into `{_short(view, call.func.value)}`", project)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "add_graph":
+        return "script_only", "is passed to `add_graph`, which traces a plain module with the inputs it is given"
+    if name == "torch.onnx.export":
+        return "doubt", "is passed to `torch.onnx.export`, which captures the module itself from now on"
+    return "doubt", f"is passed on to `{_short(view, call.func)}`, which was not read"
+
+
+def _not_followed(
+    life: ValueLife, view: ModuleView, obstacle: Obstacle, project: Project, parts: frozenset[str] | None
+) -> _Judged | None:
+    """A value that is stored, returned or offered where its uses were not looked at."""
+    if isinstance(obstacle.node, ast.Attribute) and "becomes a part of" in obstacle.reason:
+        owner = view.class_of(obstacle.node)
+        # A part that is scripted is scripted with the whole, too; a traced one may be what cannot be.
+        traced = life.view.possible_name(life.origin.func).startswith("torch.jit.trace")
+        place = compiled_by(project, ((view.path, owner.lineno),)) if owner is not None and traced else None
+        if owner is not None and place is not None:
+            return "script_only", f"becomes a part of `{owner.name}`, which {place} compiles and which has to go first"
+        place = first_walk(project, parts)
+        if place is None:
+            compiled = _compiled_whole(view, obstacle.node, project)
+            if compiled is None:
+                return None
+            return (
+                "doubt",
+                f"becomes a part of an `nn.Module`, which {compiled} may script as a whole, with this part then",
+            )
+        return "doubt", (
+            f"becomes a part of an `nn.Module`, and {place} asks parts of modules for their class, which `isinstance` "
+            "finds among those of a plain module only"
+        )
+    reason = obstacle.reason.partition(",")[0].partition(":")[0]
+    return _kept(view, reason, project)
+
+
+def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> str | None:
+    """`path:line` of the first place outside of the class around that scripts, tests aside."""
+    owner = view.class_of(node)
+    for path, line in sorted(scripting_uses.uses(project, tracing=False)):
+        inside = owner is not None and path == view.path and owner.lineno <= line <= (owner.end_lineno or line)
+        if not inside and not is_test_file(path):
+            return f"{path}:{line}"
+    return None
+
+
+def _kept(view: ModuleView, how: str, project: Project) -> _Judged | None:
+    consumer = first_consumer(project)
+    return ("doubt", f"{how}, and {consumer} may get it from there") if consumer is not None else None
+
+
+def first_consumer(project: Project) -> str | None:
+    """`path:line` of the first place in the project, tests aside, that takes TorchScript values and nothing else."""
+    return project.once(_first_consumer)
+
+
+def _first_consumer(project: Project) -> str | None:
+    for path in sorted(project.files_holding(*_CONSUMER_WORDS)):
+        if not path.endswith(".py") or is_test_file(path):
+            continue
+        data = project.data(path)
+        for found in _CONSUMER.finditer(data):
+            if b"#" not in data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]:
+                line = data.count(b"\n", 0, found.start()) + 1
+                return f"{path}:{line}"
+    return None
+
+
+def _short(view: ModuleView, node: ast.expr) -> str:
+    text = view.text(node)
+    return text if len(text) <= 40 and "\n" not in text else f"...{text.rpartition('.')[2][-30:]}"

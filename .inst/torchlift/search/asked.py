@@ -1,0 +1,70 @@
+"""What was asked about the files of a project, so that an answer can be told to hold still after some of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Asked:
+    """Questions about one state of a project; plain data that other processes may send back.
+
+    Attributes:
+        files: read or parsed, by path.
+        texts: looked for in every Python file, as bytes and whether they have to be words of their own.
+        places: looked for line by line.
+        records: names of collectors whose records of all files were read.
+        answers: functions of the project whose answers are shared, with their further arguments.
+        unbounded: whether something was asked besides that cannot be told.
+    """
+
+    __slots__ = ("answers", "files", "places", "records", "texts", "unbounded")
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.texts: set[tuple[bytes, bool]] = set()
+        self.places: set[bytes] = set()
+        self.records: set[str] = set()
+        self.answers: set[tuple[Callable[..., Any], tuple[Any, ...]]] = set()
+        self.unbounded = False
+
+    def add(self, other: Asked) -> None:
+        """Ask all that `other` did, too."""
+        self.files |= other.files
+        self.texts |= other.texts
+        self.places |= other.places
+        self.records |= other.records
+        self.answers |= other.answers
+        self.unbounded |= other.unbounded
+
+
+class Ear:
+    """Notes what is asked.
+
+    Attributes:
+        asked: the questions of whoever asks at present.
+    """
+
+    def __init__(self) -> None:
+        self.asked = Asked()
+
+    @contextmanager
+    def listening(self) -> Iterator[Asked]:
+        """Note what is asked until the end of the block; it counts as asked around the block, too."""
+        around, self.asked = self.asked, Asked()
+        try:
+            yield self.asked
+        finally:
+            around.add(self.asked)
+            self.asked = around
+
+    def unheard(self, work: Callable[[], Result]) -> Result:
+        """Do something whose result is asked about as a whole."""
+        around, self.asked = self.asked, Asked()
+        try:
+            return work()
+        finally:
+            self.asked = around

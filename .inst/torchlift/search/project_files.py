@@ -1,0 +1,198 @@
+"""The bytes of a project's files: read once, as far as memory allows, and searched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from torchlift.file_bytes import file_bytes
+from torchlift.search.vocabulary import Needle, Vocabularies, encoded, vocabulary, words_in
+from torchlift.source import SourceText
+
+_KEPT_BYTES = 12_000_000
+_KEPT_WORDS = 12_000_000
+_MOST_TEXT = 1_000_000
+_NEVER_TEXT = tuple(
+    ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
+)
+_NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "venv", "build", "dist"})
+
+
+class ProjectFiles:
+    """Files of a project in one state.
+
+    Args:
+        root: its folder.
+        files: its Python files, relative to `root`, sorted.
+        overlay: new texts of files that have been changed but not written.
+        before: the files in an earlier state; what is known of them still holds for those that are not in `overlay`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: tuple[str, ...],
+        overlay: Mapping[str, SourceText],
+        before: ProjectFiles | None = None,
+    ) -> None:
+        self._root = root
+        self._folder = f"{root}{os.sep}"
+        self._files = files
+        self._python = frozenset(files)
+        self._overlay = overlay
+        self._bytes: dict[str, bytes] = {}
+        self._size = 0
+        self._vocabularies = Vocabularies()
+        self._holding: dict[tuple[tuple[bytes, bool], ...], list[str]] = {}
+        self._places: dict[str, list[str]] = {}
+        self._listed: list[str] | None = None
+        if before is not None:
+            self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
+            self._size = before._size
+            self._vocabularies = before._vocabularies
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: it reads the files it needs itself."""
+        return {**self.__dict__, "_bytes": {}, "_size": 0}
+
+    def remember(self, path: str, words: Set[bytes]) -> None:
+        """Search the words of a Python file, and not the file itself, if there is room for them."""
+        text = vocabulary(words)
+        if path not in self._overlay and len(self._vocabularies) + len(text) <= _KEPT_WORDS:
+            self._vocabularies.add(path, text)
+
+    def _remember_others(self) -> None:
+        """Take those files apart, too, whose words are not known while those of most files are."""
+        others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
+        if 2 * len(others) < len(self._files):
+            for path in others:
+                with suppress(OSError):
+                    self.remember(path, words_in(self.data(path)))
+
+    def data(self, path: str) -> bytes:
+        """Current bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        kept = self._bytes.get(path)
+        if kept is not None:
+            return kept
+        changed = self._overlay.get(path)
+        if changed is not None:
+            return changed.to_bytes()
+        data = file_bytes(f"{self._folder}{path}")
+        if path in self._python:
+            self._keep(path, data)
+        return data
+
+    def _keep(self, path: str, data: bytes) -> None:
+        """Keep the bytes of a file for the next question, unless there are too many for all: a part of them is no use."""
+        self._size += len(data)
+        if self._size <= _KEPT_BYTES:
+            self._bytes[path] = data
+        else:
+            self._bytes.clear()
+
+    def size(self, path: str) -> int:
+        """Bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if path in self._overlay or path in self._bytes:
+            return len(self.data(path))
+        return os.stat(f"{self._folder}{path}").st_size  # noqa: PTH116 - a Path costs more than the call
+
+    def holding(self, words: Iterable[str]) -> list[str]:
+        """Python files in which any of `words` stands, wherever."""
+        return self._holding_any([Needle(encoded(word)) for word in sorted(words)])
+
+    def naming(self, name: str) -> list[str]:
+        """Python files in which a name stands, as a word of its own."""
+        return self._holding_any([Needle(encoded(name), whole=True)])
+
+    def _holding_any(self, needles: list[Needle]) -> list[str]:
+        key = tuple((needle.text, needle.whole) for needle in needles)
+        if key not in self._holding:
+            if not self._holding:
+                self._remember_others()
+            found = {path for needle in needles for path in self._searched(needle)}
+            others = [path for path in self._files if not self._has_words(path)]
+            found.update(path for path in others if self._holds_any(path, needles))
+            self._holding[key] = [path for path in self._files if path in found]
+        return self._holding[key]
+
+    def holds(self, path: str, needle: Needle) -> bool:
+        """Whether a text stands in one file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if self._has_words(path):
+            return self._vocabularies.may_hold(path, needle) and (needle.is_word or needle.is_in(self.data(path)))
+        return needle.is_in(self.data(path))
+
+    def _has_words(self, path: str) -> bool:
+        """Whether the words of a file are known as they are now."""
+        return path in self._vocabularies and path not in self._overlay
+
+    def _searched(self, needle: Needle) -> Iterator[str]:
+        """Those files that hold a text among them whose words are known."""
+        for path in self._vocabularies.holding(needle):
+            if path not in self._overlay and (needle.is_word or self._holds_any(path, (needle,))):
+                yield path
+
+    def _holds_any(self, path: str, needles: Iterable[Needle]) -> bool:
+        try:
+            data = self.data(path)
+        except OSError:
+            return False
+        return any(needle.is_in(data) for needle in needles)
+
+    def places(self, words: tuple[str, ...]) -> dict[str, list[str]]:
+        """`path:line` of every place in the project's text files that holds one of `words`, by word.
+
+        Folders that never hold a project's own text (version control, environments, build output) are not entered.
+        """
+        missing = {word: Needle(encoded(word)) for word in words if word not in self._places}
+        if missing:
+            holding = {word: frozenset(self._vocabularies.holding(needle)) for word, needle in missing.items()}
+            self._places.update((word, []) for word in missing)
+            for path in self._texts():
+                known = self._has_words(path)
+                asked = {word: one.text for word, one in missing.items() if not known or path in holding[word]}
+                if asked:
+                    with suppress(OSError):
+                        self._note_places(path, self.data(path), asked)
+        return {word: self._places[word] for word in words}
+
+    def _note_places(self, path: str, data: bytes, asked: Mapping[str, bytes]) -> None:
+        if b"\0" in data[:1024]:
+            return
+        for word, text in asked.items():
+            if text in data:
+                self._places[word] += (
+                    f"{path}:{number}" for number, line in enumerate(data.split(b"\n"), 1) if text in line
+                )
+
+    def _texts(self) -> list[str]:
+        """Every file below the root that may be text and is not too large, in order."""
+        if self._listed is None:
+            self._listed = list(self._list_texts())
+        return self._listed
+
+    def _list_texts(self) -> Iterator[str]:
+        for folder, folders, names in os.walk(self._root):
+            folders[:] = sorted(name for name in folders if name not in _NOT_ENTERED and not name.startswith("."))
+            inside = f"{folder}{os.sep}"[len(self._folder) :].replace(os.sep, "/")
+            for name in sorted(names):
+                path = f"{inside}{name}"
+                if name.endswith(_NEVER_TEXT):
+                    continue
+                with suppress(OSError):
+                    if path in self._overlay or self.size(path) <= _MOST_TEXT:
+                        yield path

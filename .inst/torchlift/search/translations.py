@@ -1,0 +1,125 @@
+"""What names of a project are bound to, through re-exports and star imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.search.asked import Asked, Ear
+from torchlift.search.module_files import ModuleFiles
+from torchlift.view import Binding, ModuleView
+from torchlift.wrappers import Wrappers
+
+
+@dataclass(frozen=True)
+class _Exports:
+    """What the names of one module are bound to, and the modules it imports everything from."""
+
+    names: Mapping[str, str | None]
+    stars: tuple[str, ...] = ()
+
+
+_NO_EXPORTS = _Exports({})
+_CIRCLE = Asked()
+_CIRCLE.unbounded = True
+
+
+class Translations:
+    """Answers of one state of a project.
+
+    Args:
+        wrappers: modules that mirror modules of torch.
+        modules: which file is which module.
+        view: the view of a file, None if there is none.
+        ear: notes which files an answer rests on.
+
+    Attributes:
+        asked_in: what the translations rest on that were asked for names in a file, by path.
+    """
+
+    def __init__(
+        self, wrappers: Wrappers, modules: ModuleFiles, view: Callable[[str], ModuleView | None], ear: Ear
+    ) -> None:
+        self._wrappers = wrappers
+        self._modules = modules
+        self._view = view
+        self._ear = ear
+        self._exports: dict[str, _Exports] = {}
+        self._translated: dict[tuple[str, str], str | None] = {}
+        self._asked: dict[tuple[str, str], Asked] = {}
+        self.asked_in: dict[str, Asked] = {}
+
+    def translate(self, name: str, importer: str) -> str | None:
+        """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.
+
+        What a wrapper mirrors is not looked up in it: its names stand for torch's. Modules inside a wrapper are modules.
+        """
+        wrapper = self._wrappers.of(name)
+        if wrapper is not None:
+            inner = name[len(wrapper.module) + 1 :].partition(".")[0]
+            if not inner or self._modules.find(f"{wrapper.module}.{inner}", importer) is None:
+                return name
+        key = (name, importer.rpartition("/")[0])
+        if key not in self._translated:
+            self._translated[key] = None  # a circle of re-exports ends here
+            with self._ear.listening() as asked:
+                self._translated[key] = self._translate(name, importer)
+            self._asked[key] = asked
+        elif key in self._asked:
+            asked = self._asked[key]
+        else:
+            asked = _CIRCLE
+        if asked.files or asked.unbounded:
+            self._ear.asked.add(asked)
+            self.asked_in.setdefault(importer, Asked()).add(asked)
+        return self._translated[key]
+
+    def _translate(self, name: str, importer: str) -> str | None:
+        found = self._modules.split(name, importer)
+        if found is None:
+            return None
+        path, rest = found
+        if not rest:
+            return self._modules.name(path)
+        exports = self._exports_of(path)
+        meaning = exports.names.get(rest[0])
+        if meaning is None and rest[0] not in exports.names:
+            through_stars = {
+                self.translate(f"{module}.{rest[0]}", path)
+                or (f"{module}.{rest[0]}" if module.startswith("torch") else None)
+                for module in exports.stars
+            } - {None}
+            meaning = through_stars.pop() if len(through_stars) == 1 else None
+        if meaning is None:
+            return None
+        full = ".".join([meaning, *rest[1:]])
+        if meaning == f"{self._modules.name(path)}.{rest[0]}":
+            return full
+        return self.translate(full, path) or full
+
+    def _exports_of(self, path: str) -> _Exports:
+        self._ear.asked.files.add(path)
+        if path not in self._exports:
+            view = self._view(path)
+            self._exports[path] = _NO_EXPORTS
+            if view is not None:
+                names = {
+                    name: meanings.pop()
+                    if len(meanings := {self._meaning(view, item) for item in bound}) == 1
+                    else None
+                    for name, bound in view.scopes.module.bindings.items()
+                }
+                stars = tuple(module for module in map(view.absolute, view.scopes.stars) if module)
+                self._exports[path] = _Exports(names, stars)
+        return self._exports[path]
+
+    @staticmethod
+    def _meaning(view: ModuleView, binding: Binding) -> str | None:
+        if binding.imported is not None:
+            return view.absolute(binding.imported)
+        if binding.kind == "assign" and isinstance(binding.value, (ast.Name, ast.Attribute)):
+            resolution = view.resolve(binding.value)
+            if resolution is not None and resolution.certain:
+                return resolution.name
+        return f"{view.module}.{binding.name}"

@@ -1,0 +1,125 @@
+"""Whether code already handles both the old and the new release: version tests, `hasattr`, import fallbacks."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchlift.versions import TorchVersion
+from torchlift.view.module import ModuleView
+from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
+from torchlift.view.walk import walk
+
+_VERSION_WORD = re.compile(
+    r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d"
+    r"|torch_?(?:major|minor)|(?:major|minor)_?torch",
+    re.IGNORECASE,
+)
+_TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
+_FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
+_ANY_ERROR = frozenset({"Exception", "BaseException"})
+
+
+def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = None, find: Lookup | None = None) -> bool:
+    """Whether `node` runs only where a test or a handler has dealt with the other release.
+
+    Helpers and constants of the project are read, those in other files with `find`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
+    """
+    child = node
+    for ancestor in view.ancestors(node):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
+            if answer is None:
+                if tests_release(view, ancestor.test, find) and not _is_open_about_more(
+                    view, ancestor.test, lowest, find
+                ):
+                    return True
+            elif answer is not _is_body(ancestor, child):
+                return True
+        elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
+            if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
+                return True
+        elif (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
+            view, ancestor, child
+        ):
+            return True
+        child = ancestor
+    return False
+
+
+def _is_fallback(view: ModuleView, around: ast.AST, child: ast.AST) -> bool:
+    """Whether `child` stands for what `getattr` does not find in torch: as its default, or behind `or`."""
+    match around:
+        case ast.Call(args=[_, _, default]) if default is child:
+            return _looks_in_torch(view, around, "getattr")
+        case ast.BoolOp(op=ast.Or(), values=values):
+            before = values[: next(at for at, value in enumerate(values) if value is child)]
+            return any(isinstance(value, ast.Call) and _looks_in_torch(view, value, "getattr") for value in before)
+    return False
+
+
+def _looks_in_torch(view: ModuleView, call: ast.Call, function: str) -> bool:
+    """Whether `call` asks torch, or one of its companions, for a name; about anything else it is not about a release."""
+    if not (isinstance(call.func, ast.Name) and call.func.id == function and call.args):
+        return False
+    resolution = view.resolve(call.args[0])
+    return resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES
+
+
+def _is_body(choice: ast.If | ast.IfExp, child: ast.AST) -> bool:
+    body = choice.body if isinstance(choice.body, list) else [choice.body]
+    return any(child is part for part in body)
+
+
+def _is_open_about_more(view: ModuleView, test: ast.expr, lowest: TorchVersion | None, find: Lookup | None) -> bool:
+    """Whether all that `test` asks about releases is decided from `lowest` on, and it is open for other reasons."""
+    parts = test.values if isinstance(test, ast.BoolOp) else []
+    return (
+        lowest is not None
+        and bool(parts)
+        and not any(tests_release(view, part, find) and decided(view, part, lowest, find) is None for part in parts)
+    )
+
+
+def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -> bool:
+    """Whether `node` runs only where a `try` that looks one of `names` up has failed, with whatever error."""
+    for ancestor in view.ancestors(node):
+        parent = view.parent(ancestor)
+        if isinstance(ancestor, ast.ExceptHandler) and isinstance(parent, ast.Try) and catches_anything(ancestor):
+            tried = {id(child) for statement in parent.body for child in walk(statement)}
+            if any(id(use.node) in tried for use in view.uses(names)):
+                return True
+    return False
+
+
+def catches_anything(handler: ast.ExceptHandler) -> bool:
+    """Whether `handler` takes every error."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in _ANY_ERROR) for kind in types)
+
+
+def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) -> bool:
+    """Whether a condition asks about a release, or about what a release of torch has."""
+    for node in walk(test):
+        word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if _VERSION_WORD.search(word):
+            return True
+        if isinstance(node, ast.Call) and _looks_in_torch(view, node, "hasattr"):
+            return True
+        known = assigned(view, node, find) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if known is not None and isinstance(known[1], ast.Call) and _looks_in_torch(known[0], known[1], "hasattr"):
+            return True
+    return compares_release(view, test, find)
+
+
+def _catches_missing_name(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(kind, ast.Name) and kind.id in _FALLBACK_ERRORS for kind in types)
+
+
+def _tries_name(statement: ast.AST) -> bool:
+    """Whether the tried statement is a look-up of a name (an import, an alias), not work that may fail in other ways."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return True
+    value = getattr(statement, "value", None)
+    return isinstance(value, (ast.Name, ast.Attribute, ast.Call))

@@ -1,0 +1,84 @@
+"""What a requirement on torch allows."""
+
+from __future__ import annotations
+
+import re
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from torchlift.lazy_dataclass import dataclass
+
+_BARE = re.compile(r"\s*v?(\d+(?:\.\d+)*)\s*")
+_LOCAL = re.compile(r"(==\s*[^,+\s]+)\+([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A torch requirement; everything is allowed when `specifier` is empty."""
+
+    specifier: SpecifierSet
+    build: str | None = None
+    """The build named by a local version, "cu126" of "==2.15.0+cu126"."""
+
+    @classmethod
+    def any(cls) -> Wish:
+        """No requirement at all."""
+        return cls(SpecifierSet())
+
+    @property
+    def narrow(self) -> bool:
+        """It excludes anything."""
+        return bool(len(self.specifier)) or self.build is not None
+
+    def allows(self, version: str) -> bool:
+        """Whether a release satisfies it; the build is not looked at."""
+        return self.specifier.contains(version, prereleases=True)
+
+    @property
+    def pinned(self) -> str | None:
+        """The one version it names, None for anything wider."""
+        exact = [item.version for item in self.specifier if item.operator == "==" and not item.version.endswith(".*")]
+        return exact[0] if exact else None
+
+    @property
+    def beyond(self) -> Version | None:
+        """The highest version that it names as allowed or as a lower bound."""
+        named = []
+        for item in self.specifier:
+            if item.operator in ("==", "===", ">=", ">", "~="):
+                try:
+                    named.append(Version(item.version.removesuffix(".*")))
+                except InvalidVersion:
+                    continue
+        return max(named, default=None)
+
+    def __str__(self) -> str:
+        wanted = str(self.specifier) + (f"+{self.build}" if self.build else "")
+        return f"torch{wanted}"
+
+
+def read_wish(text: str | None) -> Wish | None:
+    """A wish from "torch==2.15", ">=2.6,<2.9", "2.15" (any 2.15) or "torch==2.15.0+cu126"; None when it is no
+    requirement on torch."""
+    stripped = (text or "").strip()
+    if not stripped or stripped == "torch":
+        return Wish.any()
+    bare = _BARE.fullmatch(stripped)
+    if bare:
+        stripped = f"=={bare[1]}" + ("" if bare[1].count(".") >= 2 else ".*")
+    local = _LOCAL.search(stripped)
+    if local:
+        stripped = _LOCAL.sub(r"\1", stripped)
+    try:
+        if stripped[0] in "=<>!~":
+            specifier = SpecifierSet(stripped)
+        else:
+            requirement = Requirement(stripped)
+            if requirement.name.lower() != "torch" or requirement.url:
+                return None
+            specifier = requirement.specifier
+    except (InvalidRequirement, InvalidSpecifier):
+        return None
+    return Wish(specifier, local[2].lower() if local else None)
