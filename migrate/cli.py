@@ -174,7 +174,7 @@ def migrate(
         raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
-    verify = _verification(command, verify_runs, verify_timeout, flaky, quiet)
+    verify = _verification(command, verify_runs, verify_timeout, flaky, quiet or flags["output_format"] == "json")
     if verify is not None and (check or stdin_filename is not None):
         other = "--check, which applies no fix" if check else "standard input, which no command runs"
         raise click.UsageError(f"--verify does not go with {other}.")

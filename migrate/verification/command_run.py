@@ -16,7 +16,10 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.verification.tree_copy import TreeCopy
 
 _HERE = Path(__file__).parent
-_OF_GIT = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+# They would lead git to the user's tree, and pytest to take itself for one that a test has started.
+_NOT_PASSED_ON = frozenset(
+    "GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY PYTEST_CURRENT_TEST".split()
+)
 _TAIL = 20_000
 _GRACE = 5
 
@@ -111,7 +114,7 @@ def run_command(
 
 
 def _environment(copy: TreeCopy, spool: str, working: str) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_GIT}
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     paths = [str(_HERE / "startup")]
     for entry in environment.get("PYTHONPATH", "").split(os.pathsep):
         is_inside = entry == copy.tree or entry.startswith(copy.tree + os.sep)

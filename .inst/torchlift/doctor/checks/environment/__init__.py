@@ -1,1 +1,0 @@
-"""Checks of the interpreter and of environment variables."""

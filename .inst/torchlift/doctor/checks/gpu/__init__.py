@@ -1,1 +1,0 @@
-"""Checks of each GPU: health, mode, link, and whether programs are let see it."""

@@ -1,1 +1,0 @@
-"""Checks of GPUs together: peer-to-peer access, NVLink, mixed models."""

@@ -1,1 +1,0 @@
-"""Checks of the distributions around torch: pins, collisions, missing libraries, extensions."""

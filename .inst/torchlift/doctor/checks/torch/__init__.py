@@ -1,1 +1,0 @@
-"""Checks of the installed torch: is it the right build for this machine, and is it whole."""

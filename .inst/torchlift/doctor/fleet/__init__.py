@@ -1,1 +1,0 @@
-"""Many machines at once: every rank examines its own, rank 0 tells how they differ. torchlift brings no scheduler."""

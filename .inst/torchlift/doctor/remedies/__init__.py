@@ -1,1 +1,0 @@
-"""What to do: commands and sentences that fit the examined machine."""

@@ -1,1 +1,0 @@
-"""Reports: text made from an `Examination` and from nothing else."""

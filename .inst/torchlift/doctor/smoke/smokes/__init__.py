@@ -1,1 +1,0 @@
-"""The smokes: one file each, named after its id, binding `SMOKE`."""

@@ -1,1 +1,0 @@
-"""Which files rules want to see, and what they find in them."""

@@ -1,1 +1,0 @@
-"""What leaving TorchScript takes: questions that only the user can answer, ranked by what each answer decides."""

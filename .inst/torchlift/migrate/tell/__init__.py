@@ -1,1 +1,0 @@
-"""What comes of a run: files written, findings and diffs shown."""

@@ -1,1 +1,0 @@
-"""Where a piece of code stands and who uses it."""

@@ -1,1 +1,0 @@
-"""What the project is: installed, tested, with which packages, in which environment."""

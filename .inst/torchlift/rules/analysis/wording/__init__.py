@@ -1,1 +1,0 @@
-"""How findings say things."""

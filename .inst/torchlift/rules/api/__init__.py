@@ -1,1 +1,0 @@
-"""Removed, deprecated and moved names."""

@@ -1,1 +1,0 @@
-"""Behaviour that changed between releases while no signature shows it."""

@@ -1,1 +1,0 @@
-"""What files that torch saves and loads hold, as far as code tells."""

@@ -1,1 +1,0 @@
-"""Which device a process uses, and where it is said."""

@@ -1,1 +1,0 @@
-"""What torch.distributed and its environment are called."""

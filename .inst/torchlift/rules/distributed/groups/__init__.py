@@ -1,1 +1,0 @@
-"""Which process group a call means, and on which backend."""

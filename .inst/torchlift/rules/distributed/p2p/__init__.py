@@ -1,1 +1,0 @@
-"""Point-to-point code: read, run on models of the engines, judged, rewritten."""

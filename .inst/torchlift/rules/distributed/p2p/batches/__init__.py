@@ -1,1 +1,0 @@
-"""Writing sends and receives as one batch."""

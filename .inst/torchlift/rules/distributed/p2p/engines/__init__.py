@@ -1,1 +1,0 @@
-"""Simulating an exchange on the engines of torch."""

@@ -1,1 +1,0 @@
-"""Which rank runs a piece of code."""

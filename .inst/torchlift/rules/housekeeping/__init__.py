@@ -1,1 +1,0 @@
-"""torchlift itself: suppressions and files it could not analyse."""

@@ -1,1 +1,0 @@
-"""TorchScript and its successors."""

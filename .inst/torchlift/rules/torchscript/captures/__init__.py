@@ -1,1 +1,0 @@
-"""Writing an export in the place of a trace or a script."""

@@ -1,1 +1,0 @@
-"""Who compiles code with TorchScript, and what that reaches."""

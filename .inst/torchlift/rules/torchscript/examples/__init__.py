@@ -1,1 +1,0 @@
-"""Examples that several rules share."""

@@ -1,1 +1,0 @@
-"""What torch itself says about TorchScript: names, bindings, operations, deprecations."""

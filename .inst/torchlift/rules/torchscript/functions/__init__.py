@@ -1,1 +1,0 @@
-"""Whether a scripted function does the same as a plain one."""

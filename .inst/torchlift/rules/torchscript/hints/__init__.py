@@ -1,1 +1,0 @@
-"""Hints to the TorchScript compiler, and how to fold them."""

@@ -1,1 +1,0 @@
-"""Reading a module class."""

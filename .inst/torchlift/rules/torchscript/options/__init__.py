@@ -1,1 +1,0 @@
-"""Options that only chose TorchScript: parameters of functions and of commands."""

@@ -1,1 +1,0 @@
-"""Tests of scripting: what is left of one when nothing is scripted any more, and what becomes of it."""

@@ -1,1 +1,0 @@
-"""Following a captured value through its life."""
