@@ -87,7 +87,7 @@ def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResu
         return run.examine(reading.options, reading)
     from torchlift.migrate.verification.verify import verified
 
-    return verified(run.Examination(reading.options, reading), verify)
+    return verified(run.Alternatives(reading.options, reading), verify)
 
 
 def read_project(

@@ -27,7 +27,7 @@ from torchlift.rules.rule import Rule
 from torchlift.source import SourceText
 from torchlift.wrappers import Wrappers
 
-__all__ = ["Examination", "KnownProject", "RunOptions", "analyse", "examine", "read"]
+__all__ = ["Alternatives", "KnownProject", "RunOptions", "analyse", "examine", "read"]
 
 _MOST_PASSES = 20
 
@@ -77,10 +77,10 @@ def examine(options: RunOptions, reading: KnownProject) -> RunResult:
             which files there are and which rules want to see them.
         reading: the project; several runs over it share what they learn.
     """
-    return Examination(options, reading).result()
+    return Alternatives(options, reading).result()
 
 
-class Examination:
+class Alternatives:
     """Runs over one project that differ in the fixes they leave out; what is found in it as it was read is found once.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.verification.command_run import CommandRun, SingleTest
-from torchlift.migrate.verification.complaint import Complaint, Place
+from torchlift.migrate.verification.complaint import Complaint, CopiedLine
 from torchlift.migrate.verification.returned import Returned, returned_otherwise
 
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
@@ -87,7 +87,7 @@ class Baseline:
                         f"value {other.test} {other.module}:{other.function}",
                         f"what {other.module}.{other.function} returns" + (f" in {other.test}" if other.test else ""),
                         other.difference,
-                        (Place(f"{other.module}:{other.function}", 0),),
+                        (CopiedLine(f"{other.module}:{other.function}", 0),),
                         (other.test,) if other.test else (),
                     )
                 )
@@ -112,7 +112,7 @@ class Baseline:
                 continue
             error = told.error if told.outcome == "failed" else _how_it_ended(run)
             first = [
-                Place(f"{other.module}:{other.function}", 0)
+                CopiedLine(f"{other.module}:{other.function}", 0)
                 for other in others
                 if isinstance(other, Otherwise) and other.test == name
             ]
@@ -149,10 +149,10 @@ def _how_it_ended(run: CommandRun) -> str:
     return f"it was ended by signal {-run.status}" if run.status < 0 else f"exit status {run.status}"
 
 
-def _places(told: SingleTest, copy: str) -> tuple[Place, ...]:
+def _places(told: SingleTest, copy: str) -> tuple[CopiedLine, ...]:
     """Lines of files in the copy, the innermost first."""
     inside = [(path, line) for path, line in reversed(told.frames) if path.startswith(copy + os.sep)]
-    return tuple(Place(os.path.relpath(path, copy), line) for path, line in dict.fromkeys(inside))
+    return tuple(CopiedLine(os.path.relpath(path, copy), line) for path, line in dict.fromkeys(inside))
 
 
 def _bare(test: str) -> str:

@@ -53,7 +53,7 @@ def withheld(clusters: Sequence[Cluster], dropped: Mapping[int, DroppedFix]) -> 
     return Withheld(by_path)
 
 
-class ChangedFile:
+class FixedFile:
     """One file before and after some fixes, and the lines that they change in it.
 
     Args:

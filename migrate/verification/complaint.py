@@ -6,7 +6,7 @@ from torchlift.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CopiedLine:
     """A line of a file, counted from one; the path is relative to the copied tree."""
 
     path: str
@@ -28,5 +28,5 @@ class Complaint:
     key: str
     by: str
     error: str
-    places: tuple[Place, ...] = ()
+    places: tuple[CopiedLine, ...] = ()
     tests: tuple[str, ...] = ()

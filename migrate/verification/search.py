@@ -37,7 +37,7 @@ class Trials(Protocol):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SearchEnd:
     """What came of a search.
 
     Attributes:
@@ -55,7 +55,7 @@ class Verdict:
     broken: tuple[Complaint, ...] = ()
 
 
-def search(groups: Groups, trials: Trials, *, careful: bool = False) -> Verdict:
+def search(groups: Groups, trials: Trials, *, careful: bool = False) -> SearchEnd:
     """Find the groups with which the command runs as it does without any.
 
     Args:
@@ -78,7 +78,7 @@ class _Search:
         self.open: list[Complaint] = []
         self.good: dict[str, Groups] = {}
 
-    def run(self) -> Verdict:
+    def run(self) -> SearchEnd:
         try:
             while self.kept:
                 self.open = self._confirmed(self._known_only(self.trials.whole(self.kept)))
@@ -176,7 +176,7 @@ class _Search:
             for _ in range(times)
         )
 
-    def _end(self) -> Verdict:
+    def _end(self) -> SearchEnd:
         """There is one run left: keep what is known to be well, if anything is, and prove it with that run."""
         good = self.kept
         for complaint in self.open:
@@ -191,8 +191,8 @@ class _Search:
                 return self._verdict(undecided | good, tuple(broken))
         return self._verdict(undecided)
 
-    def _verdict(self, undecided: Groups, broken: tuple[Complaint, ...] = ()) -> Verdict:
-        return Verdict(self.kept, self.dropped, undecided, tuple(self.unstable.values()), broken)
+    def _verdict(self, undecided: Groups, broken: tuple[Complaint, ...] = ()) -> SearchEnd:
+        return SearchEnd(self.kept, self.dropped, undecided, tuple(self.unstable.values()), broken)
 
 
 def _of_the_whole(complaint: Complaint) -> Complaint:

@@ -10,17 +10,17 @@ from pathlib import Path
 from torchlift.finding import DroppedFix
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import FileOutcome, RunResult
-from torchlift.migrate.run import Examination
+from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
 from torchlift.migrate.verification.clusters import (
-    ChangedFile,
     Cluster,
+    FixedFile,
     functions_in,
     lines_of_function,
     withheld,
 )
 from torchlift.migrate.verification.command_run import CommandRun, run_command
-from torchlift.migrate.verification.complaint import Complaint, Place
+from torchlift.migrate.verification.complaint import Complaint, CopiedLine
 from torchlift.migrate.verification.search import Groups, OutOfRuns
 from torchlift.migrate.verification.tree_copy import TreeCopy
 
@@ -53,18 +53,18 @@ class CommandTrials:
     Args:
         verification: what to run.
         copy: where.
-        examination: what makes the texts.
+        alternatives: what makes the texts.
         clusters: the fixes, by their numbers.
     """
 
     def __init__(
-        self, verification: Verification, copy: TreeCopy, examination: Examination, clusters: Sequence[Cluster]
+        self, verification: Verification, copy: TreeCopy, alternatives: Alternatives, clusters: Sequence[Cluster]
     ) -> None:
         self.verification = verification
         self.copy = copy
-        self.examination = examination
+        self.alternatives = alternatives
         self.clusters = clusters
-        self.inside = os.path.relpath(os.path.realpath(examination.reading.project.root), copy.tree)
+        self.inside = os.path.relpath(os.path.realpath(alternatives.reading.project.root), copy.tree)
         self.working = os.path.relpath(os.path.realpath(os.curdir), copy.tree)
         if self.working.startswith(os.pardir):
             self.working = self.inside
@@ -118,7 +118,7 @@ class CommandTrials:
         ordered = [found for found in exact if found]
         return list(dict.fromkeys([*ordered[:2], *([frozenset(around)] if around else [])]))
 
-    def _pointed(self, file: ChangedFile, place: Place) -> Iterator[Groups]:
+    def _pointed(self, file: FixedFile, place: CopiedLine) -> Iterator[Groups]:
         if place.line:
             yield from file.behind(place.line)
             return
@@ -126,7 +126,7 @@ class CommandTrials:
         if lines is not None:
             yield file.changing(lines)
 
-    def _file_of(self, place: Place) -> str | None:
+    def _file_of(self, place: CopiedLine) -> str | None:
         known = self.baseline.modules.get(place.path.partition(":")[0])
         return os.path.relpath(known, self.copy.folder) if known is not None else None
 
@@ -165,12 +165,12 @@ class CommandTrials:
 
     def _result_of(self, groups: Groups) -> RunResult:
         out = {index: DroppedFix("", "") for index in range(len(self.clusters)) if index not in groups}
-        return self.examination.result(withheld(self.clusters, out))
+        return self.alternatives.result(withheld(self.clusters, out))
 
-    def _files(self, result: RunResult) -> dict[str, ChangedFile]:
+    def _files(self, result: RunResult) -> dict[str, FixedFile]:
         """Changed files by their paths in the copy."""
         return {
-            os.path.normpath(os.path.join(self.inside, outcome.path)): ChangedFile(
+            os.path.normpath(os.path.join(self.inside, outcome.path)): FixedFile(
                 outcome.path, outcome.source, None if outcome.is_removed else outcome.shown, self.clusters
             )
             for outcome in _changed(result)

@@ -8,19 +8,19 @@ from dataclasses import replace
 
 from torchlift.finding import DroppedFix
 from torchlift.migrate.result import RunResult
-from torchlift.migrate.run import Examination
+from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
 from torchlift.migrate.verification.clusters import Cluster, clusters_of, lines_of_function, withheld
 from torchlift.migrate.verification.command_run import CommandRun
 from torchlift.migrate.verification.failed import VerificationFailed
-from torchlift.migrate.verification.search import Verdict, search
+from torchlift.migrate.verification.search import SearchEnd, search
 from torchlift.migrate.verification.tree_copy import TreeCopy, remove_leftovers
 from torchlift.migrate.verification.trials import CommandTrials, Verification
 
 _FEWEST_RUNS = 4
 
 
-def verified(examination: Examination, verification: Verification) -> RunResult:
+def verified(alternatives: Alternatives, verification: Verification) -> RunResult:
     """What a run comes to that applies only fixes with which the command runs as it does without any.
 
     Nothing of the user's is written: that is left to the caller, as after any other run.
@@ -34,12 +34,12 @@ def verified(examination: Examination, verification: Verification) -> RunResult:
         )
     leftovers = remove_leftovers()
     told = [f"Removed the copy of {tree} that an interrupted run had left behind." for tree in dict.fromkeys(leftovers)]
-    clusters = clusters_of(examination.first_fixes())
+    clusters = clusters_of(alternatives.first_fixes())
     if not clusters:
-        result = examination.result()
+        result = alternatives.result()
         return replace(result, notes=(*result.notes, *told, "No fix can be applied, so nothing was verified."))
-    with TreeCopy(examination.reading.project.root) as copy:
-        trials = CommandTrials(verification, copy, examination, clusters)
+    with TreeCopy(alternatives.reading.project.root) as copy:
+        trials = CommandTrials(verification, copy, alternatives, clusters)
         trials.baseline = _baseline(trials)
         verdict = search(frozenset(range(len(clusters))), trials, careful=verification.flaky)
         changed = copy.changed_meanwhile()
@@ -47,7 +47,7 @@ def verified(examination: Examination, verification: Verification) -> RunResult:
             raise VerificationFailed(
                 f"{changed[0]} changed while the fixes were being tried; nothing was written. Run torchlift again."
             )
-        result = examination.result(withheld(clusters, _dropped(verdict, verification)))
+        result = alternatives.result(withheld(clusters, _dropped(verdict, verification)))
         return replace(result, notes=(*result.notes, *told, *_notes(verdict, trials)))
 
 
@@ -142,7 +142,7 @@ def _described(baseline: Baseline) -> str:
     return f"Without any fix: {len(baseline.tests)} tests{more}."
 
 
-def _dropped(verdict: Verdict, verification: Verification) -> dict[int, DroppedFix]:
+def _dropped(verdict: SearchEnd, verification: Verification) -> dict[int, DroppedFix]:
     dropped = {index: DroppedFix(_by(complaint.by), complaint.error) for index, complaint in verdict.dropped.items()}
     for index in verdict.undecided:
         broken = verdict.broken[0] if verdict.broken else None
@@ -159,7 +159,7 @@ def _by(words: str) -> str:
     return words if " " in words.partition("[")[0] else f"`{words}`"
 
 
-def _notes(verdict: Verdict, trials: CommandTrials) -> Iterator[str]:
+def _notes(verdict: SearchEnd, trials: CommandTrials) -> Iterator[str]:
     verification, number = trials.verification, len(trials.clusters)
     groups = "1 group" if number == 1 else f"{number} groups"
     last = "and the last of them was the whole command" if verdict.kept else "and nothing is left to keep"
@@ -186,7 +186,7 @@ def _tests(names: Sequence[str]) -> str:
     return f"{'1 test fails' if len(names) == 1 else f'{len(names)} tests fail'} ({shown})"
 
 
-def _unproven(verdict: Verdict, trials: CommandTrials) -> Iterator[str]:
+def _unproven(verdict: SearchEnd, trials: CommandTrials) -> Iterator[str]:
     """What was kept although no test says that it is well."""
     unreached = sorted(_place(trials.clusters[index]) for index in verdict.kept if not _is_reached(index, trials))
     if unreached:
@@ -202,7 +202,7 @@ def _is_reached(index: int, trials: CommandTrials) -> bool:
     """Whether a function that a group changes was run, outside of tests that it changes itself."""
     cluster = trials.clusters[index]
     own = {path for path, _ in cluster.rewrites()}
-    project = trials.examination.reading.project
+    project = trials.alternatives.reading.project
     names = {os.path.realpath(file): name for name, file in trials.baseline.modules.items()}
     for path in own:
         module = names.get(os.path.realpath(os.path.join(trials.copy.folder, trials.inside, path)))

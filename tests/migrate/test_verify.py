@@ -274,7 +274,10 @@ def command_line(here: Path, *more: str, command: str = project.SCRIPT_COMMAND) 
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="the program finds its parent in /proc")
-@pytest.mark.parametrizeXX
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("SIGKILL", -signal.SIGKILL), ("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.exhaustive)],
+)
 def test_a_run_that_is_ended_leaves_the_users_files_and_the_next_one_cleans_up(
     name: str, status: int, here: Path
 ) -> None:

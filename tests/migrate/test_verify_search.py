@@ -9,7 +9,7 @@ import exhaustive
 import pytest
 
 from torchlift.migrate.verification.complaint import Complaint
-from torchlift.migrate.verification.search import Groups, OutOfRuns, Verdict, search
+from torchlift.migrate.verification.search import Groups, OutOfRuns, SearchEnd, search
 
 Fails = Callable[[Groups], bool]
 
@@ -61,7 +61,7 @@ def groups(number: int) -> Groups:
     return frozenset(range(number))
 
 
-def tried(trials: MadeUp, number: int, *, careful: bool = False) -> Verdict:
+def tried(trials: MadeUp, number: int, *, careful: bool = False) -> SearchEnd:
     return search(groups(number), trials, careful=careful)
 
 
@@ -125,7 +125,7 @@ def test_with_too_few_runs_what_is_undecided_is_left_out_and_the_last_run_proves
 
 
 def test_nothing_is_kept_if_the_last_run_fails() -> None:
-    verdict = tried(MadeUp({"a": lambda on: bool(on)}, {"a": frozenset({3})}, runs=4), 20)
+    verdict = tried(MadeUp({"a": bool}, {"a": frozenset({3})}, runs=4), 20)
     assert verdict.kept == frozenset()
     assert verdict.broken
 

@@ -9,7 +9,7 @@ import sys
 from typing import IO, Any
 
 
-class Spool:
+class Telling:
     """Lines of JSON in a file of this process, for whoever started the command."""
 
     def __init__(self, folder: str) -> None:
@@ -37,7 +37,7 @@ def arrive(folder: str) -> None:
     from .redirect import redirect
 
     redirect(task["tree"], task["copy"])
-    spool = Spool(folder)
+    spool = Telling(folder)
     endings = []
     if task["returns"]:
         from .returns import note_returns

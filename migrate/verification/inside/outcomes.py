@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .arrival import Spool
+from .arrival import Telling
 from .waiting import after_import
 
 _FRAME = re.compile(
@@ -16,7 +16,7 @@ _FRAME = re.compile(
 _MOST_FRAMES = 60
 
 
-def wait_for_pytest(spool: Spool, tests: list[str] | None, leave: Callable[[], None]) -> None:
+def wait_for_pytest(spool: Telling, tests: list[str] | None, leave: Callable[[], None]) -> None:
     """Register the plugin with the first plugin manager of this process; pytest is not imported for it.
 
     `leave` is called when the tests are through: workers of xdist end without more ado.
@@ -36,7 +36,7 @@ def wait_for_pytest(spool: Spool, tests: list[str] | None, leave: Callable[[], N
     after_import("_pytest.config", extend)
 
 
-def _plugin(spool: Spool, tests: list[str] | None, leave: Callable[[], None]) -> object:
+def _plugin(spool: Telling, tests: list[str] | None, leave: Callable[[], None]) -> object:
     import pluggy
 
     hook: Any = pluggy.HookimplMarker("pytest")

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .arrival import Spool
+from .arrival import Telling
 from .waiting import after_import
 
 _MOST_CALLS = 50
@@ -23,7 +23,7 @@ _MOST_ELEMENTS = 64
 _COMPILED_BY = {"jit", "njit", "vectorize", "guvectorize", "stencil", "kernel", "cfunc"}
 
 
-def note_returns(spool: Spool, copy: str) -> Callable[[], None]:
+def note_returns(spool: Telling, copy: str) -> Callable[[], None]:
     """Begin to; the function that is returned tells what was not told yet."""
     notes = _Notes(spool)
 
@@ -66,7 +66,7 @@ def _is_of(path: str, copy: str) -> bool:
 
 
 class _Notes:
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: Telling) -> None:
         self.spool = spool
         self.calls: dict[tuple[str, str, str], list[Any]] = {}
         self.order = 0
