@@ -89,6 +89,11 @@ class Capture:
         assert self.use.call is not None
         return self.use.call
 
+    @property
+    def was_training(self) -> bool:
+        """Whether the module was in train mode in a recorded run, or nothing is known of that."""
+        return self.recorded is None or any(value.training for value in self.recorded.known.site.values)
+
     def weigh(self, reason: str, safety: Safety) -> None:
         """Take a reason for a refusal or for an assumption, as its safety says."""
         if safety is Safety.MANUAL:

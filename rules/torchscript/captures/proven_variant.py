@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torchlift.rules.torchscript.captures.capture_writer import Capture
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 
 _WRITTEN = frozenset({"", "as given", "ones doubled", "fixed shapes"})
+# These are written where the example is.
+_WITH_EXAMPLE = frozenset({"dynamic ints", "as called", "other example"})
 _OF_PROGRAMS = frozenset({"save", "eval", "state_dict", "parameters", "named_parameters", "buffers", "named_buffers"})
 _DOUBLED = 2
 
@@ -23,6 +27,8 @@ def weigh_record(capture: Capture) -> None:
         raise CannotExport(recorded.refuted)
     if not recorded.proved:
         return
+    for place in _unreached(capture):
+        capture.assume(f"no recorded run reached its use at {place}", asks="project")
     for value in recorded.known.site.values:
         for touch in value.attributes:
             where = f" at {touch.sites[0]}" if touch.sites else ""
@@ -33,10 +39,35 @@ def weigh_record(capture: Capture) -> None:
                 capture.assume(f"in the recorded run `.{touch.name}()` was called on it{where}", asks="project")
             elif touch.name == "eval" and (other := _not_dropped(capture, touch.sites)):
                 raise CannotExport(f"`.eval()` is called on it at {other}, which a program rejects")
-    if proved_variant(capture) not in _WRITTEN:
+    if proved_variant(capture) not in (_WRITTEN | _WITH_EXAMPLE if _has_example(capture) else _WRITTEN):
         raise CannotExport(
             f"the recorded runs proved an export in another form ({proved_variant(capture)}), which has to be written by hand"
         )
+
+
+def _unreached(capture: Capture) -> Iterator[str]:
+    """Places that call or save the value and that no run passed: evidence says nothing about them."""
+    recorded, life = capture.recorded, capture.life
+    if recorded is None or recorded.known.place is None:
+        return
+    values, moved = recorded.known.site.values, recorded.known.place.line - recorded.known.site.line
+    called = {_line_of(call.site) for value in values for call in value.calls if call.site}
+    saved = {_line_of(written.site) for value in values for written in value.wrote if written.site}
+    for nodes, reached in ((life.calls, called), ([save.call for save in life.saves], saved)):
+        for node in nodes if reached else ():
+            home = life.home(node)
+            line = node.lineno - (moved if home is life.view else 0)
+            if f"{home.path}:{line}" not in reached:
+                yield f"{home.path}:{node.lineno}"
+
+
+def _line_of(place: str) -> str:
+    return ":".join(place.split(":")[:2])
+
+
+def _has_example(capture: Capture) -> bool:
+    recorded = capture.recorded
+    return recorded is not None and recorded.conclusion is not None and "example" in recorded.conclusion.detail
 
 
 def proved_variant(capture: Capture) -> str:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchlift.finding import Safety, Template
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
-from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
+from torchlift.rules.torchscript.captures.export_arguments import (
+    ArgumentBuilder,
+    CannotExport,
+    ExportArguments,
+    fixed_dimensions,
+)
 from torchlift.rules.torchscript.captures.module_call import (
     ModuleCall,
     ModuleVerdict,
@@ -18,6 +24,7 @@ from torchlift.rules.torchscript.captures.module_call import (
     unreadable,
 )
 from torchlift.rules.torchscript.captures.proven_variant import batch_example, in_proved_form, weigh_record
+from torchlift.rules.torchscript.captures.recorded_example import recorded_example
 from torchlift.rules.torchscript.captures.visible_inputs import visible_inputs
 from torchlift.rules.torchscript.facts.deprecation import EXPORT_DOCS
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_reading
@@ -30,7 +37,6 @@ def saved(about: ModuleCall) -> ModuleVerdict:
     view, life, call = about.view, about.life, about.call
     capture = Capture(about.use, about.context, life)
     artifacts = [(save, read_artifact(view, save.path, about.context.project)) for save in life.saves]
-    groups = tuple(group for _, artifact in artifacts for group in artifact.group())
     inputs = None
     refusal = unreadable(call)
     try:
@@ -44,14 +50,18 @@ def saved(about: ModuleCall) -> ModuleVerdict:
         if life.origin is not call:
             raise CannotExport("it is saved under another type (`typing.cast`)")
         inputs = visible_inputs(view, call, [c for c in life.calls if life.home(c) is view])
-        if inputs is None:
+        if (example := recorded_example(capture)) is not None:
+            _weigh_module(capture, about)
+            _write(capture, about, example)
+        elif inputs is None:
             raise CannotExport("no example inputs are visible here")
-        _plan(capture, about, inputs)
+        else:
+            _plan(capture, about, inputs)
     except CannotExport as refusal_found:
         by_hand = _by_hand(about, str(refusal_found), [a for _, a in artifacts])
-        return ModuleVerdict(by_hand, None, groups, capture.recorded_notes())
+        return ModuleVerdict(by_hand, None, tuple(capture.groups), capture.recorded_notes())
     fix = capture.fix("Capture with `torch.export.export`")
-    return ModuleVerdict(capture.review() or "", fix, groups, capture.recorded_notes())
+    return ModuleVerdict(capture.review() or "", fix, tuple(capture.groups), capture.recorded_notes())
 
 
 def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:
@@ -68,28 +78,54 @@ def _plan(capture: Capture, about: ModuleCall, inputs: ExampleInputs) -> None:
         required = facts.required if facts.required is not None else facts.parameters
         if not required <= inputs.count <= facts.parameters:
             raise CannotExport(f"`forward` takes {facts.parameters} inputs and {inputs.count} are visible")
+    _weigh_module(capture, about)
+    builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))
+    arguments = in_proved_form(capture, builder.build(inputs), clones=False)
+    capture.assume(*arguments.assumptions)
+    capture.assume(*fixed_dimensions(arguments, [(view, called) for called in life.calls], saved=True))
+    _write(capture, about, arguments)
+
+
+def _weigh_module(capture: Capture, about: ModuleCall) -> None:
+    """What speaks against exporting the module, whatever its inputs.
+
+    Raises:
+        CannotExport: something surely does.
+    """
+    facts = read_captured_module(about.view, about.node, about.call, about.context.project)
     capture.assume(
         "branches and loops of `forward`, ints that it is given and arguments that are left out are fixed as these inputs "
         "take them, which scripting kept open"
     )
-    evaluated = _eval_first(about)
-    if evaluated:
-        capture.assume(
-            f"`.eval()` moves in front of the capture, so it now reaches `{about.module.text}` too", asks="project"
-        )
+    if capture.recorded is not None:
+        capture.assume(*_other_methods(about), asks="project")
+    if _eval_first(about):
+        moves = f"`.eval()` moves in front of the capture, so it now reaches `{about.module.text}` too"
+        capture.assume(moves, asks="project" if capture.was_training else "run")
     elif facts.stateful and not facts.evaluated:
         capture.assume(f"`.eval()` on `{about.module.text}` was not seen, so it is captured in train mode")
     capture.assume(*(doubt.reason for doubt in facts.doubts if doubt.safety is not Safety.MANUAL))
     refused = [doubt.reason for doubt in facts.doubts if doubt.safety is Safety.MANUAL]
     if refused:
         raise CannotExport(refused[0])
-    builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))
-    arguments = in_proved_form(capture, builder.build(inputs), clones=False)
-    capture.assume(*arguments.assumptions)
-    capture.assume(*fixed_dimensions(arguments, [(view, called) for called in life.calls], saved=True))
+
+
+def _other_methods(about: ModuleCall) -> Iterator[str]:
+    """Clauses about methods that the scripted module has and a program has not, called or not."""
+    if about.module.owner is None:
+        return
+    owner, definition = about.module.owner
+    for use in owner.uses(frozenset({"torch.jit.export"}), about.context.project.translate):
+        method = owner.parent(use.node)
+        if use.kind == "decorator" and isinstance(method, ast.FunctionDef) and owner.parent(method) is definition:
+            yield f"`{method.name}` of `{definition.name}` is exported by `@torch.jit.export`, and a program has `forward` only"
+
+
+def _write(capture: Capture, about: ModuleCall, arguments: ExportArguments) -> None:
+    view, call = about.view, about.call
     simple = isinstance(about.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     hole = "$module" if simple else "($module)"
-    template = Template(f"{hole}.eval()", (("module", view.span(about.node)),)) if evaluated else None
+    template = Template(f"{hole}.eval()", (("module", view.span(about.node)),)) if _eval_first(about) else None
     dropped = tuple(keyword.arg for keyword in call.keywords if keyword.arg is not None)
     write_capture(capture, Given(template, None, dropped), arguments)
 

@@ -6,6 +6,7 @@ recorded (probes) came out the same, too; a number that never varied may have be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -71,10 +72,19 @@ def _of_all(site: RecordedSite, judge: Callable[[RecordedValue], Conclusion], wh
     if len(variants) > 1:
         said = " and ".join(f"`{variant}`" for variant in variants)
         return Conclusion(refuted=f"the values that it makes need different programs ({said})")
-    if any(conclusion.detail != found[0].detail for conclusion in found):
+    if any(_written(conclusion.detail) != _written(found[0].detail) for conclusion in found):
         return Conclusion(refuted="the values that it makes need programs that are written differently")
     doubts = tuple(dict.fromkeys(doubt for conclusion in found for doubt in conclusion.doubts))
     return replace(found[0], doubts=doubts, basis=_basis(site, what))
+
+
+def _written(detail: Any) -> Any:
+    """A detail without what makes no other program: sizes of the example, but for ones, which become fixed."""
+    if isinstance(detail, str):
+        return re.sub(r"(?<=[\[,])\d{2,}|(?<=[\[,])[02-9]", "n", detail)
+    if isinstance(detail, dict):
+        return {key: _written(item) for key, item in detail.items()}
+    return [_written(item) for item in detail] if isinstance(detail, list) else detail
 
 
 def _exported(value: RecordedValue) -> Conclusion:

@@ -330,6 +330,79 @@ def test_a_scripted_module_that_python_does_not_equal_stays(tmp_path: Path) -> N
     )
 
 
+SAVED = {
+    "net.py": NET.replace("self, x)", "self, x, scale: int, mask=None)")
+    + """def write(model, path):
+    scripted = torch.jit.script(model)
+    torch.jit.save(scripted, path)
+
+
+def read(path):
+    return torch.jit.load(path)
+""",
+}
+
+
+def saved_script(variant: str, example: dict[str, object], files: dict[str, str] = SAVED, **more: object) -> KnownRuns:
+    made = proof(variant)
+    assert made.export is not None
+    made.export.detail = {"example": example, **more}
+    calls = [RecordedCall("forward", [f"float32[{n},3]", n], training=False, via="load") for n in (4, 7)]
+    recorded = scripted(value(calls=calls, proof=made), files=files)
+    return runs(files, recorded, archives=[written(files, recorded, ("net.py", "torch.jit.load"))])
+
+
+def test_a_scripted_module_that_is_saved_is_exported_with_zeros_of_the_recorded_shapes(tmp_path: Path) -> None:
+    example = {"args": ["float32[4,3]", 2, {"tuple": ["int64[]", None]}], "kwargs": {"mask": "bool[4]"}}
+    changed, found = migrated(tmp_path, saved_script("dynamic ints", example, ints=["args[1]"]), SAVED)
+    assert [finding.safety for finding in found] == [Safety.PROVEN, Safety.PROVEN]
+    auto = "torch.export.Dim.AUTO"
+    assert changed["net.py"].endswith(
+        "def write(model, path):\n"
+        "    scripted = torch.export.export(model, args=(torch.zeros(4, 3), 2, (torch.zeros((), dtype=torch.int64), None)), "
+        'kwargs={"mask": torch.zeros(4, dtype=torch.bool)}, '
+        f"dynamic_shapes=([{auto}] * 2, {auto}, ([], None), [{auto}] * 1))\n"
+        "    torch.export.save(scripted, path)\n\n\n"
+        "def read(path):\n    return torch.export.load(path).module()\n"
+    )
+
+
+def test_an_example_that_cannot_be_written_out_is_none(tmp_path: Path) -> None:
+    for example in (
+        {"args": ["float32[4,3]@cuda:0"], "kwargs": {}},
+        {"args": [{"object": "m:C"}], "kwargs": {}},
+        {"args": [], "kwargs": {"a": "float32[2]", "b": "float32[2]"}},
+    ):
+        changed, found = migrated(tmp_path, saved_script("as given", example), SAVED, unsafe=True)
+        assert (changed, {finding.safety for finding in found}) == ({}, {Safety.MANUAL})
+
+
+def test_a_method_that_a_program_has_not_is_for_review_though_no_run_called_it(tmp_path: Path) -> None:
+    files = {
+        "net.py": SAVED["net.py"]
+        .replace("class Net", "class Net")
+        .replace("def write(model, path)", "def write(model: Net, path)")
+        .replace(
+            "    def forward", "    @torch.jit.export\n    def encode(self, x):\n        return x\n\n    def forward"
+        )
+    }
+    changed, found = migrated(
+        tmp_path, saved_script("as given", {"args": ["float32[4,3]", 2], "kwargs": {}}, files), files
+    )
+    assert changed == {}
+    assert any("`encode` of `Net` is exported by `@torch.jit.export`" in (finding.help or "") for finding in found)
+
+
+def test_a_use_that_no_run_reached_is_for_review(tmp_path: Path) -> None:
+    text = "def export(model, x, y):\n    traced = torch.jit.trace(model, x)\n    traced(x)\n    return traced(y)\n"
+    files = {"net.py": NET + text}
+    line = NET.count("\n") + 3
+    calls = [RecordedCall("forward", [f"float32[{n},3]"], training=False, site=f"net.py:{line}:5") for n in (2, 5)]
+    changed, finding = only(tmp_path, runs(files, traced(value(calls=calls), files=files)), files)
+    assert (changed, finding.safety) == ({}, Safety.UNSAFE)
+    assert finding.help == f"Needs review: no recorded run reached its use at net.py:{line + 1}."
+
+
 FUNCTION = {
     "net.py": "import torch\n\n\n@torch.jit.script\ndef scale(x, n: int):\n    return x * n\n\n\ndef use(x):\n    return scale(x, x.dim())\n"
 }
