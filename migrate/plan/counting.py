@@ -11,6 +11,8 @@ from torchlift.migrate.plan.report import Effort, Held, Unlocked
 from torchlift.migrate.result import FileOutcome, RunResult
 
 _HINTS = frozenset(f"TL{number}" for number in range(110, 122))
+_OPTION = "TL122"
+"""An option without effect, which is none before the answer."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def left_in(result: RunResult) -> list[Found]:
         Found(finding, f"{outcome.path}:{outcome.shown.location(finding.span.start)[0]}")
         for outcome in result.outcomes
         for finding in outcome.left
-        if finding.code.startswith("TL1")
+        if finding.code.startswith("TL1") and finding.code != _OPTION
     ]
 
 
@@ -46,10 +48,13 @@ def gone_in(result: RunResult, before: Sequence[Found]) -> Unlocked:
     left = left_in(result)
     roots, hints = _split(before)
     roots_left, hints_left = _split(left)
-    review = sum(finding.safety is Safety.UNSAFE for outcome in result.outcomes for finding in outcome.fixed)
+    fixed = [finding for outcome in result.outcomes for finding in outcome.fixed]
+    options = sum(finding.code == _OPTION for finding in fixed)
+    review = sum(finding.safety is Safety.UNSAFE and finding.code != _OPTION for finding in fixed)
     gone_roots, gone_hints = max(0, roots - roots_left), max(0, hints - hints_left)
     review = min(review, gone_roots + gone_hints)
-    return Unlocked(gone_roots, gone_hints, gone_roots + gone_hints - review, review, effort_of(result.outcomes))
+    safe = gone_roots + gone_hints - review
+    return Unlocked(gone_roots, gone_hints, options, safe, review, effort_of(result.outcomes))
 
 
 def _split(found: Iterable[Found]) -> tuple[int, int]:

@@ -40,7 +40,8 @@ def support_question(found: Sequence[Found], gone: Unlocked) -> Question:
     how = f"{gone.safe} by safe fixes, {gone.review} after review"
     effort = gone.effort
     lines = f"{counted(effort.files, 'file')}, +{effort.added} -{effort.removed} lines"
-    drop = f"{' and '.join(parts)} go, {how} ({lines})."
+    also = f", and {counted(gone.options, 'option')} that chose TorchScript with them" if gone.options else ""
+    drop = f"{' and '.join(parts)} go, {how}{also} ({lines})."
     if not number:
         drop = "no fix follows from it alone."
     become = "becomes" if len(found) == 1 else "become"

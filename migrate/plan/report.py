@@ -36,10 +36,12 @@ class Unlocked:
     """Places that script, trace, save or load TorchScript, or look into it."""
     hints: Count
     """Places that only speak to its compiler."""
+    options: Count
+    """Parameters and options that chose TorchScript and choose nothing then."""
     safe: Count
-    """Those of both that go by fixes whose every precondition was checked, or is the answer itself."""
+    """Those of roots and hints that go by fixes whose every precondition was checked, or is the answer itself."""
     review: Count
-    """Those of both that go by fixes that need review (`--unsafe-fixes`)."""
+    """Those of roots and hints that go by fixes that need review (`--unsafe-fixes`)."""
     effort: Effort
 
 

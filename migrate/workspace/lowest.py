@@ -1,7 +1,7 @@
 """The lowest torch release that a migrated project has to run on, and what says so.
 
-A requirement decides. Where none names a release, the lowest counts that the project is run with; where it names none
-there either, all that is known is what the lowest is at least: the first release that has wheels for the Pythons asked
+A requirement decides. Where none names a release, the lowest counts that the project is run with, but for images that no
+job builds where jobs name a release, and for lock files alone that hold the newest; where it names none there either, all that is known is what the lowest is at least: the first release that has wheels for the Pythons asked
 for, and that has the names the code uses (`find.newest_name`), or else the oldest that torchlift knows. It is never taken
 to be the newest, for which most fixes could be made and some would break the project.
 """
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import read_metadata, real_path
-from torchlift.dependencies.run_with import releases_run_with
+from torchlift.dependencies.run_with import RunWith, releases_run_with
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.workspace.bounds import folders_from, read_bounds
-from torchlift.versions import TorchVersion
+from torchlift.versions import LATEST, TorchVersion
 from torchlift.wheels.offers import known_versions
 from torchlift.wheels.tables import table
 
@@ -54,21 +54,38 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
         return Lowest(required.bound.version, required.bound.source)
     root = real_path(root)
     folders = folders_from(root, start)
+    notes = required.notes
     for folder in folders:
-        found = releases_run_with(root, folder)
+        found, passed_over = _telling(releases_run_with(root, folder))
+        notes += passed_over
         if found:
             lowest = min(found, key=lambda one: one.release)
             others = f", the lowest of {len(found)} places" if len(found) > 1 else ""
             why = f"{_UNNAMED}; {lowest.release} is taken, which {lowest.place} runs it with{others}."
-            return Lowest(lowest.release, lowest.place, (*required.notes, why))
+            return Lowest(lowest.release, lowest.place, (*notes, why))
     oldest = TorchVersion.parse(known_versions()[0])
     asked = next(filter(None, (_lowest_python(root, folder) for folder in folders)), None)
     first = _first_for(asked[0]) if asked is not None else None
     if asked is not None and first is not None and first > oldest:
         why = f"{_UNNAMED}; {first} is taken, the first for Python 3.{asked[0]}, which {asked[1]} asks for."
-        return Lowest(first, asked[1], (*required.notes, why), at_least=True)
+        return Lowest(first, asked[1], (*notes, why), at_least=True)
     why = f"{_UNNAMED}, and nothing else tells it; {oldest} is taken, the oldest release that torchlift knows."
-    return Lowest(oldest, None, (*required.notes, why), at_least=True)
+    return Lowest(oldest, None, (*notes, why), at_least=True)
+
+
+def _telling(found: list[RunWith]) -> tuple[list[RunWith], tuple[str, ...]]:
+    """Those places that tell the lowest release, and sentences about others that were passed over."""
+    jobs = [one for one in found if one.kind == "job"]
+    images = [one for one in found if one.kind == "image"]
+    if jobs and images:
+        stale = min(images, key=lambda one: one.release)
+        if stale.release < min(one.release for one in jobs):
+            why = f"{stale.place} has {stale.release}, and no job is seen to build it: it was passed over."
+            return [one for one in found if one.kind != "image"], (why,)
+    if found and all(one.kind == "lock" and one.release[:2] >= LATEST[:2] for one in found):
+        why = f"{found[0].place} has {found[0].release}, which was the newest when it was locked, and may not be the lowest."
+        return [], (why,)
+    return found, ()
 
 
 def _lowest_python(root: Path, folder: Path) -> tuple[int, str] | None:

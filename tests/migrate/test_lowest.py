@@ -10,7 +10,7 @@ import pytest
 from torchlift.finding import Safety
 from torchlift.migrate import Config, Mode, RunResult, migrate
 from torchlift.migrate.workspace.lowest import Lowest, lowest_torch
-from torchlift.versions import TorchVersion
+from torchlift.versions import LATEST, TorchVersion
 
 OLD = "import torch\n\nx = torch.ger(a, b)\n"
 TRACE = "import torch\n\nnet = torch.nn.ReLU()\ntraced = torch.jit.trace(net, torch.rand(2, 3))\n"
@@ -51,6 +51,27 @@ def test_the_lowest_release_that_the_project_is_run_with_counts(tmp_path: Path) 
         ".github/workflows/a.yml:2",
         (f"{UNNAMED}; 2.3 is taken, which .github/workflows/a.yml:2 runs it with, the lowest of 3 places.",),
     )
+
+
+OLD_IMAGE = {"docker/Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}
+
+
+def test_an_older_image_that_no_job_builds_is_passed_over_where_jobs_name_releases(tmp_path: Path) -> None:
+    found = lowest_torch(put(tmp_path, {**OLD_IMAGE, **CI}))
+    assert (found.release, found.source) == (TorchVersion(2, 3), ".github/workflows/a.yml:2")
+    assert found.why[0] == "docker/Dockerfile:1 has 1.10, and no job is seen to build it: it was passed over."
+    built = CI[".github/workflows/a.yml"] + "run: docker build -f docker/Dockerfile .\n"
+    assert lowest_torch(put(tmp_path, {".github/workflows/a.yml": built})).release == TorchVersion(1, 10)
+    (tmp_path / ".github/workflows/a.yml").unlink()
+    assert lowest_torch(tmp_path).release == TorchVersion(1, 10)
+
+
+def test_a_lock_file_alone_does_not_make_the_newest_release_the_lowest(tmp_path: Path) -> None:
+    lock = '[[package]]\nname = "torch"\nversion = "{}"\n'
+    found = lowest_torch(put(tmp_path, {"uv.lock": lock.format(LATEST), **PYTHON}))
+    assert (found.release, found.source) == (TorchVersion(2, 5), "pyproject.toml:3")
+    assert found.why[0].startswith(f"uv.lock:3 has {LATEST}, which was the newest when it was locked")
+    assert lowest_torch(put(tmp_path, {"uv.lock": lock.format("2.9.1")})).source == "uv.lock:3"
 
 
 def test_the_folder_next_to_the_named_path_is_asked_before_those_around_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Releases of torch that a project is run with where no requirement names one: lock files, container files and CI.
 
 None of these says what the project supports, but whatever it is installed with, tested with or shipped with has to work.
+A container file that no job builds may be years out of date, and a lock file tells what was newest when it was made.
 
 Sources: the lock files of uv, Poetry, PDM, Pipenv, conda-lock and pixi, and PEP 751; tags of pytorch/pytorch on Docker Hub;
 "Running variations of jobs in a workflow" in GitHub's documentation; "Configuration" in tox's, "Parametrizing sessions" in
@@ -12,7 +13,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from torchlift.dependencies.commands import read_commands
 from torchlift.dependencies.ini_file import read_ini
@@ -45,6 +48,7 @@ _FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
     ("ini", ("tox.ini",)),
     (None, ("noxfile.py",)),
 )
+_BUILDS = re.compile(rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci")
 _KEY = r"(?:py)?torch(?:[-_ ]?ver(?:sion)?s?)?"
 _LISTS: dict[TextKind | None, tuple[str, ...]] = {
     # A scalar, a list on the same lines, a list of items below.
@@ -66,10 +70,18 @@ _RELEASE = re.compile(r"(?<![\w.<!+-])(?<!<=|!=)([12]\.\d+(?:\.\d+)?)(?:\.\*|\+\
 
 @dataclass(frozen=True)
 class RunWith:
-    """A release that something is run with, and where that stands, such as `tox.ini:12`, relative to the project root."""
+    """A release that something is run with.
+
+    Attributes:
+        release: the release.
+        place: where that stands, such as `tox.ini:12`, relative to the project root.
+        kind: `lock` for what was resolved once, `image` for a container file that no job is seen to build, `job` for what is
+            run again and again.
+    """
 
     release: TorchVersion
     place: str
+    kind: Literal["lock", "image", "job"] = "job"
 
 
 def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
@@ -80,6 +92,7 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
         folder: the folder, `root` or below it.
     """
     found: dict[RunWith, None] = {}
+    built = False
     for kind, patterns in _FILES:
         for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
             # A link may lead out of the project, and a pipe is never read to its end.
@@ -89,6 +102,7 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
                 data = file_bytes(path)
             except OSError:
                 continue
+            built |= kind == "yaml" and _BUILDS.search(data) is not None
             if b"torch" not in data.lower():
                 continue
             source = SourceText(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
@@ -96,8 +110,15 @@ def releases_run_with(root: Path, folder: Path) -> list[RunWith]:
             for release, offset in _releases(name, kind, source):
                 # Nothing can be run with what is not out yet.
                 if release <= LATEST:
-                    found[RunWith(release, f"{name}:{source.location(offset)[0]}")] = None
-    return list(found)
+                    how = _kind(name, kind)
+                    found[RunWith(release, f"{name}:{source.location(offset)[0]}", how)] = None
+    return [replace(one, kind="job") if built and one.kind == "image" else one for one in found]
+
+
+def _kind(name: str, kind: TextKind | None) -> Literal["lock", "image", "job"]:
+    if kind is None and not name.endswith("noxfile.py"):
+        return "lock"
+    return "image" if kind == "dockerfile" or "compose" in name.rpartition("/")[2] else "job"
 
 
 def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[tuple[TorchVersion, int]]:
