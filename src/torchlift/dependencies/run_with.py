@@ -48,7 +48,9 @@ _FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
     ("ini", ("tox.ini",)),
     (None, ("noxfile.py",)),
 )
-_BUILDS = re.compile(rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci")
+_BUILDS = re.compile(
+    rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci"
+)
 _KEY = r"(?:py)?torch(?:[-_ ]?ver(?:sion)?s?)?"
 _LISTS: dict[TextKind | None, tuple[str, ...]] = {
     # A scalar, a list on the same lines, a list of items below.
