@@ -69,7 +69,7 @@ _RUN = "result = (Net()(torch.ones(2)), torch.jit.script(Net())(torch.ones(2)))"
 EXAMPLES = (
     Bad(
         "import torch\n\n\n" + _MODULE.format(final="torch.jit.Final"),
-        "import torch\nfrom typing import Final\n\n\n" + _MODULE.format(final="Final"),
+        "from typing import Final\n\nimport torch\n\n\n" + _MODULE.format(final="Final"),
         why="attribute of the torch module",
         run=_RUN,
     ),

@@ -204,7 +204,7 @@ EXAMPLES = (
     ),
     Bad(
         _STUBS.format(imports="", name="torch.jit._overload"),
-        _STUBS.format(imports="from typing import overload\n", name="overload").replace("\n\n\n\n", "\n\n\n"),
+        "from typing import overload\n\n" + _STUBS.format(imports="", name="overload").replace("\n\n\n\n", "\n\n\n"),
         why="stubs of a function",
         run="result = double(2), double(2.5)",
     ),

@@ -313,7 +313,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch as th\n\n\ndef run(x):\n    with th.no_grad(), th.jit.fuser('fuser1'):\n        return x + 1\n",
-        "import torch as th\nfrom contextlib import nullcontext\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
+        "from contextlib import nullcontext\n\nimport torch as th\n\n\ndef run(x):\n    with th.no_grad(), nullcontext():\n        return x + 1\n",
         why="a fuser among other context managers",
         run="result = run(th.ones(2))",
     ),
@@ -333,7 +333,7 @@ EXAMPLES = (
     Bad(
         "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
         "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
-        "import warnings\n\nimport torch\nfrom contextlib import nullcontext\n\nwarnings.simplefilter('ignore')\n\n\n"
+        "import warnings\nfrom contextlib import nullcontext\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
         "def run(x):\n    with nullcontext():\n        return x + x\n",
         why="strict_fusion outside scripted code",
         run="result = run(torch.ones(2))",

@@ -308,7 +308,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\n\n\ndef f(x: torch.jit.annotations.Optional[int] = None):\n    return x or 3\n",
-        "import torch\nfrom typing import Optional\n\n\ndef f(x: Optional[int] = None):\n    return x or 3\n",
+        "from typing import Optional\n\nimport torch\n\n\ndef f(x: Optional[int] = None):\n    return x or 3\n",
         why="a name of typing as an attribute",
         run="import typing\nresult = (f(), str(typing.get_type_hints(f)['x']))",
     ),

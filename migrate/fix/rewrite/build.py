@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import libcst as cst
@@ -36,6 +36,7 @@ from torchlift.migrate.fix.rewrite.deletion import delete_statements
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
 from torchlift.migrate.fix.rewrite.imports import edit_import
 from torchlift.migrate.fix.rewrite.lines import drop_decorator, edit_comment, insert_lines
+from torchlift.migrate.fix.rewrite.new_imports import place_import
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
@@ -84,6 +85,7 @@ class _Builder:
         behind: dict[Span, list[str]] = {}
         imports: dict[Span, list[EditImport]] = {}
         unwrapped: list[Unwrapped] = []
+        added: dict[str, Span] = {}
         operands = [rewrite.span for rewrite in self.rewrites if isinstance(rewrite, DropOperand)]
         edits += drop_operands(self.view, operands)
         for rewrite in self.rewrites:
@@ -103,15 +105,14 @@ class _Builder:
                     else:
                         edits.append(insert_lines(self.view, rewrite.span, lines, "before"))
                 case AddImport():
-                    lines = behind.setdefault(rewrite.anchor, [])
-                    if rewrite.statement not in lines:
-                        lines.append(rewrite.statement)
+                    added.setdefault(rewrite.statement, rewrite.anchor)
                 case ReplaceText():
                     edits.append(TextEdit(rewrite.span, rewrite.text))
                 case EditImport():
                     imports.setdefault(rewrite.span, []).append(rewrite)
                 case _:
                     pass
+        edits += self._added(added, {*imports, *(deletion.span for deletion in deletions)}, behind)
         edits += self._imports(imports, behind, deletions)
         kept_lines = {span: lines for span, lines in behind.items() if lines}
         for deletion in list(deletions):
@@ -134,6 +135,17 @@ class _Builder:
                 edits = [edit for edit in edits if edit not in moves or not rewrite.span.contains(edit.span)]
                 edits.append(TextEdit(rewrite.span, text))
         return _in_order(edits)
+
+    def _added(
+        self, added: Mapping[str, Span], changed: Collection[Span], behind: dict[Span, list[str]]
+    ) -> Iterator[TextEdit]:
+        """Edits that add imports where their like stand; the others are added to `behind`."""
+        for statement, anchor in added.items():
+            edit = place_import(self.view, anchor, statement, changed)
+            if edit is not None:
+                yield edit
+            else:
+                behind.setdefault(anchor, []).append(statement)
 
     def _imports(
         self,
