@@ -78,9 +78,12 @@ def test_a_rule_that_is_not_filled_in_is_refused_place_by_place(tmp_path: Path) 
         assert part in done.stdout
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_rule_outside_torchlift_is_tried_under_torch(tmp_path: Path) -> None:
-    done = run(tmp_path, "rule", "--test", str(write_rule(tmp_path)))
-    assert done.returncode == 0, done.stdout
+    done = CliRunner().invoke(
+        torchlift, ["rule", "--test", str(write_rule(tmp_path))]
+    )  # torch is prepared here already
+    assert done.exit_code == 0, done.stdout
     assert "[✓] a call: reported, rewritten as shown, the same under torch" in done.stdout
     assert "4 of 4 examples hold." in done.stdout
 
@@ -94,18 +97,27 @@ def test_without_torch_all_but_the_run_is_tried_and_said_so(tmp_path: Path) -> N
     assert "1 was not run before and after: torch cannot be imported" in done.stdout
 
 
-def test_the_documented_test_of_own_rules_fails_with_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_torch", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_the_documented_test_of_own_rules_fails_with_them(with_torch: bool, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "own_rules.md").read_text()
     (tmp_path / "test_rules.py").write_text(page.partition("```python\n")[2].partition("```")[0])
     rule = write_rule(tmp_path / "tools" / "torchlift_rules")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_rules.py"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
-    rule.write_text(rule.read_text().replace("x = mylib.older()", "x = mylib.old()"))
-    without_torch = tmp_path / "without torch"  # which need not be prepared for this
+    without_torch = tmp_path / "without torch"
     without_torch.mkdir()
     (without_torch / "torch.py").write_text("raise ImportError('not here')\n")
-    around = {**os.environ, "PYTHONPATH": str(without_torch)}
-    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=around)
+    around = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **({} if with_torch else {"PYTHONPATH": str(without_torch)}),
+    }
+
+    def tried() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=around)
+
+    assert tried().returncode == 0
+    rule.write_text(rule.read_text().replace("x = mylib.older()", "x = mylib.old()"))
+    failed = tried()
     assert failed.returncode == 1 and "1 failed" in failed.stdout, failed.stdout
 
 
@@ -126,7 +138,7 @@ def test_an_example_that_does_not_hold_is_named_with_the_reason(old: str, new: s
     text = rule.read_text()
     assert old in text
     rule.write_text(text.replace(old, new, 1))
-    done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])  # here, where torch is prepared already
+    done = CliRunner().invoke(torchlift, ["rule", "--test", str(rule)])
     assert done.exit_code == 1 and said in done.stdout, done.stdout
 
 

@@ -14,11 +14,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner, Result
 
+from torchlift.doctor.cli import doctor
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.facts import Facts, Gpu
 from torchlift.doctor.facts.facts_json import from_json
-from torchlift.doctor.fleet.exchange import FactsExchange, Gathered, Patience
+from torchlift.doctor.fleet.exchange import FactsExchange, Patience
 from torchlift.doctor.fleet.fleet import fleet_of
 from torchlift.doctor.fleet.json_report import render as as_json
 from torchlift.doctor.fleet.launch import Launch
@@ -148,21 +150,6 @@ def exchanges(world: int, started: list[int], patience: Patience) -> dict[int, F
     }
 
 
-def test_a_rank_that_dies_after_joining_is_missed_by_its_silence() -> None:
-    joined = exchanges(3, [0, 1, 2], Patience(join=60, silent=4, examination=60, collective=30))
-    with ThreadPoolExecutor() as pool:
-        first = pool.submit(joined[0].finish, Record("a", 0, Facts()))
-        pool.submit(joined[1].finish, Record("b", 1, Facts()))
-        until = time.monotonic() + 60
-        while time.monotonic() < until and not _has_joined(joined[2]):
-            time.sleep(0.2)
-        joined[2].stop()
-        assert joined[2]._child.result().outcome == "crashed"
-        gathered: Gathered = first.result()
-    assert list(gathered.missing) == [2] and "no sign of life" in gathered.missing[2]
-    assert [record.node for record in gathered.records] == ["a", "b"] and gathered.collectives == []
-
-
 def test_of_four_ranks_the_slow_the_lost_and_the_different_one_are_told_apart() -> None:
     """Rank 1 computes slowly and comes late, rank 2 dies once it has joined, rank 3 has another driver."""
     facts = [from_json(json.loads(HEALTHY.read_text(encoding="utf-8"))) for _ in range(4)]
@@ -185,6 +172,7 @@ def test_of_four_ranks_the_slow_the_lost_and_the_different_one_are_told_apart() 
         pool.submit(joined[1].finish, record(1))
         gathered = first.result()
     assert joined[2]._child.result().outcome == "crashed"
+    assert list(gathered.missing) == [2] and gathered.collectives == []
     fleet = fleet_of(
         gathered.records,
         lambda facts: Examination(facts, ()),
@@ -235,17 +223,29 @@ def _has_joined(exchange: FactsExchange) -> bool:
     return b"waiting for this machine" in os.pread(exchange._child._out.fileno(), 1 << 20, 0)
 
 
-def test_ranks_that_torchrun_starts_are_a_fleet_without_being_told() -> None:
+@pytest.fixture(scope="module")
+def launched() -> dict[str, Any]:
+    """What two ranks say that torchrun started, without being told of a fleet, after a burn of their links."""
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend", "c10d",
-               "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "-m", "torchlift", "doctor", "--smoke-only", "alloc", "--json"]  # fmt: skip
+               "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "-m", "torchlift", "doctor",
+               "--smoke=burn", "--smoke-only=alloc", "--device=cpu", "--burn-seconds=1", "--json"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    (machine,) = report["machines"]
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_ranks_that_torchrun_starts_are_a_fleet_without_being_told(launched: dict[str, Any]) -> None:
+    (machine,) = launched["machines"]
     assert machine["ranks"] == [0, 1] and machine["report"]["facts"]["torch"]["version"]
     # Without a GPU for each, one rank speaks for the processor.
     assert [(smoke["rank"], smoke["id"], smoke["outcome"]) for smoke in machine["smokes"]] == [(0, "alloc", "pass")]
-    assert report["collectives"][0]["failed"] == []
+
+
+def test_a_burn_of_many_ranks_tells_the_bandwidth_of_their_links(launched: dict[str, Any]) -> None:
+    (tried,) = launched["collectives"]
+    assert (tried["backend"], tried["failed"]) == ("gloo", [])
+    assert 1e6 < tried["bus_bandwidth"] < 1e12
 
 
 def test_no_fleet_examines_one_machine_under_a_launcher_too() -> None:
@@ -258,19 +258,25 @@ def test_a_launch_that_makes_no_sense_is_named() -> None:
     assert done.returncode == 2 and "Rank 7 does not exist among 2 ranks" in done.stderr
 
 
+def merge(*arguments: object) -> Result:
+    return CliRunner().invoke(
+        doctor, [str(argument) for argument in ("merge", *arguments)], prog_name="torchlift doctor"
+    )
+
+
 def merged(*arguments: object) -> dict[str, Any]:
-    done = run("merge", *arguments, "--json")
+    done = merge(*arguments, "--json")
     found: dict[str, Any] = json.loads(done.stdout)
     jsonschema.validate(found, fleet_schema())
-    assert done.returncode == found["exit_code"]
+    assert done.exit_code == found["exit_code"]
     return found
 
 
 def test_files_of_equal_machines_merge_to_a_healthy_fleet(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.json").write_bytes(HEALTHY.read_bytes())
-    done = run("merge", *sorted(tmp_path.iterdir()))
-    assert done.returncode == 0 and done.stdout.startswith("Healthy: 3 machines, all alike.")
+    done = merge(*sorted(tmp_path.iterdir()))
+    assert done.exit_code == 0 and done.stdout.startswith("Healthy: 3 machines, all alike.")
 
 
 def test_differences_are_warnings_unless_strict(tmp_path: Path) -> None:
@@ -279,15 +285,15 @@ def test_differences_are_warnings_unless_strict(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text(json.dumps(other))
     found = merged(HEALTHY, MANY, tmp_path / "other.json")
     assert found["exit_code"] == 0 and "driver" in [item["aspect"] for item in found["differences"]]
-    assert run("merge", HEALTHY, tmp_path / "other.json", "--strict").returncode == 1
+    assert merge(HEALTHY, tmp_path / "other.json", "--strict").exit_code == 1
 
 
 def test_reports_merge_like_facts_and_bring_their_smokes(tmp_path: Path) -> None:
     report = json.loads(run("--facts", HEALTHY, "--json").stdout)
     report["smokes"] = {"results": [{"id": "alloc", "device": "cuda:0", "outcome": "fail", "reason": "wrong numbers"}]}
     (tmp_path / "node.json").write_text(json.dumps(report))
-    done = run("merge", tmp_path / "node.json", HEALTHY)
-    assert done.returncode == 1 and "node: smoke alloc on cuda:0: fail: wrong numbers" in done.stdout
+    done = merge(tmp_path / "node.json", HEALTHY)
+    assert done.exit_code == 1 and "node: smoke alloc on cuda:0: fail: wrong numbers" in done.stdout
 
 
 def test_files_of_the_same_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
@@ -301,8 +307,8 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders(tmp_path: Path) 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"schema": 99}', b"\xff\xfe\x00"])
 def test_a_file_that_holds_no_facts_is_named_with_the_reason(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.json").write_bytes(content)
-    done = run("merge", HEALTHY, tmp_path / "bad.json")
-    assert done.returncode == 2 and "bad.json" in done.stderr and "Traceback" not in done.stderr
+    done = merge(HEALTHY, tmp_path / "bad.json")
+    assert done.exit_code == 2 and "bad.json" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_options_before_merge_are_refused_because_they_would_do_nothing() -> None:
@@ -315,31 +321,8 @@ def test_a_redacted_fleet_names_no_machine_and_no_address(tmp_path: Path) -> Non
     facts["environment"]["NCCL_SOCKET_IFNAME"] = "secretnic0"
     (tmp_path / "secretnode.json").write_text(json.dumps(facts))
     for arguments in ((), ("--json",), ("-v",)):
-        done = run("merge", tmp_path / "secretnode.json", HEALTHY, "--redact", *arguments)
+        done = merge(tmp_path / "secretnode.json", HEALTHY, "--redact", *arguments)
         assert "machine-1" in done.stdout and "secret" not in done.stdout
-
-
-def test_a_burn_of_many_ranks_tells_the_bandwidth_of_their_links() -> None:
-    port = free_port()
-    arguments = ("--fleet", "--smoke=burn", "--smoke-only=alloc", "--device=cpu", "--burn-seconds=1", "--json")
-    started = [
-        subprocess.Popen(
-            [*DOCTOR, *arguments],
-            env=environment(
-                RANK=rank, LOCAL_RANK=rank, LOCAL_WORLD_SIZE=3, WORLD_SIZE=3, MASTER_ADDR="127.0.0.1", MASTER_PORT=port
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(3)
-    ]
-    outputs = [process.communicate(timeout=240) for process in started]
-    report = json.loads(outputs[0][0])
-    (tried,) = report["collectives"]
-    assert (tried["backend"], tried["failed"]) == ("gloo", []), outputs
-    assert 1e6 < tried["bus_bandwidth"] < 1e12
-    assert [process.returncode for process in started] == [0, 0, 0]
 
 
 def test_without_a_burn_nobody_waits_for_rates(four: list[subprocess.CompletedProcess[str]]) -> None:
