@@ -35,6 +35,33 @@ sys.meta_path.insert(0, Finder())
 """
 
 
+_STAND_IN = """\
+from types import SimpleNamespace
+
+__version__ = "2.13.0"
+version = SimpleNamespace(cuda=None, hip=None, xpu=None)
+backends = SimpleNamespace(mps=None)
+accelerator = SimpleNamespace(is_available=lambda: False)
+cuda = SimpleNamespace(set_device=lambda index: None, synchronize=lambda device=None: None)
+get_num_threads = lambda: 1
+set_num_threads = lambda number: None
+
+
+def ones(*shape, **options):
+    return None
+
+
+zeros = ones
+"""
+
+
+def with_stand_in(folder: Path) -> Path:
+    """The folder, which gets as much of torch as smokes need that compute nothing: to import the real one takes two seconds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "torch.py").write_text(_STAND_IN, encoding="utf-8")
+    return folder
+
+
 def python_path(folder: Path, after: Mapping[str, str]) -> str:
     """PYTHONPATH of an interpreter that runs code in a module's namespace when it has imported the module.
 
