@@ -224,7 +224,13 @@ def _children(session_of: int) -> list[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("ids", [("burn-matmul",), ("burn-memory",)], ids=["products", "memory"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pytest.param(("burn-matmul",), id="products"),
+        pytest.param(("burn-memory",), id="memory", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_ctrl_c_leaves_nothing_running(ids: tuple[str, ...]) -> None:
     mark = os.getpid()
     command = [sys.executable, "-m", "torchlift", "doctor", "--device", "cpu", "--burn-seconds", "300"]

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patched_imports import python_path, with_stand_in
 
 import torchlift.doctor.smoke as package
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.xdist_group("smokes")
 
 FOLDER = Path(package.__file__).parent
 ROOT = Path(__file__).parents[2]
-FAULTS = Path(__file__).parent / "faulty_smokes"
+FAULTS, LOST = (Path(__file__).parent / name for name in ("faulty_smokes", "lost_smokes"))
 
 
 def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -39,10 +40,18 @@ def _doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.fixture
+def light_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For smokes that compute nothing."""
+    monkeypatch.setenv("PYTHONPATH", python_path(with_stand_in(tmp_path / "site"), {}))
+
+
+@pytest.mark.usefixtures("light_torch")
 def test_the_doctors_own_process_never_imports_torch() -> None:
     code = (
-        "import sys; from torchlift.doctor.smoke.parent.runner import Plan, Run;"
-        "results = list(Run(Plan(sys.executable, only=('alloc',), devices=('cpu',))).results());"
+        "import pathlib, sys; from torchlift.doctor.smoke.parent.runner import Plan, Run;"
+        f"well = Plan(sys.executable, only=('zz-well',), devices=('cpu',), folders=(pathlib.Path({str(LOST)!r}),));"
+        "results = list(Run(well).results());"
         "print(results[0].outcome, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -78,6 +87,7 @@ def test_an_unknown_smoke_is_refused_with_a_suggestion() -> None:
         Run(Plan(sys.executable, only=("elementwize",)))
 
 
+@pytest.mark.usefixtures("light_torch")
 def test_an_unknown_device_is_refused_with_those_there_are() -> None:
     with pytest.raises(SmokeError, match=r"There is no device 'tpu:0'. Devices: cpu"):
         list(Run(Plan(sys.executable, only=("alloc",), devices=("tpu:0",))).results())
@@ -119,6 +129,7 @@ def test_an_interpreter_that_dies_while_it_imports_torch_is_reported(tmp_path: P
         interpreter.start()
 
 
+@pytest.mark.usefixtures("light_torch")
 def test_a_file_named_torch_in_the_current_folder_is_not_taken_for_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,10 +150,11 @@ def test_the_command_fails_when_a_smoke_fails_and_says_so_first() -> None:
     assert "1 of 2 smokes failed, first wrong-numbers on cpu" in " ".join(done.stdout.split())
 
 
+@pytest.mark.usefixtures("light_torch")
 def test_without_a_terminal_progress_is_plain_lines() -> None:
-    done = _doctor("--smoke-only=alloc", "--device=cpu", "--color=never")
+    done = _doctor("--smoke-only=zz-well", "--smoke-folder", str(LOST), "--device=cpu", "--color=never")
     assert "\r" not in done.stdout and "\x1b" not in done.stdout
-    assert "alloc" in done.stdout
+    assert "zz-well" in done.stdout
 
 
 def test_smoke_without_a_tier_means_the_default_one() -> None:
@@ -164,6 +176,7 @@ def test_all_smokes_are_listed() -> None:
     assert [row["id"] for row in listed] == list(own_smokes())
 
 
+@pytest.mark.usefixtures("light_torch")
 def test_redacted_reports_name_no_folder_of_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "someone-special"
     folder.mkdir(parents=True)

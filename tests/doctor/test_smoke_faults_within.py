@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ended_processes import is_gone
-from patched_imports import python_path
+from patched_imports import python_path, with_stand_in
 
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run
@@ -101,12 +101,13 @@ def test_a_package_that_hangs_while_it_is_loaded_is_killed_with_its_smoke(
 ) -> None:
     note = tmp_path / "note"
     code = (
+        "import os\n"
         "if 'torchlift-autoload-' in os.environ.get('PYTHONPATH', ''):\n"
         f"    open({str(note)!r}, 'w').write(str(os.getpid()))\n"
         "    import time\n"
         "    time.sleep(600)\n"
     )
-    monkeypatch.setenv("PYTHONPATH", python_path(tmp_path / "site", {"torch": code}))
+    monkeypatch.setenv("PYTHONPATH", python_path(with_stand_in(tmp_path / "site"), {"torch": code}))
     (result,) = Run(Plan(sys.executable, only=("device-autoload",), devices=("cpu",), timeout=25.0)).results()
     assert result.outcome == "timeout"
     assert is_gone(int(note.read_text(encoding="utf-8")))
