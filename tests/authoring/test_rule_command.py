@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from commands import told
 from own_rule_files import write_rule
 
 from torchlift.cli import torchlift
@@ -47,7 +48,7 @@ def test_a_new_rule_takes_the_next_free_code_of_its_family(checkout: Path) -> No
 def test_an_own_rule_begins_at_100_and_goes_on_from_the_files_that_are_there(tmp_path: Path) -> None:
     names = []
     for name in ("first", "second"):
-        assert run(tmp_path, "rule", "--new", "X", name, "--folder", "tools").returncode == 0
+        assert told(tmp_path, "rule", "--new", "X", name, "--folder", "tools").returncode == 0
         names.append(sorted(path.name for path in (tmp_path / "tools").iterdir()))
     assert names == [["x100_first.py"], ["x100_first.py", "x101_second.py"]]
 
@@ -66,13 +67,13 @@ REFUSED = {
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_begun_is_refused_with_a_sentence(arguments: list[str], said: str, tmp_path: Path) -> None:
-    done = run(tmp_path, "rule", "--new", *arguments)
+    done = told(tmp_path, "rule", "--new", *arguments)
     assert done.returncode == 2 and said in done.stderr and not list(tmp_path.iterdir())
 
 
 def test_a_rule_that_is_not_filled_in_is_refused_place_by_place(tmp_path: Path) -> None:
-    run(tmp_path, "rule", "--new", "X1", "old-thing", "--folder", ".")
-    done = run(tmp_path, "rule", "--test", "x100_old_thing.py")
+    told(tmp_path, "rule", "--new", "X1", "old-thing", "--folder", ".")
+    done = told(tmp_path, "rule", "--test", "x100_old_thing.py")
     assert done.returncode == 1 and "0 of 4 examples hold. The rule is not complete." in done.stdout
     for part in ("`summary`", "`why`", "`fix`", "`targets[0]`", "`sources[0]`", "<the module after the fix>"):
         assert part in done.stdout

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from commands import command
 from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
 from torchlift.cli import torchlift
@@ -36,13 +37,9 @@ VALIDATOR = jsonschema.Draft202012Validator(report_schema())
 
 
 def run(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "torchlift", "doctor", *arguments], input=stdin, capture_output=True, check=False,
-        env={**variables, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8",
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+    variables = {"NO_COLOR": None, "FORCE_COLOR": None, "COLUMNS": "100", **environment}
+    done = command(["doctor", *arguments], stdin=None if stdin is None else stdin.encode(), environment=variables)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def machine(name: str) -> list[str]:
@@ -76,8 +73,8 @@ def test_this_very_machine_is_examined_without_a_failure() -> None:
 
 
 def test_the_doctor_command_is_installed_too() -> None:
-    command = Path(sys.executable).with_name("doctor")
-    done = subprocess.run([command, "--list-checks"], capture_output=True, text=True, check=False)
+    script = Path(sys.executable).with_name("doctor")
+    done = subprocess.run([script, "--list-checks"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "gpu-architecture" in done.stdout
 
 
@@ -338,10 +335,10 @@ def test_a_gpu_name_that_may_mean_two_is_asked_back() -> None:
         described(["RTX 4000"])
 
 
-@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}])
-def test_marks_are_plain_where_the_encoding_has_no_others(environment: dict[str, str], ill: str) -> None:
-    done = run("--facts", ill, **environment)
-    assert done.stdout.isascii() and "[x] torch" in done.stdout and "[ok] Driver" in done.stdout
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_marks_are_plain_where_the_encoding_has_no_others(encoding: str, ill: str) -> None:
+    done = command(["doctor", "--facts", ill], encoding=encoding)
+    assert done.stdout.isascii() and b"[x] torch" in done.stdout and b"[ok] Driver" in done.stdout
 
 
 def test_there_is_no_colour_outside_of_a_terminal_unless_asked_for(ill: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from browser import Browser, why_not
+from commands import told
 from doctor_machines import MACHINES, healthy
 
 from torchlift.doctor.checks.registry import all_checks
@@ -262,8 +263,7 @@ def test_results_of_another_shape_are_passed_over(details: Any) -> None:
 @pytest.mark.parametrize("arguments", [("--gpu", "H100", "--driver", "580"), ("--gpu", "V100", "--for", "torch==2.15")])
 def test_a_plan_has_a_page_with_what_to_install(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     page = tmp_path / "plan.html"
-    command = [sys.executable, "-m", "torchlift", "doctor", *arguments, "--format=markdown", "--html", str(page)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = told(tmp_path, "doctor", *arguments, "--format=markdown", "--html", str(page))
     assert done.stderr == "" and "What to install" in done.stdout and "pip install" in done.stdout
     assert "What to install" in Page(page.read_text()).text
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import command
 
 OLD = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
 NEW = OLD.replace("ger", "outer")
 
 
 def run(folder: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(
-        [sys.executable, "-m", "torchlift", *arguments], cwd=folder, input=stdin, capture_output=True, check=False,
-        env={**os.environ, "COLUMNS": "100"},
-    )  # fmt: skip
-    assert b"Traceback" not in done.stderr, done.stderr.decode()
-    return done
+    return command(arguments, folder=folder, stdin=stdin, environment={"COLUMNS": "100"})
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -46,8 +41,8 @@ def test_safe_fixes_are_written_in_place_and_nothing_is_left(repository: Path) -
 
 
 def test_the_migrate_command_is_installed_too(repository: Path) -> None:
-    command = Path(sys.executable).with_name("migrate")
-    done = subprocess.run([command, "--check"], cwd=repository, capture_output=True, check=False)
+    script = Path(sys.executable).with_name("migrate")
+    done = subprocess.run([script, "--check"], cwd=repository, capture_output=True, check=False)
     assert done.returncode == 1 and b"TL401" in done.stdout
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from commands import told
 
 from torchlift.migrate import Config, Mode, migrate
 from torchlift.migrate.plan.answers_file import CannotWrite, with_answers
@@ -49,14 +50,6 @@ def put(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "torchlift", *arguments], cwd=folder, capture_output=True, check=False, text=True
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
 def closed(schema: Any) -> Any:
     """The schema with no key allowed that it does not describe."""
     if isinstance(schema, dict):
@@ -67,7 +60,7 @@ def closed(schema: Any) -> Any:
 
 
 def planned(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = run(folder, "plan", "--format", "json", *arguments)
+    done = told(folder, "plan", "--format", "json", *arguments)
     report: dict[str, Any] = json.loads(done.stdout)
     jsonschema.Draft202012Validator(closed(plan_schema())).validate(report)
     return report
@@ -141,19 +134,19 @@ def test_what_becomes_of_tests_of_scripting_alone_is_asked_where_it_matters(tmp_
 
 def test_a_plan_writes_nothing(tmp_path: Path) -> None:
     put(tmp_path, PROJECT)
-    assert run(tmp_path, "plan").returncode == 1
+    assert told(tmp_path, "plan").returncode == 1
     assert {name: (tmp_path / name).read_text() for name in PROJECT} == PROJECT
     assert {path.name for path in tmp_path.iterdir()} == {"pyproject.toml", "src", "cpp", "tests"}
 
 
 def test_paths_of_the_text_can_be_opened_from_where_the_user_stands(tmp_path: Path) -> None:
     put(tmp_path, PROJECT)
-    done = run(tmp_path / "cpp", "plan", "..", "--color", "never")
+    done = told(tmp_path / "cpp", "plan", "..", "--color", "never")
     assert "../src/net/serve.py:3" in done.stdout and " server.cpp:2" in done.stdout
 
 
 def test_markdown_has_the_lines_for_the_configuration(tmp_path: Path) -> None:
-    text = run(put(tmp_path, PROJECT), "plan", "--format", "markdown").stdout
+    text = told(put(tmp_path, PROJECT), "plan", "--format", "markdown").stdout
     assert text.startswith("## TorchScript in ")
     assert '```toml\n[tool.torchlift.torchscript]\nsupport = "drop"\n' in text
     assert "`src/net/export.py:10`" in text
@@ -161,7 +154,7 @@ def test_markdown_has_the_lines_for_the_configuration(tmp_path: Path) -> None:
 
 def test_a_project_that_keeps_torchscript_is_asked_nothing(tmp_path: Path) -> None:
     kept = PROJECT["pyproject.toml"] + '[tool.torchlift.torchscript]\nsupport = "keep"\n'
-    done = run(put(tmp_path, {**PROJECT, "pyproject.toml": kept}), "plan")
+    done = told(put(tmp_path, {**PROJECT, "pyproject.toml": kept}), "plan")
     assert done.returncode == 0
     assert "Does anybody" not in done.stdout and 'support = "keep"' in done.stdout
 
@@ -174,7 +167,7 @@ def test_a_project_that_drops_torchscript_is_not_asked_whether_it_does(tmp_path:
 
 
 def test_a_project_without_torchscript_has_nothing_to_plan(tmp_path: Path) -> None:
-    done = run(put(tmp_path, {"a.py": "import torch\n"}), "plan")
+    done = told(put(tmp_path, {"a.py": "import torch\n"}), "plan")
     assert done.returncode == 0 and "nothing to plan" in done.stdout and len(done.stdout.splitlines()) == 1
 
 
@@ -189,7 +182,7 @@ def test_three_hundred_findings_fit_two_screens(tmp_path: Path) -> None:
         files[f"tests/folder{number}/test_part{number}.py"] = (
             "import torch\n\n\ndef test_it(net):\n    torch.jit.trace(net, eval('x')).save(eval('x'))\n"
         )
-    done = run(put(tmp_path, files), "plan")
+    done = told(put(tmp_path, files), "plan")
     report = planned(tmp_path)
     assert report["roots"] + report["hints"] >= 300
     assert len(done.stdout.splitlines()) <= 100
@@ -197,7 +190,7 @@ def test_three_hundred_findings_fit_two_screens(tmp_path: Path) -> None:
 
 
 def test_asking_without_a_terminal_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    done = run(put(tmp_path, PROJECT), "plan", "--ask")
+    done = told(put(tmp_path, PROJECT), "plan", "--ask")
     assert done.returncode == 2 and "--ask needs a terminal" in done.stderr
 
 
@@ -282,7 +275,7 @@ def test_without_a_pyproject_the_answers_get_a_file_that_changes_no_build(tmp_pa
 
 def test_a_file_that_cannot_be_read_is_told_and_not_passed_over(tmp_path: Path) -> None:
     put(tmp_path, {"broken.py": "import torch\ntorch.jit.script(\n"})
-    done = run(tmp_path, "plan", ".")
+    done = told(tmp_path, "plan", ".")
     assert done.returncode == 2
     assert "none was found, but not everything could be read" in done.stdout
     assert "broken.py: Not analysed: " in done.stdout

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import told
 
 HINT = "import torch\n\n\nclass Net(torch.nn.Module):\n    @torch.jit.unused\n    def f(self, x):\n        return x\n"
 ROOT = "import torch\n\nfrom net.hint import Net\n\n\ndef main():\n    scripted = torch.jit.script(Net())\n    return scripted.code\n"
@@ -22,10 +21,7 @@ def report(folder: Path, files: dict[str, str], *options: str, here: str = ".") 
     for name, text in {"pyproject.toml": '[project]\nname = "net"\ndependencies = ["torch>=2.6"]\n', **files}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    command = [sys.executable, "-m", "torchlift", "migrate", str(os.path.relpath(folder, folder / here)), "--check"]
-    done = subprocess.run([*command, *options], cwd=folder / here, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    return told(folder / here, "migrate", os.path.relpath(folder, folder / here), "--check", *options).stdout
 
 
 HELD = {"net/__init__.py": "", "net/hint.py": HINT, "net/root.py": ROOT}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from commands import command
 from fake_drivers import FakeDrivers, FakeGpu, Value
 from native_files import CUBIN, elf, fatbin, image
 
@@ -136,8 +136,7 @@ class Doctor:
             path.write_text(text)
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
             variables.pop(name, None)
-        command = [sys.executable, "-m", "torchlift", "doctor", "--json", "--root", str(root), "--python", str(python)]
-        done = subprocess.run([*command, *arguments], env=variables, capture_output=True, text=True, check=False)
-        assert "Traceback" not in done.stderr, done.stderr
+        arguments = ("doctor", "--json", "--root", str(root), "--python", str(python), *arguments)
+        done = command(arguments, environment={**dict.fromkeys(os.environ), **variables})
         assert done.stdout, done.stderr
-        return Answered(done.returncode, json.loads(done.stdout), done.stderr)
+        return Answered(done.returncode, json.loads(done.stdout), done.stderr.decode())
