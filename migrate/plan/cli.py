@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How the plan is shown; markdown is for an issue or a pull request.",
 )
+@click.option(
+    "--evidence",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What torchlift record has seen: what is proven counts as fixable.",
+)
 @click.option("--min-torch", metavar="VERSION", help="Lowest torch release to support. [default: from the metadata]")
 @click.option(
     "--exclude",
@@ -42,6 +48,7 @@ def plan(
     paths: tuple[Path, ...],
     ask: bool,
     output_format: Literal["text", "markdown", "json"],
+    evidence: Path | None,
     min_torch: str | None,
     exclude: tuple[str, ...],
     config_file: Path | None,
@@ -70,7 +77,7 @@ def plan(
     except ConfigError as error:
         raise click.UsageError(str(error)) from None
     calm_collector()
-    report = _drawn_up(named, _with_options(config, min_torch, exclude, jobs))
+    report = _drawn_up(named, _with_options(config, evidence, min_torch, exclude, jobs))
     _show(report, named, output_format, color)
     if ask and report.questions:
         from torchlift.migrate.plan.ask import ask_and_write
@@ -79,13 +86,16 @@ def plan(
     sys.exit(2 if report.failures else 1 if report.roots + report.hints and report.stated.support != "keep" else 0)
 
 
-def _with_options(config: Config, min_torch: str | None, exclude: tuple[str, ...], jobs: int | None) -> Config:
+def _with_options(
+    config: Config, evidence: Path | None, min_torch: str | None, exclude: tuple[str, ...], jobs: int | None
+) -> Config:
     from dataclasses import replace
 
     from torchlift.migrate.flags import version
 
     return replace(
         config,
+        evidence=config.evidence if evidence is None else str(evidence.absolute()),
         min_torch=version(min_torch, "--min-torch", config.min_torch),
         extend_exclude=(*config.extend_exclude, *exclude),
         jobs=config.jobs if jobs is None else jobs,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchlift import __version__
+from torchlift.finding import Safety
 from torchlift.migrate.library import read_project
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.plan.artifacts_and_options import artifacts_of, options_in, other_readers
@@ -20,12 +22,16 @@ from torchlift.migrate.plan.questions import (
     support_question,
     tests_question,
 )
-from torchlift.migrate.plan.report import SCHEMA_VERSION, Left, PlanReport, Stated
+from torchlift.migrate.plan.report import SCHEMA_VERSION, Left, PlannedEvidence, PlanReport, Stated
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import examine
 from torchlift.migrate.tell.report.paths import from_here
 from torchlift.migrate.workspace.config import Config
 from torchlift.torchscript_intent import TorchScriptIntent
+
+if TYPE_CHECKING:
+    from torchlift.evidence.known import KnownRuns
+    from torchlift.project import Project
 
 Step = Callable[[str], Callable[[str, int, int], None] | None]
 """Told about every run before it begins, in words; returns what is told about its files."""
@@ -49,6 +55,7 @@ class _Runs:
         self._reading = read_project(paths, replace(config, jobs=config.jobs or 1), step("as it stands"))
         self.stated = config.torchscript
         self.project = self._reading.project
+        self.recorded = self._reading.options.settings.evidence
 
     def as_it_stands(self) -> RunResult:
         """Nothing is rewritten, and what the user keeps as a whole is counted all the same."""
@@ -127,7 +134,23 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         tests=tests_by_folder(before, found, after),
         held=held_by_place(found),
         left=_left(left),
+        evidence=_evidence(runs.recorded, project, found),
         failures=_failures(before, after or before),
+    )
+
+
+def _evidence(runs: KnownRuns | None, project: Project, found: Sequence[Found]) -> PlannedEvidence | None:
+    if runs is None:
+        return None
+    from torchlift.migrate.evidence.reach import places_in
+
+    places = places_in(project, runs)
+    return PlannedEvidence(
+        known=len(places),
+        reached=sum(place.reached for place in places),
+        proven=sum(item.finding.safety is Safety.PROVEN for item in found),
+        unreached=tuple(place.place for place in places if not place.reached),
+        outdated=tuple(f"{known.site.file}:{known.site.line}" for known in runs if known.changed),
     )
 
 

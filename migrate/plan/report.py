@@ -143,6 +143,22 @@ class Left:
 
 
 @dataclass(frozen=True)
+class PlannedEvidence:
+    """What recorded runs say of the project."""
+
+    known: Count
+    """Places that capture or load TorchScript, or open process groups and send through them."""
+    reached: Count
+    """How many of them a run passed."""
+    proven: Count
+    """Findings with a fix that the runs prove."""
+    unreached: tuple[str, ...]
+    """Places that no run passed: nothing is proven there."""
+    outdated: tuple[str, ...]
+    """Places whose source changed since they were recorded."""
+
+
+@dataclass(frozen=True)
 class Stated:
     """What the configuration says already; null where it says nothing."""
 
@@ -185,6 +201,8 @@ class PlanReport:
     held: tuple[Held, ...]
     left: tuple[Left, ...]
     """What is left after dropping support, fixes to review included; the most findings come first."""
+    evidence: PlannedEvidence | None
+    """Null where no file of recorded runs is named."""
     failures: tuple[str, ...]
     """What torchlift could not do, a sentence each."""
 

@@ -103,6 +103,7 @@ def _sections(plan: PlanReport, place: Callable[[str], str]) -> list[_Section]:
         _Section("Readers in other languages", _other_readers(plan, place)),
         _Section("Options that speak of TorchScript", tuple(f"{place(o.place)}  {o.name}" for o in plan.options)),
         _Section("Tests that script, trace, save or load", _tests(plan)),
+        _Section("What recorded runs say", _evidence(plan, place)),
         _Section("Findings that wait, under the place that holds them", _held(plan, place)),
         _Section("Left for you when support is dropped", _left(plan, place)),
     ]
@@ -149,6 +150,20 @@ def _tests(plan: PlanReport) -> tuple[str, ...]:
         if plan.gone is not None and row.functions:
             what += f": without TorchScript {row.deleted} go, {row.changed} go on changed"
         rows.append(what)
+    return tuple(rows)
+
+
+def _evidence(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]:
+    seen = plan.evidence
+    if seen is None:
+        return ()
+    proven = f"{counted(seen.proven, 'finding')} {'has' if seen.proven == 1 else 'have'} a fix that is proven"
+    rows = [
+        f"{seen.reached} of {counted(seen.known, 'known place')} {'was' if seen.reached == 1 else 'were'} reached; {proven}"
+    ]
+    for what, places in (("not reached", seen.unreached), ("changed since it was recorded", seen.outdated)):
+        if places:
+            rows.append(f"{what}: {', '.join(map(place, places))}")
     return tuple(rows)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,52 @@ def test_a_configured_file_is_taken_and_an_option_wins(project: Path) -> None:
     (project / "torchlift.toml").write_text('evidence = "runs.json"\n')
     assert run("show").exit_code == 0
     assert "none.json cannot be read" in run("show", "--evidence", "none.json").output
+
+
+def test_a_plan_says_what_was_reached_and_proven(project: Path) -> None:
+    (project / "net.py").write_text(
+        NET.replace("def ring", "def other(m, x):\n    return torch.jit.trace(m, x)\n\n\ndef ring")
+    )
+    proven = recorded()
+    proven.sites[0].values[0].calls.pop()
+    proven.sites[0].values[0].operations.clear()
+    proven.sites[0].scope_sha = place_of((project / "net.py").read_text(), "torch.jit.trace").scope_sha
+    write_evidence(project / ".torchlift" / "evidence.json", proven)
+    plan = [*_PLAN, "--evidence", ".torchlift/evidence.json"]
+    said = CliRunner().invoke(torchlift, plan).output
+    assert "What recorded runs say\n  2 of 6 known places were reached; 1 finding has a fix that is proven\n" in said
+    assert "  not reached: net.py:14, net.py:24, net.py:28, net.py:29\n" in said
+    told = json.loads(CliRunner().invoke(torchlift, [*plan, "--format", "json"]).output)["evidence"]
+    assert (told["known"], told["reached"], told["proven"], told["outdated"]) == (6, 2, 1, [])
+    assert "recorded runs" not in CliRunner().invoke(torchlift, _PLAN).output
+
+
+_PLAN = ["plan", ".", "--min-torch", "2.9"]
+_LOADED = """
+import sys
+from torchlift.migrate.cli import migrate
+try:
+    migrate.main(sys.argv[1:])
+except SystemExit:
+    pass
+print(sorted(name for name in sys.modules if name == "torch" or name.startswith("torchlift.evidence")), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> tuple[str, str]:
+    """What a run says, and which modules it has loaded in the end."""
+    command = [sys.executable, "-c", _LOADED, "--check", "--min-torch", "2.9", "--output-format", "json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr.splitlines()[-1]
+
+
+def test_a_run_without_evidence_does_not_look_for_any_and_one_with_evidence_imports_no_torch(project: Path) -> None:
+    before = loaded(".")
+    (project / ".torchlift" / "evidence.json").unlink()
+    assert loaded(".") == before
+    assert before[1] == "[]"
+    write_evidence(project / "runs.json", recorded())
+    said, modules = loaded(".", "--evidence", "runs.json")
+    assert json.loads(said)["evidence"] == "runs.json"
+    assert "torchlift.evidence.conclusions" in modules
+    assert "'torch'" not in modules
