@@ -103,7 +103,8 @@ def _exported(value: RecordedValue) -> Conclusion:
         return Conclusion(
             refuted=f"it is called in train mode with gradients{_at(trained)}, and a program has one mode only"
         )
-    doubts = tuple(_doubts(value, proof, proof.probes))
+    mode = ("it was captured in train mode",) if value.training else ()
+    doubts = (*mode, *_doubts(value, proof, proof.probes))
     return Conclusion(proof.export.proved, doubts=doubts, detail=proof.export.detail)
 
 
@@ -138,8 +139,6 @@ def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> It
     """What the recorded calls of a value, and probes, leave open."""
     if proof.dropped:
         yield f"{_count(proof.dropped, 'recorded call')} could not be tried again"
-    if value.training:
-        yield "it was captured in train mode"
     if value.state_changed_between_calls:
         yield "its parameters or buffers changed between the recorded calls"
     for what, came in sorted(probes.items()):
@@ -154,7 +153,8 @@ def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> It
 
 def _shapes(value: RecordedValue) -> list[str]:
     """The different tensors, by shape and dtype, that the recorded calls were given."""
-    return list(dict.fromkeys(", ".join(_tensors([call.args, call.kwargs])) for call in value.calls))
+    shapes = dict.fromkeys(", ".join(_tensors([call.args, call.kwargs])) for call in value.calls)
+    return [shape for shape in shapes if shape]
 
 
 def _tensors(tree: Any) -> list[str]:
