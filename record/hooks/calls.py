@@ -95,8 +95,14 @@ def _begun(value: Any, method: Any, args: Any, kwargs: Any, training: Any) -> An
     call.live, call.method, call.training = value, method, training
     call.place = caller(0).place
     call.modes = modes()
-    call.signature = (method, signature(args), signature(kwargs))
-    call.arguments = described(list(args)), {name: described(item) for name, item in kwargs.items()}
+    call.signature = (method, signature(args), signature(kwargs) if kwargs else ())
+    # Before the call, which may change them; once for what is alike.
+    shown = value.shown.get(call.signature)
+    if shown is None:
+        shown = described(list(args)), {name: described(item) for name, item in kwargs.items()}
+        if len(value.shown) < _MOST_SIGNATURES:
+            value.shown[call.signature] = shown
+    call.arguments = shown
     call.versions = [tensor._version for tensor in tensors_of((args, kwargs)) if not tensor.is_inference()]
     inputs.keep(value, method, args, kwargs, call.signature, call.place)
     call.replay = proving.begin(value, method, args, kwargs)

@@ -86,14 +86,20 @@ def tensors_of(value: Any, depth: int = 0) -> Any:
     return []
 
 
-def modes() -> Any:
+def modes() -> dict[str, Any]:
     """Modes of this thread that decide what a call computes."""
     torch = sys.modules["torch"]
     autocast = {}
-    for device in ("cpu", "cuda"):
+    for device in ("cpu", "cuda") if _is_autocast(torch) else ():
         try:
             if torch.is_autocast_enabled(device):
                 autocast[device] = str(torch.get_autocast_dtype(device)).replace("torch.", "")
         except TypeError:  # before torch 2.4 there is a function for each device
             break
     return {"grad": torch.is_grad_enabled(), "inference": torch.is_inference_mode_enabled(), "autocast": autocast}
+
+
+def _is_autocast(torch: Any) -> bool:
+    """Whether any device is under autocast, in one question; True where this torch cannot be asked so."""
+    ask = getattr(torch._C, "_is_any_autocast_enabled", None)
+    return True if ask is None else bool(ask())

@@ -29,6 +29,7 @@ class Live:
         archive: content hash of what it was loaded from.
         copy: counts what was loaded or copied from one capture, from one; None for others.
         copies: how many were.
+        shown: descriptions of arguments by their signature.
         kept: bytes of inputs that were written to files.
         state: what `calls.py` knows of its parameters.
     """
@@ -43,6 +44,7 @@ class Live:
         "number",
         "prefix",
         "reference",
+        "shown",
         "snapshot",
         "source",
         "state",
@@ -62,6 +64,7 @@ class Live:
         self.copy: int | None = None
         self.copies = 0
         self.kept = 0
+        self.shown: dict[Any, Any] = {}
         self.prefix = ""
         self.calls: dict[Any, Any] = {}
         self.told: set[Any] = set()

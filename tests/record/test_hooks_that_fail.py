@@ -86,6 +86,7 @@ def run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_fault_in_any_hook_changes_no_result_and_is_told(tmp_path: Path) -> None:
     done = run(
         tmp_path,
