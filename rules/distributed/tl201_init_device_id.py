@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS, binding_finding, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.recorded_jobs import recorded_group
 from torchlift.rules.distributed.facts.stand_in_for_nccl import GPU, ON_GLOO
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
@@ -53,7 +54,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     unbound = unbound_init(use, context)
     if unbound is None or unbound.init.backend == "absent" or unbound.guess.same in {"other", "maybe"}:
         return  # TL203 and TL202 report these
-    finding = Finding("TL201", context.view.path, context.view.span(use.node), _MESSAGE, Severity.INFO)
+    finding = Finding(
+        "TL201",
+        context.view.path,
+        context.view.span(use.node),
+        _MESSAGE,
+        Severity.INFO,
+        notes=recorded_group(use, context),
+    )
     yield from binding_finding(unbound, use, context, finding)
 
 

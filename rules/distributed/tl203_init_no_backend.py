@@ -11,6 +11,7 @@ from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS as OF_DEVICES
 from torchlift.rules.distributed.devices.device_binding import device_advice, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.recorded_jobs import recorded_group
 from torchlift.rules.distributed.groups.group_identity import is_default_group
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -63,7 +64,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         f'{where}: `backend="nccl", device_id={device}`{note}; `backend="cpu:gloo,cuda:nccl"` keeps CPU tensors working '
         f'too. {without} write backend="gloo" and no `device_id`. {ESCAPE}'
     )
-    yield Finding("TL203", view.path, view.span(use.node), message, Severity.WARNING, advice)
+    notes = recorded_group(use, context)
+    yield Finding("TL203", view.path, view.span(use.node), message, Severity.WARNING, advice, notes=notes)
 
 
 def _device_type(view: ModuleView, use: Use) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
+from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -47,7 +48,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             f"in a batch (`dist.batch_isend_irecv`).{more} {LAZY} {ESCAPE}"
         )
         view = context.view
-        yield Finding("TL212", view.path, view.span(use.node), message, Severity.WARNING, advice)
+        notes = recorded_exchange(use, context)
+        yield Finding("TL212", view.path, view.span(use.node), message, Severity.WARNING, advice, notes=notes)
 
 
 _HEAD = "import torch\nimport torch.distributed as dist\n\n\n"
