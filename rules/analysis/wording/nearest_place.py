@@ -10,10 +10,12 @@ Place = tuple[str, int]
 """A file, relative to the project root, and a line in it."""
 
 _MORE = " (and "
+_NAMED = 2
+"""That many others are named and not only counted."""
 
 
 def nearest(places: Iterable[Place], near: str) -> str | None:
-    """`path:line` of the place to name, and how many others there are; None if there is none.
+    """`path:line` of the place to name, with the others if they are few, else their number; None if there is none.
 
     First choice is the file itself, then its folder, then what shares the most folders with it; library code comes before tests, examples
     and scripts at the top of the project.
@@ -26,14 +28,15 @@ def nearest(places: Iterable[Place], near: str) -> str | None:
     if not known:
         return None
     path, line = min(known, key=lambda place: (_distance(place[0], near), place))
-    others = len(known) - 1
+    others = [f"{other}:{number}" for other, number in known if (other, number) != (path, line)]
     if not others:
         return f"{path}:{line}"
-    return f"{path}:{line}{_MORE}{others} more place{'s' if others > 1 else ''})"
+    told = ", ".join(others) if len(others) <= _NAMED else f"{len(others)} more places"
+    return f"{path}:{line}{_MORE}{told})"
 
 
 def place_alone(named: str) -> str:
-    """What `nearest` returned without the number of others."""
+    """What `nearest` returned without the others."""
     return named.partition(_MORE)[0]
 
 

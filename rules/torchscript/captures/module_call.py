@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.finding import Fix, Group
+from torchlift.finding import Fix, Group, Safety
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.export_draft import Draft
@@ -89,7 +89,7 @@ def sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
     """Uses that only a scripted module serves, and ways by which the value leaves what was read."""
     inspected, escaping = [], []
     life = about.life
-    for obstacle in life.obstacles:
+    for obstacle in sorted(life.obstacles, key=_weight):
         place = life.place(obstacle.node)
         attribute = attribute_at(life, obstacle)
         if attribute is not None and attribute.attr in OF_MODULES:
@@ -103,3 +103,8 @@ def sorted_obstacles(about: ModuleCall) -> tuple[list[str], list[str]]:
         else:
             escaping.append(f"{obstacle.reason} ({place})")
     return inspected, escaping
+
+
+def _weight(obstacle: Obstacle) -> tuple[bool, bool]:
+    """Sorts what decides to the front: a file that is left behind, then what no module serves."""
+    return not obstacle.reason.startswith("is saved"), obstacle.safety is not Safety.MANUAL

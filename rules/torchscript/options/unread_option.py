@@ -14,8 +14,6 @@ from torchlift.rules.torchscript.options.unread_parameter import is_option_name
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_MOST_PLACES = 5
-
 
 def unread_options(context: Context, code: str) -> Iterator[Finding]:
     """Findings about options that the file in view declares with argparse."""
@@ -88,8 +86,7 @@ def _passed(context: Context, flags: list[str]) -> Iterator[str]:
     found = context.project.places(tuple(long)) if long else {}
     places = sorted({place for flag in long for place in found[flag] if _names(context, place, flag)})
     if places:
-        more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
-        yield f"it is passed or described in {', '.join(places[:_MOST_PLACES])}{more}"
+        yield f"it is passed or described in {', '.join(places)}"
 
 
 def _names(context: Context, place: str, flag: str) -> bool:

@@ -10,6 +10,7 @@ from hint_findings import found, rewritten
 from torch_programs import TorchPrograms, same
 
 from torchlift.finding import Safety
+from torchlift.rules.analysis.wording.nearest_place import nearest, place_alone
 
 KEPT_RIGHT = {
     "a class body makes a variable of its own": (
@@ -321,3 +322,9 @@ def test_a_hint_names_the_place_that_it_waits_for_and_none_once_that_is_gone(tmp
     free = found(tmp_path, {"a.py": WAITING[code], "b.py": root.replace("torch.jit.script", "print")}, code)
     assert free
     assert {finding.waits_for for finding in free} == {""}
+
+
+def test_two_other_places_are_named_and_more_are_counted() -> None:
+    assert nearest([("a.py", 1), ("b.py", 2), ("c.py", 3)], "a.py") == "a.py:1 (and b.py:2, c.py:3)"
+    assert nearest([("a.py", line) for line in range(1, 5)], "b.py") == "a.py:1 (and 3 more places)"
+    assert place_alone("a.py:1 (and b.py:2, c.py:3)") == "a.py:1"
