@@ -49,8 +49,10 @@ def returned_otherwise(before: Returned, after: Returned) -> Iterator[Otherwise]
     Only calls are compared that both runs have: functions that were called another number of times, or are gone, are not.
     """
     found = []
-    for key, calls in before.items():
-        others = after.get(key, ())
+    for key, values in before.items():
+        # What holds no number, or was returned while a program was made of the function, is not compared.
+        calls = [call for call in values if call[1]]
+        others = [call for call in after.get(key, ()) if call[1]]
         if len(others) != len(calls):
             continue
         for (_, old), (number, new) in zip(calls, others, strict=True):
@@ -62,8 +64,6 @@ def returned_otherwise(before: Returned, after: Returned) -> Iterator[Otherwise]
 
 
 def _difference(old: tuple[Leaf, ...], new: tuple[Leaf, ...]) -> str | None:
-    if not old or not new:
-        return None  # what holds no number is not compared
     if len(old) != len(new):
         return f"{len(new)} numbers and tensors where there were {len(old)}"
     for one, other in zip(old, new, strict=True):

@@ -12,7 +12,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .arrival import Telling
 from .waiting import after_import
@@ -38,7 +40,7 @@ def note_returns(spool: Telling, copy: str) -> Callable[[], None]:
         compiling[0] = torch.compiler.is_compiling
         for scope in scope_of_all:
             scope["tl_compiling__"] = compiling[0]
-        notes.watch_scripted(torch)
+        _watch_programs(torch, notes)
 
     loader: Any = importlib.machinery.SourceFileLoader
     get_code, to_code = loader.get_code, loader.source_to_code
@@ -90,41 +92,95 @@ class _Notes:
         finally:
             self.busy = False
 
+    def quiet_in(self, function: Any) -> Any:
+        """The function, during which nothing is noted: what makes a program calls the code that it is made of."""
+
+        @wraps(function)
+        def quiet(*args: Any, **kwargs: Any) -> Any:
+            was, self.busy = self.busy, True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.busy = was
+
+        return quiet
+
     def tell(self) -> None:
         """Tell what was noted since."""
         calls, self.calls = self.calls, {}
         for (test, module, name), values in calls.items():
             self.spool.tell("returns", test=test, module=module, name=name, values=values)
 
-    def watch_scripted(self, torch: Any) -> None:
-        """Note what scripted functions and modules return, under the names of what was scripted."""
 
-        def watch(kind: Any, name_of: Callable[[Any], tuple[str, str]]) -> None:
-            call = kind.__call__
+def _watch_programs(torch: Any, notes: _Notes) -> None:
+    """Note what programs return that Python functions became, under the names of those functions."""
+    compiling = torch.compiler.is_compiling
 
-            def noted(this: Any, *args: Any, **kwargs: Any) -> Any:
-                value = call(this, *args, **kwargs)
+    def watch(kind: Any, name_of: Callable[[Any], tuple[str, str]]) -> None:
+        call = kind.__call__
+
+        def noted(this: Any, *args: Any, **kwargs: Any) -> Any:
+            value = call(this, *args, **kwargs)
+            if not compiling():
                 try:
                     module, name = name_of(this)
                 except Exception:  # noqa: BLE001, RUF100  (it has no name that is known)
                     return value
-                self.seen(module, name, value)
-                return value
+                notes.seen(module, name, value)
+            return value
 
-            kind.__call__ = noted
+        kind.__call__ = noted
 
-        def of_function(this: Any) -> tuple[str, str]:
-            original: Any = getattr(this, "_torchdynamo_inline", None)
-            return original.__module__, original.__qualname__
+    def of_function(this: Any) -> tuple[str, str]:
+        original: Any = getattr(this, "_torchdynamo_inline", None)
+        return original.__module__, original.__qualname__
 
-        def of_module(this: Any) -> tuple[str, str]:
-            parts = str(this._c._type().qualified_name()).split(".")
-            module, name = parts[1:-1], parts[-1]
-            module = [part for part in module if not part.startswith("___torch_mangle_")]
-            return ".".join(module) or "__main__", name + ".forward"
+    def of_script(this: Any) -> tuple[str, str]:
+        parts = str(this._c._type().qualified_name()).split(".")
+        module, name = parts[1:-1], parts[-1]
+        module = [part for part in module if not part.startswith("___torch_mangle_")]
+        return ".".join(module) or "__main__", name + ".forward"
 
-        watch(torch._C.ScriptFunction, of_function)
-        watch(torch.jit.ScriptModule, of_module)
+    for name in ("trace", "trace_module"):
+        setattr(torch.jit, name, notes.quiet_in(getattr(torch.jit, name)))
+    watch(torch._C.ScriptFunction, of_function)
+    watch(torch.jit.ScriptModule, of_script)
+    after_import("torch._dynamo.eval_frame", lambda there: watch(there.OptimizedModule, _of_compiled))
+    after_import("torch.export", lambda there: _watch_exports(there, notes, compiling))
+
+
+def _of_compiled(this: Any) -> tuple[str, str]:
+    return _forward_of(this._orig_mod)
+
+
+def _forward_of(module: Any) -> tuple[str, str]:
+    return type(module).__module__, type(module).__qualname__ + ".forward"
+
+
+def _watch_exports(there: Any, notes: _Notes, compiling: Callable[[], bool]) -> None:
+    export, to_module = notes.quiet_in(there.export), there.ExportedProgram.module
+    names: Any = WeakKeyDictionary()
+
+    @wraps(export)
+    def remembered(mod: Any, *args: Any, **kwargs: Any) -> Any:
+        program = export(mod, *args, **kwargs)
+        names[program] = _forward_of(mod)
+        return program
+
+    @wraps(to_module)
+    def noted(this: Any, *args: Any, **kwargs: Any) -> Any:
+        module = to_module(this, *args, **kwargs)
+        name = names.get(this)
+
+        def hook(of: Any, args: Any, value: Any) -> None:
+            if not compiling():
+                notes.seen(*name, value)
+
+        if name is not None:
+            module.register_forward_hook(hook)
+        return module
+
+    there.export, there.ExportedProgram.module = remembered, noted
 
 
 def _changed(tree: ast.Module) -> ast.Module:
