@@ -27,7 +27,10 @@ class Trials(Protocol):
         """What is wrong in a run of the whole command."""
 
     def again(self, groups: Groups, about: Sequence[Complaint]) -> Sequence[Complaint]:
-        """Which of the complaints `about` are to be heard in another run, of the tests they are about where that can be."""
+        """Which of the complaints `about` are to be heard in another run, of the tests they are about where that can be.
+
+        Where the same tests fail in another way, a complaint is heard with the words of that.
+        """
 
     def last(self, groups: Groups) -> Sequence[Complaint]:
         """The same as `whole`, also where no other run is allowed any more."""
@@ -154,15 +157,21 @@ class _Search:
         """The group among `others` that brings a complaint in: without it, and with all before it, there is none."""
         if not others:
             return None  # it was not heard with the same groups before
-        low, high = 0, len(others)
+        low, high, other_failures = 0, len(others), False
         while high - low > 1:
             middle = (low + high) // 2
-            if self.trials.again(base.union(others[:middle]), [complaint]):
+            heard = self.trials.again(base.union(others[:middle]), [complaint])
+            if heard and heard[0].by == complaint.by:
                 high = middle
+                continue
+            low = middle
+            if heard:  # these groups need others, without which something else fails
+                other_failures = True
             else:
-                low = middle
                 self.good[complaint.key] = base.union(others[:low])
         culprit = others[low]
+        if other_failures and self.trials.again(self.kept - {culprit}, [complaint]):
+            raise OutOfRuns  # further runs would not tell them apart
         with_it = base.union(others[:high])
         return culprit if self._holds(complaint, with_it, culprit, pointed=False) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -98,10 +99,10 @@ class CommandTrials:
         if not tests or not all(complaint.tests for complaint in about):
             self._allowed()
             found = self._tried(groups, None)
-            return [known for known in about if any(_is_same(known, other) for other in found)]
+            return _heard(about, found)
         self._allowed()
         found = self._tried(groups, tests)
-        return [known for known in about if any(_is_same(known, other) for other in found)]
+        return _heard(about, found)
 
     def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Groups]:
         """See `search.Trials`."""
@@ -206,5 +207,11 @@ def _bytes(outcome: FileOutcome) -> bytes | None:
     return None if outcome.is_removed else outcome.shown.to_bytes()
 
 
-def _is_same(known: Complaint, other: Complaint) -> bool:
-    return known.key == other.key or not set(known.tests).isdisjoint(other.tests)
+def _heard(about: Sequence[Complaint], found: Sequence[Complaint]) -> list[Complaint]:
+    heard = []
+    for known in about:
+        same = [other for other in found if other.key == known.key]
+        alike = same or [other for other in found if not set(known.tests).isdisjoint(other.tests)]
+        if alike:
+            heard.append(replace(known, by=alike[0].by, error=alike[0].error, places=alike[0].places))
+    return heard

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import exhaustive
 import pytest
@@ -28,12 +29,14 @@ class MadeUp:
         runs: int = 1000,
         alone: bool = True,
         only_whole: Sequence[str] = (),
+        otherwise: Fails = lambda on: False,
     ) -> None:
         self.tests = tests
         self.pointing = pointing or {}
         self.runs = runs
         self.alone = alone
         self.only_whole = only_whole
+        self.otherwise = otherwise
         self.counted = 0
 
     def whole(self, groups: Groups) -> list[Complaint]:
@@ -49,6 +52,8 @@ class MadeUp:
         if not about:
             return []
         heard = {found.key for found in self.whole(groups)}
+        if self.otherwise(groups):
+            return [replace(known, by="the import") for known in about]
         by_itself = all(known.tests for known in about)
         return [known for known in about if known.key in heard and not (by_itself and known.key in self.only_whole)]
 
@@ -89,6 +94,15 @@ def test_what_a_failure_points_at_is_tried_first() -> None:
 def test_a_failure_that_points_at_the_wrong_group_costs_it_nothing() -> None:
     verdict = tried(MadeUp({"a": lambda on: 5 in on}, {"a": frozenset({2})}), 20)
     assert verdict.kept == groups(20) - {5}
+
+
+@pytest.mark.parametrize("bad", range(1, 20))
+def test_groups_that_need_others_lose_none_that_is_well(bad: int) -> None:
+    """Without the group 19 every other one makes the import fail."""
+    verdict = tried(MadeUp({"a": lambda on: bad in on}, otherwise=lambda on: bool(on) and 19 not in on), 20)
+    assert bad not in verdict.kept
+    assert verdict.dropped.keys() <= {bad, 19}
+    assert verdict.kept == groups(20) - {bad} or verdict.undecided or bad == 19
 
 
 def test_two_groups_that_fail_together_only_lose_one() -> None:

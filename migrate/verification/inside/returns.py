@@ -174,7 +174,7 @@ def _watch_exports(there: Any, notes: _Notes, compiling: Callable[[], bool]) -> 
 
         def hook(of: Any, args: Any, value: Any) -> None:
             if not compiling():
-                notes.seen(*name, value)
+                notes.seen(name[0], name[1], value)
 
         if name is not None:
             module.register_forward_hook(hook)
