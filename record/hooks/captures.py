@@ -13,7 +13,7 @@ from .describe import described, modes, name_of, tensors_of
 from .guard import guarded
 from .places import Caller, caller, current_test, inside_installed
 from .spool import SPOOL
-from .values import is_script_module, live_value, remember
+from .values import drop, is_script_module, live_value, remember
 
 _MOST_VALUES = 32
 _OBVIOUS = {"obj", "func", "mod", "example_inputs", "inputs", "self", "_frames_up", "_rcb"}
@@ -118,7 +118,7 @@ def _left(capture: Any, result: Any) -> None:
     if made > _MOST_VALUES:
         SPOOL.write({"e": "hit", "api": capture.api, "place": capture.place, "test": event["test"]})
         SPOOL.problem(f"values of one place beyond the first {_MOST_VALUES} of a process", None, capture.place)
-        value.calls.clear()
+        drop(value)
         return
     event["object"] = value.number
     event["source"] = None if source is None else source.number

@@ -39,7 +39,12 @@ def watch(function: Any, entered: Any, left: Any, raised: Any) -> None:
     new = _compiled(_changed(_definition(old), *hooks), old)
     constants = tuple(hooks.get(value, value) if isinstance(value, str) else value for value in new.co_consts)
     new = new.replace(co_consts=constants, co_firstlineno=old.co_firstlineno)
-    if new.co_freevars != old.co_freevars or new.co_varnames[: _arguments(old)] != old.co_varnames[: _arguments(old)]:
+    # A name with two underscores in front, for one, is another inside of its class.
+    if (
+        not set(old.co_names) <= set(new.co_names)
+        or new.co_freevars != old.co_freevars
+        or new.co_varnames[: _arguments(old)] != old.co_varnames[: _arguments(old)]
+    ):
         raise NotWatched(f"{old.co_name} in {old.co_filename} has other names in its source")
     if hasattr(new, "co_qualname"):
         new = new.replace(co_qualname=old.co_qualname)

@@ -151,6 +151,12 @@ def _forget(key: Any, value: Any) -> None:
         SPOOL.problem("a value that ended", error)
 
 
+def drop(value: Live) -> None:
+    """Follow a value no longer."""
+    if _LIVE.get(value.key) is value:
+        del _LIVE[value.key]
+
+
 def begin_again() -> None:
     """In a fork of the process that captured: the prover listens to that one only."""
     for value in all_live():
