@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from torchlift.finding import (
@@ -25,6 +25,7 @@ from torchlift.rules.torchscript.captures.module_call import ModuleVerdict
 from torchlift.rules.torchscript.captures.scripting_option import without_capture
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
 from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
+from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, read_scripted_module
 from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
@@ -49,6 +50,9 @@ from torchlift.view.walk import walk
 
 _MODES = frozenset({"train", "eval", "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_"})
 _COMPILE = TorchVersion(2, 2)  # Module.compile
+_DRAWS_NOTHING = frozenset(
+    f"torch.{name}" for name in "zeros ones full arange linspace eye tensor zeros_like ones_like full_like".split()
+)
 
 
 @dataclass
@@ -297,6 +301,9 @@ def _fed(swap: _Swap) -> list[Rewrite]:
         swap.doubt(
             f"{seed} seeds the random numbers, and those that line {fed.random.lineno} drew go to others from now on"
         )
+    drawn = _may_draw(swap, [*others, *keywords, *fed.statements])
+    if drawn is not None and swap.recorded is not None and not drops(swap.context):
+        swap.doubt(f"`{one_line(swap.view, drawn)}` is no longer evaluated: what is drawn later may be other numbers")
     called = [child for value in (*others, *keywords) for child in walk(value) if isinstance(child, ast.Call)]
     named = {swap.view.certain_name(child.func) for child in called}
     if unknown := next((name for name in named if not name.startswith("torch.")), None) if called else None:
@@ -304,6 +311,12 @@ def _fed(swap: _Swap) -> list[Rewrite]:
     elif called and "" in named:
         swap.doubt(f"`{one_line(swap.view, called[0])}` is no longer evaluated")
     return [DeleteStatement(swap.view.span(statement)) for statement in fed.statements]
+
+
+def _may_draw(swap: _Swap, gone: Sequence[ast.AST]) -> ast.Call | None:
+    """A call among what goes with a trace that may draw random numbers; None if none can."""
+    calls = (child for node in gone for child in walk(node) if isinstance(child, ast.Call))
+    return next((call for call in calls if swap.view.certain_name(call.func) not in _DRAWS_NOTHING), None)
 
 
 def _verdict(swap: _Swap, whole: tuple[Rewrite, ...] | None) -> ModuleVerdict:

@@ -104,7 +104,7 @@ def _exported(value: RecordedValue) -> Conclusion:
             refuted=f"it is called in train mode with gradients{_at(trained)}, and a program has one mode only"
         )
     mode = ("it was captured in train mode",) if value.training else ()
-    doubts = (*mode, *_doubts(value, proof, proof.probes))
+    doubts = (*mode, *_doubts(value, proof, proof.probes), *_fixed_inputs(value, proof.probes))
     return Conclusion(proof.export.proved, doubts=doubts, detail=proof.export.detail)
 
 
@@ -146,6 +146,10 @@ def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> It
             yield f"on inputs that nobody recorded ({what}) it {came}"
     if _ROWS not in probes and len(_shapes(value)) < 2:
         yield f"the recorded runs called it with one shape only ({', '.join(_shapes(value)) or 'no tensor'})"
+
+
+def _fixed_inputs(value: RecordedValue, probes: Mapping[str, str]) -> Iterator[str]:
+    """Inputs besides tensors that a program may have been given for good."""
     for place, constants in sorted(_constants(value, numbers=probes.get(_NUMBERS) != "same").items()):
         if len(constants) == 1:
             yield f"{place} was {constants.pop()} in every recorded call, and may be fixed at it"

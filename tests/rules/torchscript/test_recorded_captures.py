@@ -425,5 +425,20 @@ def test_a_trace_that_only_python_equals_gives_way_to_the_module(tmp_path: Path)
     assert "traced = model" in changed["net.py"] or "return model" in changed["net.py"]
 
 
+def test_a_trace_whose_example_draws_random_numbers_leaves_others_to_those_that_draw_later(tmp_path: Path) -> None:
+    plain = value(proof=replace(proof(None), export=ExportProof(None)))
+    for example, safety in (("torch.rand(4, 3)", Safety.UNSAFE), ("torch.ones(4, 3)", Safety.PROVEN)):
+        files = {"net.py": NET + f"def export(model):\n    return torch.jit.trace(model, {example})\n"}
+        _, finding = only(tmp_path, runs(files, traced(plain, files=files)), files)
+        assert finding.safety is safety
+        assert (f"`{example}` is no longer evaluated" in (finding.help or "")) is (safety is Safety.UNSAFE)
+
+
+def test_a_number_that_never_varied_is_nothing_that_python_would_fix(tmp_path: Path) -> None:
+    calls = [RecordedCall("forward", [f"float32[{n}]", 3]) for n in (2, 5)]
+    recorded = site(FUNCTION, "net.py", "torch.jit.script", "torch.jit.script", value(calls=calls, kind="function"))
+    assert only(tmp_path, runs(FUNCTION, recorded), FUNCTION)[1].safety is Safety.PROVEN
+
+
 def test_places_are_found_by_the_text_of_their_line() -> None:
     assert place_of(FILES["net.py"], "torch.jit.trace").qualname == "export"
