@@ -54,7 +54,7 @@ def decorated_function(
         return _for_test(test, node.name)
     facts = read_function(view, node, context.project)
     binding = _binding_of(view, node)
-    uses = read_uses(view, binding, context.project) if binding is not None else FunctionUses()
+    uses = _uses(view, binding, use, context) if binding is not None else FunctionUses()
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
     around = [*trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
@@ -103,7 +103,7 @@ def scripted_value(
                     "Not rewritten: a scripted function kept on a class is called without `self`, a plain one would get "
                     f"it. `{target.id} = staticmethod({one_line(view, value)})` is called the same way."
                 )
-            uses = read_uses(view, again, context.project)
+            uses = _uses(view, again, use, context)
             if isinstance(value, ast.Name) and value.id == target.id:
                 rewrites, title = (DeleteStatement(view.span(statement)),), f"Leave `{target.id}` as it is"
         case ast.Call(func=called) if called is call:
@@ -190,6 +190,16 @@ def _verdict(
     safety, left = safety_of(assumptions, recorded)
     said = f"Needs review: {sentence(clauses(left))} {_SPEED}" if left else None
     return UseAdvice(said, Fix(title, safety, rewrites), notes)
+
+
+def _uses(view: ModuleView, binding: Binding, use: Use, context: Context) -> FunctionUses:
+    """What the project does with a function; where runs prove the plain one, what was not followed counts only if it notices."""
+    recorded = recorded_eager(use, context)
+    uses = read_uses(view, binding, context.project)
+    if recorded is None or not recorded.proved or uses.refusals:
+        return uses
+    noticed = read_uses(view, binding, context.project, drops=True)
+    return uses if noticed.rewrites else noticed
 
 
 def _assumptions(code: Sequence[str], around: Sequence[str]) -> list[Assumption]:

@@ -440,5 +440,22 @@ def test_a_number_that_never_varied_is_nothing_that_python_would_fix(tmp_path: P
     assert only(tmp_path, runs(FUNCTION, recorded), FUNCTION)[1].safety is Safety.PROVEN
 
 
+@pytest.mark.parametrize(
+    ("user", "safety"),
+    [
+        ("from net import *\n\nprint(scale)\n", Safety.PROVEN),
+        ("import net\n\nkernels = [net.scale]\n", Safety.PROVEN),
+        ("import net\n\nprint(net.scale.graph)\n", Safety.MANUAL),
+    ],
+)
+def test_uses_that_were_not_followed_count_where_they_notice_what_is_missing(
+    tmp_path: Path, user: str, safety: Safety
+) -> None:
+    files = {**FUNCTION, "user.py": user}
+    calls = [RecordedCall("forward", [f"float32[{n}]", n]) for n in (2, 5)]
+    recorded = site(files, "net.py", "torch.jit.script", "torch.jit.script", value(calls=calls, kind="function"))
+    assert only(tmp_path, runs(files, recorded), files)[1].safety is safety
+
+
 def test_places_are_found_by_the_text_of_their_line() -> None:
     assert place_of(FILES["net.py"], "torch.jit.trace").qualname == "export"
