@@ -4,7 +4,7 @@ Formats: the PyPA "Recording installed projects" and "Core metadata" specificati
 `direct_url.json` (PEP 610). Only files are read, so a broken distribution is as welcome as a whole one.
 """
 
-# ruff: noqa: PTH110, PTH113, PTH116, PTH118, PTH119, PTH123, PTH208
+# ruff: noqa: PTH110, PTH113, PTH116, PTH118, PTH119, PTH208
 # A Path for each of torch's 15 000 files would cost more than looking at them.
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from torchlift.doctor.facts import Package
 from torchlift.doctor.probes.text import printable
+from torchlift.file_bytes import without_waiting
 from torchlift.lazy_dataclass import dataclass
 
 _RELEVANT = re.compile(
@@ -187,7 +188,7 @@ def _age(path: str) -> tuple[bool, float]:
 
 def _read(path: str, most: int) -> bytes:
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", opener=without_waiting) as stream:
             return stream.read(most)
     except (OSError, ValueError):
         return b""

@@ -1,6 +1,6 @@
 """The native libraries of installed distributions: device code, what they need, and whether torch has their symbols."""
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from torchlift.doctor.native.fatbin import Image, count_images
 from torchlift.doctor.native.source import Source, Unreadable
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
 from torchlift.doctor.probes.text import printable
+from torchlift.file_bytes import without_waiting
 from torchlift.lazy_dataclass import dataclass
 
 MOST_SYMBOLS = 20
@@ -171,7 +172,7 @@ class LibraryLook:
     @cached_property
     def _cache(self) -> frozenset[str]:
         try:
-            with open(CACHE, "rb") as stream:
+            with open(CACHE, "rb", opener=without_waiting) as stream:
                 return frozenset(name for name, _ in cached_libraries(stream.read(64 << 20), "every machine"))
         except OSError:
             return frozenset()

@@ -1,6 +1,6 @@
 """Whether installed files are still what their distributions recorded, and which of them several distributions claim."""
 
-# ruff: noqa: PTH116, PTH123
+# ruff: noqa: PTH116
 # A Path for each of torch's 15 000 files would cost more than looking at them.
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from stat import S_ISREG
 from torchlift.doctor.facts import ChangedFile, Package, SharedFile
 from torchlift.doctor.probes.distributions import Distribution, RecordedFile
 from torchlift.doctor.probes.text import printable
+from torchlift.file_bytes import without_waiting
 from torchlift.lazy_dataclass import dataclass
 
 MOST_CHANGED = 50
@@ -124,7 +125,7 @@ class RecordCheck:
             self._digests[key] = None
             try:
                 digest = hashlib.new(algorithm, usedforsecurity=False)
-                with open(path, "rb") as stream:
+                with open(path, "rb", opener=without_waiting) as stream:
                     while piece := stream.read(1 << 20):
                         digest.update(piece)
                 self._hashed += size

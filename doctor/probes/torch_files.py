@@ -1,6 +1,6 @@
 """The installed torch, read from its files and never imported."""
 
-# ruff: noqa: PTH118, PTH120, PTH123
+# ruff: noqa: PTH118, PTH120
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from torchlift.doctor.facts import Package, Torch
 from torchlift.doctor.probes.text import printable
+from torchlift.file_bytes import without_waiting
 
 _LINE = re.compile(r"""^(\w+)\s*(?::[^=]+)?=\s*(None|True|False|'[^']*'|"[^"]*")""", re.MULTILINE)
 _FIELDS = ("__version__", "cuda", "hip", "xpu", "debug", "git_version")
@@ -47,7 +48,7 @@ def _string(values: dict[str, Any], name: str) -> str | None:
 
 def _version_file(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", opener=without_waiting) as stream:
             text = stream.read(1 << 20).decode("utf-8", "replace")
     except (OSError, ValueError):
         return {}

@@ -14,6 +14,7 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from torchlift.file_bytes import without_waiting
 from torchlift.lazy_dataclass import dataclass
 
 _TEXT_LIMIT = 1 << 20
@@ -57,7 +58,7 @@ class World:
     def data(self, path: str, limit: int) -> bytes | None:
         """At most `limit` first bytes of a file."""
         try:
-            with self.at(path).open("rb") as stream:
+            with open(self.at(path), "rb", opener=without_waiting) as stream:
                 return stream.read(limit)
         except (OSError, ValueError):
             return None

@@ -99,7 +99,7 @@ class Dispatcher:
                 try:
                     if not _may_report(rule, use, settings):
                         continue
-                    if not rule.sees_guarded and is_guarded(view, use.node, _decisive(rule, settings), project.binding):
+                    if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project):
                         continue
                     for finding in rule.check(use, context):
                         settled = _complete(finding, use, view, settings)
@@ -123,13 +123,18 @@ def _crash(rule: Rule, path: str, where: str) -> FileFailure:
     return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
 
 
-def _decisive(rule: Rule, settings: Settings) -> TorchVersion | None:
-    """The release from which on a version test above code decides nothing about what the rule reports.
+def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project) -> bool:
+    """Whether a test of torch's release has dealt with what the rule reports.
 
     Code behind a test of a release that knows of the change was written for it.
     """
     change = rule.deprecated or rule.removed
-    return min(settings.min_torch, change) if change is not None else None
+    if change is None:
+        return is_guarded(view, use.node, None, project.binding)
+    # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
+    major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
+    decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
+    return is_guarded(view, use.node, decisive, project.binding)
 
 
 def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 
 from torchlift.rules.analysis.places.order import leaves
+from torchlift.rules.api.changes import gone_names
+from torchlift.rules.api.successors import EARLIER
+from torchlift.torch_names import public_name
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
 from torchlift.view.walk import walk
@@ -24,8 +27,43 @@ def copes_without(view: ModuleView, node: ast.AST) -> bool:
                 return True
         if isinstance(child, ast.stmt) and _left_before(view, child):
             return True
+        if (
+            isinstance(ancestor, (ast.If, ast.IfExp))
+            and child is not ancestor.test
+            and _is_flagged(view, ancestor.test)
+        ):
+            return True
         child = ancestor
     return False
+
+
+def _is_flagged(view: ModuleView, test: ast.expr) -> bool:
+    """Whether a condition reads a flag that says whether an import worked that no longer does."""
+    names = [node for node in walk(test) if isinstance(node, ast.Name)]
+    return any(
+        _follows_tried_import(view, view.statement(binding.node))
+        for name in names
+        for binding in view.scope_at(name).frame.bindings.get(name.id, ())
+        or view.scopes.module.bindings.get(name.id, ())
+    )
+
+
+def _follows_tried_import(view: ModuleView, statement: ast.stmt | None) -> bool:
+    """Whether `flag = True` stands in a `try` with an import of what torch removed."""
+    around = view.parent(statement) if statement is not None else None
+    if not isinstance(around, ast.Try) or not isinstance(statement, ast.Assign):
+        return False
+    if not isinstance(statement.value, ast.Constant) or statement.value.value is not True:
+        return False
+    tried = [item for item in around.body if isinstance(item, (ast.Import, ast.ImportFrom))]
+    modules = [item.module or "" for item in tried if isinstance(item, ast.ImportFrom)]
+    modules += [
+        f"{item.module}.{alias.name}" for item in tried if isinstance(item, ast.ImportFrom) for alias in item.names
+    ]
+    modules += [alias.name for item in tried if isinstance(item, ast.Import) for alias in item.names]
+    return statement not in around.finalbody and any(
+        public_name(name) in gone_names() or name in EARLIER for name in modules
+    )
 
 
 def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:

@@ -13,6 +13,7 @@ from pkgutil import get_data
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.api.deprecated_in_c import READ_IN, SAID_IN_C
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 
@@ -122,6 +123,8 @@ def deprecated_names() -> dict[str, Deprecated]:
             seen = public_name(name)
             ended = TorchVersion.parse(until) if until else None
             found[seen] = Deprecated(seen, TorchVersion.parse(since), ended, evidence)
+    for name, evidence in SAID_IN_C.items():
+        found.setdefault(name, Deprecated(name, TorchVersion.parse(READ_IN), None, evidence))
     return found
 
 

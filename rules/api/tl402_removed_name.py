@@ -165,6 +165,16 @@ EXAMPLES = (
         "a parameter called torch",
     ),
     Ok("import torch\n\nx = torch.ones(3)\nx.rfft(1)\n", "a method of a value"),
+    Ok(
+        "try:\n    from torch._six import inf\n\n    HAS_SIX = True\nexcept ImportError:\n    HAS_SIX = False\n\n\n"
+        "def limit():\n    if HAS_SIX:\n        import torch._six\n\n        return torch._six.nan\n    return float('inf')\n",
+        "a flag that says whether the import worked",
+    ),
+    Bad(
+        "try:\n    import torch.distributed\n\n    HAS = True\nexcept ImportError:\n    HAS = False\n\n\n"
+        "def limit():\n    if HAS:\n        import torch._six\n\n        return torch._six.nan\n",
+        why="a flag of another import",
+    ),
     Ok("import torch.utils\n\ntorch.utils.bottleneck = None\n", "a store to a module that takes any name"),
     Ok(
         '"""torch.utils.bottleneck and torch.cuda.MemPoolContext are gone."""\nNAMES = ["torch.utils.bottleneck"]\n',

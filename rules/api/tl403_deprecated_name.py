@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.api.changes import Deprecated, deprecated_names, gone_names, oldest
+from torchlift.rules.api.deprecated_in_c import SAID_IN_C
 from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -61,7 +62,8 @@ def _when(row: Deprecated) -> str:
     named = _NAMED_RELEASE.search(row.evidence)
     if named is not None and TorchVersion.parse(named[1]) < row.since:
         return f"in torch {named[1]}"
-    return f"in torch {row.since}" if row.since > oldest() else f"in torch {row.since} or earlier"
+    known = row.since > oldest() and row.name not in SAID_IN_C
+    return f"in torch {row.since}" if known else f"in torch {row.since} or earlier"
 
 
 def _own_words(row: Deprecated) -> str | None:

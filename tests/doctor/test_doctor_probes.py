@@ -18,6 +18,7 @@ from machine_files import loader_cache, machine, pci_device
 from torchlift.doctor.facts import DeviceNode, Facts, KernelDriver, OtherAccelerators, RocmDevice, System, Toolkit
 from torchlift.doctor.facts.facts_json import from_json, to_json
 from torchlift.doctor.probes.container import container
+from torchlift.doctor.probes.distributions import distributions_of
 from torchlift.doctor.probes.environment import environment
 from torchlift.doctor.probes.kernel_driver import kernel_driver
 from torchlift.doctor.probes.loader_cache import CACHE, cached_libraries
@@ -25,6 +26,7 @@ from torchlift.doctor.probes.other_accelerators import other_accelerators
 from torchlift.doctor.probes.pci import pci_cards
 from torchlift.doctor.probes.system import system
 from torchlift.doctor.probes.toolkits import toolkits
+from torchlift.doctor.probes.torch_files import read_torch
 from torchlift.doctor.probes.world import World
 from torchlift.doctor.schemas import facts_schema
 
@@ -500,3 +502,19 @@ def test_this_machine_is_described_in_accordance_with_the_schema() -> None:
     assert found.cpu_count and found.memory and found.machine
     if found.os == "linux":
         assert (found.libc, found.libc_version) == tuple(platform.libc_ver()) or found.libc == "musl"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize(
+    "name", ["torch/version.py", "torch-2.13.0.dist-info/METADATA", "torch-2.13.0.dist-info/RECORD"]
+)
+def test_a_pipe_among_the_files_of_torch_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    for folder in ("torch", "torch-2.13.0.dist-info"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    os.mkfifo(tmp_path / name)
+    (found,) = distributions_of([(str(tmp_path), ["torch-2.13.0.dist-info"])])
+    package = found.package()
+    assert found.record() == b"" and package.name == "torch"
+    assert read_torch(str(tmp_path / "torch"), (), [package]).version == "2.13.0"
+    assert World(tmp_path).text(f"/{name}") == ""

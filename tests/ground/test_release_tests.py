@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from example_project import all_findings, analyse_files
 
 from torchlift.project import Project
 from torchlift.source import SourceText
@@ -228,3 +229,49 @@ def test_helpers_and_constants_are_read_in_the_file_that_defines_them(
     assert isinstance(choice, ast.If)
     assert decided(view, choice.test, _LOWEST, project.binding) is answer
     assert is_guarded(view, choice.body[0], _LOWEST, project.binding) is guarded
+
+
+@pytest.mark.parametrize(
+    ("code", "guarded"),
+    [
+        # decided before the change of torch 2.4 came: only the branch of older releases is not asked about
+        ('if V >= Version("2.2"):\n    mark()\n', False),
+        ('if V >= Version("2.2"):\n    pass\nelse:\n    mark()\n', True),
+        ('if V < Version("2.2"):\n    mark()\n', True),
+        ('if V < Version("2.2"):\n    pass\nelse:\n    mark()\n', False),
+        ('x = None if V < Version("2.2") else mark()\n', False),
+        # a test of a release that knows of the change was written for it
+        ('if V >= Version("2.4"):\n    mark()\n', True),
+        ('if V < Version("2.4"):\n    mark()\n', True),
+        ('if V >= Version("2.6"):\n    pass\nelse:\n    mark()\n', True),
+        # what an early end leaves for the code behind it
+        ('def f():\n    if V >= Version("2.2"):\n        return new()\n    return mark()\n', True),
+        ('def f():\n    if V < Version("2.2"):\n        return old()\n    return mark()\n', False),
+        ('def f():\n    if V < Version("1.10"):\n        raise ImportError\n    return mark()\n', False),
+        ('def f():\n    if V >= Version("1.10"):\n        return new()\n    return mark()\n', True),
+        ('def f():\n    if V >= Version("2.4"):\n        return new()\n    return mark()\n', True),
+        ("for x in y:\n    if MAJOR < 2:\n        continue\n    mark()\n", False),
+        ('for x in y:\n    if not requires("2.2"):\n        z()\n        break\n    mark()\n', False),
+        ('def f():\n    if V >= Version("2.2"):\n        x = new()\n    return mark()\n', False),
+        ('def f():\n    if V >= Version("2.2") and flag:\n        return new()\n    return mark()\n', False),
+        ('def f():\n    if hasattr(torch, "compile"):\n        return new()\n    return mark()\n', False),
+    ],
+)
+def test_of_an_open_version_test_only_the_older_releases_branch_is_left_alone(code: str, guarded: bool) -> None:
+    view = _view(_IMPORTS + code)
+    mark = next(node for node in ast.walk(view.tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "mark")
+    assert is_guarded(view, mark, TorchVersion(2, 3, 999)) is guarded
+
+
+@pytest.mark.parametrize(
+    ("release", "lines"),
+    [("1.12", [8]), ("2.3", [8]), ("2.4", []), ("2.6", [])],
+)
+def test_the_branch_for_newer_releases_is_asked_about_unless_it_knows_of_the_change(
+    release: str, lines: list[int], tmp_path: Path
+) -> None:
+    code = "import torch\nfrom packaging.version import parse\n\n\ndef f(x):\n"
+    code += f"    if parse(torch.__version__) < parse('{release}'):\n        return torch.cuda.amp.autocast()\n"
+    code += "    return torch.cuda.amp.autocast()\n"
+    found = all_findings(analyse_files(tmp_path, {"m.py": code}, min_torch=TorchVersion(1, 10)))
+    assert [code.count("\n", 0, item.span.start) + 1 for item in found if item.code == "TL423"] == lines

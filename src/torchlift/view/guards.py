@@ -17,6 +17,7 @@ _VERSION_WORD = re.compile(
 )
 _TORCH_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
 _FALLBACK_ERRORS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "NameError"})
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
@@ -27,6 +28,8 @@ def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = No
     """
     child = node
     for ancestor in view.ancestors(node):
+        if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, lowest, find):
+            return True
         if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
             answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
             if answer is None:
@@ -39,11 +42,27 @@ def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = No
         elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
             if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
                 return True
+            if isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers)):
+                return True
         elif (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
             view, ancestor, child
         ):
             return True
         child = ancestor
+    return False
+
+
+def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, find: Lookup | None) -> bool:
+    """Whether an earlier statement of the same block leaves it, depending on a comparison with torch's release."""
+    for earlier in view.block(statement):
+        if earlier is statement:
+            return False
+        if not isinstance(earlier, ast.If) or earlier.orelse or not isinstance(earlier.body[-1], _LEAVES):
+            continue
+        if compares_release(view, earlier.test, find):
+            answer = decided(view, earlier.test, lowest, find)
+            if answer or (answer is None and not _is_open_about_more(view, earlier.test, lowest, find)):
+                return True
     return False
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
+import mmap
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from torch_programs import TorchPrograms
 
 from torchlift.rules.api import changes
+from torchlift.rules.api.deprecated_in_c import SAID_IN_C
 from torchlift.rules.api.moved_names import MOVED_NAMES
 from torchlift.rules.api.successors import ADVICE, EARLIER
 from torchlift.rules.distributed.facts.distributed_names import DISTRIBUTED_NAMES
@@ -110,9 +114,25 @@ def test_every_row_has_evidence_in_a_file_of_the_wheel() -> None:
     for row in changes.gone_names().values():
         assert place.match(row.evidence), row
     for deprecated in changes.deprecated_names().values():
+        if deprecated.name in SAID_IN_C:
+            continue
         assert place.match(deprecated.evidence) and len(deprecated.evidence) > 30, deprecated
     for parameters in changes.changed_parameters().values():
         assert all(place.match(parameter.evidence) for parameter in parameters)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries of other systems have other names")
+def test_what_c_is_said_to_warn_of_stands_in_the_libraries_of_torch() -> None:
+    found = importlib.util.find_spec("torch")
+    assert found is not None and found.origin is not None
+    for name, evidence in SAID_IN_C.items():
+        library, said, _ = evidence.removeprefix("torch/lib/").partition(" warns: ")
+        if not said:
+            continue
+        place = Path(found.origin).parent / "lib" / library
+        words = rf"{name.rpartition('.')[2]}(?:\(\w*\))? is deprecated"
+        with place.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            assert re.search(words.encode(), text), name
 
 
 def test_parameters_can_be_read_and_hold_what_the_row_speaks_of() -> None:

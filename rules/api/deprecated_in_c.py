@@ -1,0 +1,39 @@
+"""Deprecations that no Python source of torch shows to the script: names that C++ warns of, and one private helper.
+
+Texts are in `libtorch_python.so`, `libtorch_cpu.so` and `torch/__init__.py` of the torch 2.13.0 wheel for the CPU, read 2026-11-23 with
+`strings`; wheels of other releases were not read for them, so what is said is "2.13 or earlier".
+"""
+
+from __future__ import annotations
+
+READ_IN = "2.13"
+
+_AUTOCAST = {
+    "get_autocast_cpu_dtype": "get_autocast_dtype('cpu')",
+    "get_autocast_gpu_dtype": "get_autocast_dtype('cuda')",
+    "get_autocast_ipu_dtype": "get_autocast_dtype('ipu')",
+    "get_autocast_xla_dtype": "get_autocast_dtype('xla')",
+    "is_autocast_cpu_enabled": "is_autocast_enabled('cpu')",
+    "is_autocast_ipu_enabled": "is_autocast_enabled('ipu')",
+    "is_autocast_xla_enabled": "is_autocast_enabled('xla')",
+    "set_autocast_cpu_dtype": "set_autocast_dtype('cpu', dtype)",
+    "set_autocast_gpu_dtype": "set_autocast_dtype('cuda', dtype)",
+    "set_autocast_ipu_dtype": "set_autocast_dtype('ipu', dtype)",
+    "set_autocast_xla_dtype": "set_autocast_dtype('xla', dtype)",
+    "set_autocast_cpu_enabled": "set_autocast_enabled('cpu', enabled)",
+    "set_autocast_ipu_enabled": "set_autocast_enabled('ipu', enabled)",
+    "set_autocast_xla_enabled": "set_autocast_enabled('xla', enabled)",
+}
+
+SAID_IN_C = {
+    **{
+        f"torch.{name}": f"torch/lib/libtorch_python.so warns: It is deprecated. Please use `torch.{new}` instead"
+        for name, new in _AUTOCAST.items()
+    },
+    "torch._aminmax": "torch/lib/libtorch_cpu.so warns: _aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead",
+    "torch._check_is_size": (
+        "torch/__init__.py:1776 is marked: _check_is_size will be removed in a future PyTorch release along with "
+        "guard_size_oblivious. Use _check(i >= 0) instead"
+    ),
+}
+"""What says that a name is deprecated, by its qualified name."""
