@@ -8,6 +8,9 @@ the answer stays no.
 from __future__ import annotations
 
 import ast
+import builtins
+import numbers
+import pathlib
 import re
 from collections.abc import Iterator
 
@@ -26,6 +29,11 @@ _TEST = re.compile(
     rb"\bcase\s+(?P<case>[\w.]+)\(|"
     rb"(?P<named>(?<!\bself)\.__class__\.__name__|\btype\((?!self\b)\w+\)\.__name__)"
 )
+# Classes of no module, unless the project has one of that name: what Python offers, tensors, errors.
+_NO_PARTS = frozenset(
+    [*dir(builtins), *numbers.__all__, *pathlib.__all__, *"Tensor Parameter Mapping Sequence Iterable".split()]
+)
+_ERROR = re.compile(r"(?:Error|Exception|Warning)$")
 _NAME = re.compile(rb"[\w.]+")
 _PART = re.compile(rb"\b(?:m|mod|module|modules|layer|part|child|sub\w*|block|net|model)\w*$")
 _NEWLINE = b"\n"
@@ -88,8 +96,15 @@ def _asked(project: Project) -> tuple[tuple[str, str], ...]:
                 found += [
                     (place, _ANY if kind and _is_renamed(project, data, kind) else kind)
                     for kind in _kinds(test, walks=walks)
+                    if not _is_no_part(project, kind)
                 ]
     return tuple(dict.fromkeys(found))
+
+
+def _is_no_part(project: Project, kind: str) -> bool:
+    """Whether no module can be of the class that is asked for."""
+    other = kind in _NO_PARTS or _ERROR.search(kind) is not None
+    return other and not project.files_holding(f"class {kind}", f"{kind} =", f"as {kind}")
 
 
 def _is_renamed(project: Project, data: bytes, kind: str) -> bool:
