@@ -34,8 +34,14 @@ def test_a_burn_is_the_quick_tier_and_its_own_smokes_and_no_compilers() -> None:
     assert "burn" not in {each.smoke.tier for each in choose(Plan("", tier="full"))}
 
 
-def test_a_burn_on_the_cpu_passes_and_tells_its_rates() -> None:
-    ids = ("burn-matmul", "burn-memory", "burn-collectives")
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pytest.param(("burn-matmul", "burn-memory"), id="one process"),
+        pytest.param(("burn-matmul", "burn-memory", "burn-collectives"), id="ranks, too", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_burn_on_the_cpu_passes_and_tells_its_rates(ids: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "torchlift", "doctor", "--device", "cpu", "--burn-seconds", "1", "--json"]
         + [f"--smoke-only={id}" for id in ids],

@@ -124,10 +124,10 @@ def test_a_sum_over_all_ranks_is_tried_on_gloo_and_not_on_the_gpus_of_other_mach
 
 
 def test_a_rank_that_never_starts_is_reported_and_the_others_are_not_kept() -> None:
-    first, second = ranks_of([HEALTHY, OLD], "--fleet-timeout", "12", world=3)
-    assert first.returncode == 1 and second.returncode == 0, first.stderr + second.stderr
-    assert "1 rank missing (2)" in first.stdout
-    assert "never joined within 12 s" in first.stdout
+    (first,) = ranks_of([HEALTHY], "--fleet-timeout", "8", world=2)
+    assert first.returncode == 1, first.stderr
+    assert "1 rank missing (1)" in first.stdout
+    assert "never joined within 8 s" in first.stdout
     assert "not tried, because ranks are missing" in first.stdout
 
 

@@ -17,6 +17,8 @@ import torchlift.doctor.smoke as package
 from torchlift.doctor.smoke.loading import own_smokes, smokes_below
 from torchlift.doctor.smoke.parent.catalogue import catalogue
 from torchlift.doctor.smoke.parent.desk_check import places
+from torchlift.doctor.smoke.parent.outcome import SmokeResult
+from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.doctor.smoke.parent.runner import Plan, Run, SmokeError
 from torchlift.doctor.smoke.parent.signatures import COMMON, find_signature
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
@@ -184,6 +186,14 @@ def test_redacted_reports_name_no_folder_of_the_user(tmp_path: Path) -> None:
     done = _doctor("--smoke-only=raises", "--smoke-folder", str(folder), "--device=cpu", "--json", "--redact")
     assert json.loads(done.stdout)["smokes"]["results"][0]["outcome"] == "fail"
     assert "someone-special" not in done.stdout
+
+
+def test_a_run_in_which_nothing_failed_has_nothing_to_sum_up() -> None:
+    results = [SmokeResult(id, "cpu", "quick", "", "pass") for id in ("alloc", "conv")]
+    assert SmokeReport("quick", "python", results=results).summary() == ""
+    results[1].outcome, results[1].reason = "fail", "wrong numbers.\nAnd more."
+    failed = SmokeReport("quick", "python", results=results)
+    assert failed.summary() == "1 of 2 smokes failed, first conv on cpu: wrong numbers." and failed.exit_code == 1
 
 
 def test_output_that_is_too_long_begins_with_a_whole_line() -> None:

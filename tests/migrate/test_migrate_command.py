@@ -58,6 +58,14 @@ def test_the_diff_is_a_patch_that_git_applies(repository: Path) -> None:
     assert (repository / "a.py").read_text() == NEW
 
 
+def test_the_diff_of_a_file_in_another_encoding_has_its_bytes(repository: Path) -> None:
+    (repository / "b.py").write_bytes(b"# -*- coding: latin-1 -*-\n" + OLD.encode() + b"    # caf\xe9\n")
+    patch = run(repository, "migrate", "--diff", "b.py").stdout
+    assert b" # caf\xe9\n" in patch
+    subprocess.run(["git", "apply", "-"], cwd=repository, input=patch, check=True)
+    assert (repository / "b.py").read_bytes().endswith(NEW.encode() + b"    # caf\xe9\n")
+
+
 def test_a_file_with_uncommitted_changes_is_not_written(repository: Path) -> None:
     (repository / "a.py").write_text(OLD + "x = 1\n")
     done = run(repository, "migrate", ".")

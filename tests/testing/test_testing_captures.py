@@ -258,6 +258,7 @@ def test_functions_can_be_given_themselves(processes: FreshProcesses) -> None:
     assert found.verdict is SAME, str(found)
 
 
+@pytest.mark.exhaustive
 def test_where_forking_is_not_reliable_new_processes_are_started() -> None:
     with FreshProcesses(fork=False) as started:
         crash = compare(started, "Ending", migrated=f"{MODELS}:Ending.crashing", save=False, torchscript=None)

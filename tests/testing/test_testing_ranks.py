@@ -144,6 +144,7 @@ def test_an_old_program_that_fails_on_a_rank_proves_nothing(processes: FreshProc
     assert isinstance(found.old, Container) and len(found.old.items) == 2 + 3
 
 
+@pytest.mark.exhaustive
 def test_where_forking_is_not_reliable_every_rank_is_a_new_process() -> None:
     with FreshProcesses(fork=False) as started:
         seen = run_program(Program(REDUCE), "result = reduced(torch.tensor(rank)).item()", ranks=2, processes=started)

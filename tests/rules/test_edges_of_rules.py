@@ -1,0 +1,95 @@
+"""Places of rules at which a small change went unnoticed by everything else (bench/mutants.py)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import told
+
+from torchlift.rules.api.changes import deprecated_names
+from torchlift.rules.api.tl403_deprecated_name import _own_words
+
+SENDS = """\
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+
+
+def exchange(x, ready, steps):
+    ops = []
+    {first}:
+        ops.append(dist.P2POp(dist.isend, x, 1))
+    {second}:
+        ops.append(dist.P2POp(dist.irecv, x, 0))
+    {around}:
+        for request in dist.batch_isend_irecv(ops):
+            request.wait()
+"""
+
+
+def findings(folder: Path, files: dict[str, str], *options: str) -> list[dict[str, Any]]:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    done = told(folder, "migrate", ".", "--check", "--isolated", "--output-format=json", *options)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "around", "codes"),
+    [
+        ("if steps == 1", "if steps == 2", "if True", ["TL218"]),
+        ("if steps % 2 == 0", "if steps % 2 == 1", "if True", []),
+        ("if steps == 1", "if steps == 2", "if dist.get_world_size() > 1", []),
+    ],
+)
+def test_a_batch_may_be_empty_unless_one_of_its_conditions_always_holds_or_the_world_was_asked(
+    first: str, second: str, around: str, codes: list[str], tmp_path: Path
+) -> None:
+    code = SENDS.format(first=first, second=second, around=around)
+    assert [item["code"] for item in findings(tmp_path, {"a.py": code}, "--select", "TL218")] == codes
+
+
+def test_an_attribute_that_a_class_of_the_project_declares_is_no_misspelt_one(tmp_path: Path) -> None:
+    store = "def f(options):\n    options.require_grad = True\n"
+    declared = "class Options:\n    require_grad = False\n\n\n"
+    assert len(findings(tmp_path, {"a.py": store}, "--select", "TL427")) == 1
+    assert findings(tmp_path, {"a.py": declared + store}, "--select", "TL427") == []
+
+
+def test_a_torch_from_one_of_two_builds_is_not_held_against_the_image(tmp_path: Path) -> None:
+    install = "RUN pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cu126"
+    image = "FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime\n"
+    (sure,) = findings(tmp_path, {"Dockerfile": f"{image}{install}\n"}, "--select", "TL302")
+    assert "in its place" in sure["message"]
+    two = f"{image}{install} --extra-index-url https://download.pytorch.org/whl/cu130\n"
+    (unsure,) = findings(tmp_path, {"Dockerfile": two}, "--select", "TL302")
+    assert "in its place" not in unsure["message"]
+
+
+def test_the_advice_of_the_exporter_names_each_step(tmp_path: Path) -> None:
+    code = (
+        "import torch\n\n\ndef save(model, x):\n"
+        "    torch.onnx.export(model, x, 'f.onnx', dynamo=False, dynamic_axes={'x': [0]})\n"
+    )
+    (finding,) = findings(tmp_path, {"a.py": code}, "--select", "TL503")
+    for step in ("drop `dynamo=False`", "install `onnxscript`", "in place of `dynamic_axes=`", "compare the outputs"):
+        assert step in finding["help"]
+
+
+def test_an_imported_name_does_not_take_a_new_one_that_the_file_reads_already(tmp_path: Path) -> None:
+    code = "from torch import ger\n\n\ndef f(a, b):\n    return ger(a, b), outer\n"
+    (tmp_path / "a.py").write_text(code)
+    told(tmp_path, "migrate", ".", "--isolated", "--allow-no-vcs", "--select", "TL401")
+    after = (tmp_path / "a.py").read_text()
+    assert "import outer\n" not in after and after.endswith(", outer\n")
+
+
+def test_what_torch_says_itself_is_told_in_plain_words() -> None:
+    said = [text for row in deprecated_names().values() if (text := _own_words(row)) is not None]
+    assert len(said) > 20
+    assert all(text.startswith(("Torch says: ", "Torch names `")) and text.endswith(".") for text in said)
+    assert not [text for text in said if ":class:" in text or ":func:" in text or "``" in text]
