@@ -12,9 +12,10 @@ import pytest
 from ended_processes import is_gone
 from patched_imports import python_path, with_stand_in
 
+from torchlift.doctor.facts import Gpu
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.runner import Plan, Run
-from torchlift.doctor.smoke.parent.targets import hide_others
+from torchlift.doctor.smoke.parent.targets import _as_nvml, hide_others
 
 pytestmark = [
     pytest.mark.xdist_group("smokes of several devices"),
@@ -79,6 +80,13 @@ def test_the_variable_of_its_vendor_leaves_one_device(
     shown: dict[str, Any], environment: dict[str, str], hidden: dict[str, str]
 ) -> None:
     assert hide_others(shown, environment) == hidden
+
+
+def test_nvml_knows_a_gpu_by_its_uuid_or_its_place_on_the_bus() -> None:
+    gpus = [Gpu(0, uuid="GPU-a", pci_address="0000:01:00.0"), Gpu(1, uuid="GPU-b", pci_address="0000:C1:00.0")]
+    for known in ({"uuid": "b", "pci": None}, {"uuid": None, "pci": "0000:c1:00.0"}):
+        assert _as_nvml({"kind": "cuda", "count": 2, **known}, gpus) is gpus[1]
+    assert _as_nvml({"kind": "cuda", "count": 2, "uuid": None, "pci": "0000:d1:00.0"}, gpus) is None
 
 
 def test_a_smoke_of_one_gpu_sees_no_other_and_those_of_all_come_last(lend: pytest.MonkeyPatch) -> None:

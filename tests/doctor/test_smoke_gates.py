@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from torchlift.doctor.smoke.attention import LIMITS, all_limits
 from torchlift.doctor.smoke.bench import Bench
 from torchlift.doctor.smoke.loading import own_smokes
 from torchlift.doctor.smoke.smoke import KINDS, Skip
@@ -208,3 +209,9 @@ def test_one_gpu_is_not_asked_to_talk_to_others() -> None:
 
 def test_a_device_of_unknown_capability_is_tried() -> None:
     assert _gates("2.15.0", "cuda", capability=None) == {}
+
+
+def test_gradients_of_attention_may_be_twice_as_far_off_as_its_output() -> None:
+    limits = dict(all_limits(tuple(name for name, _ in LIMITS)))
+    assert {name: limits[f"{name}, output"] for name, _ in LIMITS} == dict(LIMITS)
+    assert all(limits[f"{name}, gradient of k"] == 2 * limit for name, limit in LIMITS)
