@@ -102,7 +102,9 @@ def test_options_of_setup_cfg_and_factors_of_tox_are_told_apart() -> None:
     )
     found = read_ini(view("setup.cfg", text))
     assert [text[pin.span.start : pin.span.end] for pin in found.pins][:2] == ["torch==2.1.0", "numpy"]
-    assert text[found.python[0].span.start : found.python[0].span.end] == ">=3.9"
+    below = text.replace(">=3.9", "\n    >=3.9")
+    (python,) = read_ini(view("setup.cfg", below)).python
+    assert below[python.span.start : python.span.end] == ">=3.9"
     assert [pin.text for pin in found.python] == [">=3.9"]
     assert [(pin.name, pin.group, pin.conditional) for pin in found.pins] == [
         ("torch", "options.install_requires", False),
