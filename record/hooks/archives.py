@@ -164,6 +164,7 @@ def _tell_written(value: Any, content: str, path: str | None, extra: Any, place:
         snapshot = value.root()[0].snapshot
         if snapshot is not None:
             _written[content] = value
+            value.root()[0].written = True
             snapshot.saved(content)
 
 

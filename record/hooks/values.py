@@ -13,6 +13,7 @@ from . import proving
 from .spool import SPOOL
 
 _LIVE: dict[Any, Any] = {}
+_GONE_BUT_COPIED: list[Any] = []
 
 
 class Live:
@@ -32,6 +33,7 @@ class Live:
         shown: descriptions of arguments by their signature.
         kept: bytes of inputs that were written to files.
         state: what `calls.py` knows of its parameters.
+        written: whether there is an archive of it, which may be loaded when it is gone.
     """
 
     __slots__ = (
@@ -50,6 +52,7 @@ class Live:
         "state",
         "told",
         "via",
+        "written",
     )
 
     def __init__(self, key: Any, number: str) -> None:
@@ -66,6 +69,7 @@ class Live:
         self.kept = 0
         self.shown: dict[Any, Any] = {}
         self.prefix = ""
+        self.written = False
         self.calls: dict[Any, Any] = {}
         self.told: set[Any] = set()
 
@@ -138,15 +142,18 @@ def remember(value: Any, source: Any = None, via: Any = None, prefix: str = "", 
 
 
 def all_live() -> Any:
-    """All values that are followed."""
-    return list(_LIVE.values())
+    """All values that are followed; of those that are gone, the ones that there are copies or archives of."""
+    return [*_LIVE.values(), *_GONE_BUT_COPIED]
 
 
 def _forget(key: Any, value: Any) -> None:
     try:
         if _LIVE.get(key) is value:
             del _LIVE[key]
-        finish(value)
+        if value.snapshot is not None and (value.written or value.copies):
+            _GONE_BUT_COPIED.append(value)
+        else:
+            finish(value)
     except Exception as error:
         SPOOL.problem("a value that ended", error)
 

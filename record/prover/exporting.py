@@ -12,6 +12,9 @@ from .shared import Inputs, changed, tensors
 from .wire import Decoder
 
 Shape = tuple[Any, ...]
+_LONGEST_STRING = 32
+_ANY_SIZE = 1 << 31
+_TWO = 2
 
 
 @dataclass
@@ -44,7 +47,42 @@ def ways(example: Optional[Inputs], calls: list[Inputs], named: bool) -> Iterato
         named: whether TorchScript returned a named tuple.
     """
     first = example or calls[0]
+    for way in _ways(first, calls, named):
+        if example is None:
+            way.detail["example"] = {
+                "args": [notation(value) for value in way.inputs.args],
+                "kwargs": {name: notation(value) for name, value in way.inputs.kwargs.items()},
+            }
+        yield way
+
+
+def notation(value: Any) -> Any:
+    """A value as the evidence file writes it: tensors by dtype and shape."""
+    if _is_tensor(value):
+        return f"{str(value.dtype).replace('torch.', '')}[{','.join(map(str, value.shape))}]"
+    if isinstance(value, str):
+        return {"str": value if len(value) <= _LONGEST_STRING else len(value)}
+    if isinstance(value, list):
+        return [notation(item) for item in value]
+    if isinstance(value, tuple):
+        items = [notation(item) for item in value]
+        kind = type(value)
+        return (
+            {"namedtuple": f"{kind.__module__}:{kind.__qualname__}", "items": items}
+            if kind is not tuple
+            else {"tuple": items}
+        )
+    if isinstance(value, dict):
+        return {"dict": {str(key): notation(item) for key, item in value.items()}}
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return {"object": f"{type(value).__module__}:{type(value).__qualname__}"}
+
+
+def _ways(first: Inputs, calls: list[Inputs], named: bool) -> Iterator[Way]:
     yield Way("as given", first)
+    if named:
+        yield Way("plain outputs", first, plain=True)
     ints = [path for path, value in leaves(first) if type(value) is int]
     if ints:
         yield Way("dynamic ints", first, ints=True, detail={"ints": ints})
@@ -62,8 +100,6 @@ def ways(example: Optional[Inputs], calls: list[Inputs], named: bool) -> Iterato
         yield Way("other example", most)
     if not others:
         yield Way("fixed shapes", first, shapes="fixed")
-    if named:
-        yield Way("plain outputs", first, plain=True)
 
 
 def leaves(inputs: Inputs) -> Iterator[tuple[str, Any]]:
@@ -131,6 +167,22 @@ def fixed_sizes(program: Any, way: Way) -> dict[str, list[int]]:
             fixed = [number for number, size in enumerate(shape) if isinstance(size, int)]
             if fixed:
                 found[path] = fixed
+    return found
+
+
+def bounded_sizes(program: Any, way: Way) -> dict[str, str]:
+    """Dimensions that may vary within bounds, by input: `{"args[0][2]": "at most 8"}`."""
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    bounds = {str(symbol): (str(kept.lower), str(kept.upper)) for symbol, kept in program.range_constraints.items()}
+    found = {}
+    for (path, value), name in zip(leaves(way.inputs), program.graph_signature.user_inputs):
+        shape = getattr(values.get(name), "shape", ()) if isinstance(name, str) and _is_tensor(value) else ()
+        for number, size in enumerate(shape):
+            lower, upper = bounds.get(str(size), ("0", "int_oo"))
+            if upper.isdigit() and int(upper) < _ANY_SIZE:
+                found[f"{path}, dimension {number}"] = f"at most {upper}"
+            elif lower.isdigit() and int(lower) > _TWO:
+                found[f"{path}, dimension {number}"] = f"at least {lower}"
     return found
 
 

@@ -58,7 +58,7 @@ class Doings:
 
     Attributes:
         events: messages of kind `call`, `did` and `saved`, in order.
-        missed: calls that are not replayed, by reason; those like enough others have the reason "".
+        missed: calls that are not replayed, by reason, without those that are like enough others.
         elsewhere: kind of the accelerator that the value was moved to.
         contents: hashes of the archives that it was written to.
         cut: the program was killed before it could say that it ends.
@@ -94,11 +94,11 @@ def keep(capture: Subject, channel: socket.socket, limits: Limits) -> None:
         proof = {"unproved": f"prover: {type(error).__name__}: {error}"}
     if course.cut:
         proof["cut"] = True
-    write_proof(path, proof)
     end_descendants()
     for content in course.contents:
         with contextlib.suppress(OSError):
             os.remove(pending_mark(path, content))
+    write_proof(path, proof)
 
 
 def _stopped(number: int, frame: object) -> None:

@@ -10,7 +10,7 @@ class Limits:
     """Bounds of one snapshot and its proof.
 
     Attributes:
-        seconds: for a proof, once it is its turn.
+        seconds: of CPU time for a proof; the clock may show twice as many, from when it is its turn.
         wait: seconds for which a prover waits for its turn, and for the archives that others prove.
         memory: bytes that a step may allocate beyond what the program already had.
         recorded: bytes of inputs and outputs that are kept for a value.

@@ -12,7 +12,7 @@ _GRADIENTS_LOOKED_AT = 64
 def modes_now(torch: Any, module: Any) -> dict[str, Any]:
     """Plain data for `entered`."""
     return {
-        "training": bool(module.training) if module is not None else None,
+        "training": getattr(module, "training", None),
         "grad": torch.is_grad_enabled(),
         "inference": torch.is_inference_mode_enabled(),
         "autocast": str(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else None,

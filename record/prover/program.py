@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Optional
 
-from .exporting import Way, as_module, decoded, exported, fixed_sizes, ways
+from .exporting import Way, as_module, bounded_sizes, decoded, exported, fixed_sizes, ways
 from .keeper import pending_mark, program_path
 from .replay import Player, program_loaded
-from .shared import Container
+from .shared import Call, Container
 from .steps import Emit, first_line
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def prove_program(prover: Prover, script: PlayedCalls) -> Found:
             continue
         repeated = any(_same_reason(failed, one["failed"]) for one in tried)
         tried.append({"variant": way.name, "failed": failed})
-        if repeated or time.monotonic() > prover.end:
+        if repeated or prover.spent():
             break
     if best is None:
         return {"proved": None, "worst": 0.0, "tried": tried}, {}
@@ -82,7 +82,7 @@ def prove_loaded(prover: Prover, script: PlayedCalls) -> Found:
 
 
 def _try(prover: Prover, script: PlayedCalls, way: Way) -> tuple[Optional[Found], str]:
-    from .proof import collected, compared, compared_probes
+    from .proof import PlayedCalls, collected, compared, compared_probes
 
     saved = bool(prover.course.contents)
     made = prover.step(lambda emit: _export_and_play(prover, way, saved, emit))
@@ -91,6 +91,8 @@ def _try(prover: Prover, script: PlayedCalls, way: Way) -> tuple[Optional[Found]
         return None, str(failure or made.problem)
     rounds = [[result[1:] for result in made.results if result[0] == name] for name in ("played", "loaded")]
     worst = 0.0
+    if way.plain:
+        script = PlayedCalls(_plainly(script.calls), _plainly(script.probes), script.skipped)
     calls = script.calls
     played = collected([tuple(one) for one in rounds[0]])
     for number, results in enumerate(rounds[: 1 + saved]):
@@ -103,6 +105,8 @@ def _try(prover: Prover, script: PlayedCalls, way: Way) -> tuple[Optional[Found]
         worst = max(worst, far)
     probes = compared_probes(script, played, made.problem)
     probes["second call"] = "same"
+    for bounded in (result[1] for result in made.results if result[0] == "bounded"):
+        probes.setdefault("larger sizes", bounded)
     export = {
         "proved": way.name,
         "worst": worst,
@@ -130,6 +134,8 @@ def _export_and_play(prover: Prover, way: Way, saved: bool, emit: Emit) -> None:
         emit(("failed", "random numbers: capturing draws some on one side only, so that later ones differ"))
         return
     emit(("fixed", fixed_sizes(program, way)))
+    for path, words in bounded_sizes(program, way).items() if way.shapes == "auto" and prover.alike() else ():
+        emit(("bounded", f"raises: {path} must be {words}"))
     player = Player(program.module(), lambda value: program_loaded(program), _is_move, way.plain)
     prover.play(player, lambda result: emit(("played", *result)))
     if saved:
@@ -155,7 +161,7 @@ def _adopt(prover: Prover) -> None:
 
 def _refused(prover: Prover, script: PlayedCalls) -> Optional[str]:
     """Why an exported program cannot take the place of the value, whatever it gives."""
-    others = sorted({event[1] for event in prover.calls} - {"forward", "__call__"})
+    others = sorted({event[1] for event in prover.calls} - {"forward"})
     if others:
         return f"methods: `{others[0]}` is called, and an exported program has `forward` only"
     for number, event in enumerate(prover.calls, start=1):
@@ -180,6 +186,18 @@ def _has_named_tuple(node: Any) -> bool:
     return isinstance(node, Container) and (
         node.type.startswith("named.") or any(_has_named_tuple(item) for _, item in node.items)
     )
+
+
+def _plainly(calls: dict[str, Call]) -> dict[str, Call]:
+    """The same with plain tuples in the place of named ones."""
+    return {label: replace(call, outcome=_plain(call.outcome)) for label, call in calls.items()}
+
+
+def _plain(node: Any) -> Any:
+    if not isinstance(node, Container):
+        return node
+    kind = "tuple" if node.type.startswith("named.") else node.type
+    return Container(kind, tuple((name, _plain(item)) for name, item in node.items))
 
 
 def _is_move(method: str) -> bool:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
-from .exporting import decoded
+from .exporting import decoded, shape_of
 from .keeper import Doings, Subject
 from .limits import Limits
 from .probes import probes
@@ -37,7 +37,7 @@ class Prover:
 
     def __init__(self, capture: Subject, course: Doings, limits: Limits) -> None:
         self.capture, self.course, self.limits = capture, course, limits
-        self.end = time.monotonic() + limits.seconds
+        self.end = time.monotonic() + 2 * limits.seconds
         self.seconds = 0.0
         self.events = list(course.events)
         self.calls = [event for event in self.events if event[0] == "call"]
@@ -61,21 +61,31 @@ class Prover:
 
     def step(self, work: Any) -> Attempt:
         """Runs a step in what time is left."""
-        made = attempt(work, max(0.1, self.end - time.monotonic()), self.limits.memory)
+        left = max(1.0, self.limits.seconds - self.seconds)
+        made = attempt(work, left, max(0.1, self.end - time.monotonic()), self.limits.memory)
         self.seconds += made.seconds
         return made
+
+    def spent(self) -> bool:
+        """Whether no time is left."""
+        return self.seconds > self.limits.seconds or time.monotonic() > self.end
 
     def play(self, player: Player, emit: Emit) -> None:
         """Emits all calls, then the probes; a `doing` before each, in case it does not come back."""
         for played in player.play(self.events):
             emit(("call", played.label, played.call))
-        base = next((event for event in self.calls if event[1] == "forward" and event[2] == 0), None)
+        forward = [event for event in self.calls if event[1] == "forward"]
+        base = min(forward, key=lambda event: int(event[2]), default=None)
         if base is not None:
-            for name, inputs, reason in probes(decoded(base[4])):
+            for name, inputs, reason in probes(decoded(base[4]), self.capture.captured, self.alike()):
                 if inputs is None:
                     emit(("skipped", name, reason))
                 else:
                     emit(("probe", name, player.called(base, name, inputs)))
+
+    def alike(self) -> bool:
+        """Whether all calls have inputs of the same shapes."""
+        return len({shape_of(one) for one in self.inputs()}) < 2
 
     def inputs(self) -> list[Inputs]:
         """Of all calls of `forward`."""
@@ -90,7 +100,7 @@ class Prover:
                 f"trained: state changed between calls, and is larger than {self.limits.state >> 20} MiB or no tensors"
             )
         if not self.calls:
-            missed = [why for why in course.missed if why]
+            missed = list(course.missed)
             if missed:
                 return f"inputs: {missed[0]}"
             if self.capture.example is None:
@@ -107,7 +117,11 @@ class Prover:
         for number, event in enumerate(self.calls, start=1):
             was = recorded(event, f"call {number}") if event[7] is not None else None
             again = played.calls.get(f"call {number}")
-            if was is not None and again is not None and (found := differences(was, again)):
+            if was is None or again is None:
+                continue
+            # Whether the first runs of a function that TorchScript optimises ask for gradients depends on how many there were.
+            found = [one for one in differences(was, again) if one.aspect != "requires_grad"]
+            if found:
                 return f"replay: TorchScript itself gives something else: {worded(found[0], 'recorded', 'replayed')}"
         return played
 
@@ -116,7 +130,10 @@ class Prover:
         made = self.step(lambda emit: self.play(Player(original, eager_loaded, _always), emit))
         eager = collected(made.results)
         failed, worst = compared(script.calls, eager.calls, "eager", made.problem)
-        return {"equal": failed is None, "worst": worst, "failed": failed}
+        if failed is None and self.capture.drawn_before not in (None, self.capture.drawn_after):
+            failed = "random numbers: capturing draws some, so that later ones differ"
+        found = compared_probes(script, eager, made.problem, "eager")
+        return {"equal": failed is None, "worst": worst, "failed": failed, "probes": found}
 
     def _said(self, proof: dict[str, Any]) -> dict[str, Any]:
         recorded_calls = sum(event[0] == "call" for event in self.course.events)
@@ -173,9 +190,11 @@ def worded(mismatch: Mismatch, left: str, right: str, after: Optional[Call] = No
     return f"{what}{left} {mismatch.left}, {right} {mismatch.right}{extent} in {path} on {label}"
 
 
-def compared_probes(script: PlayedCalls, program: PlayedCalls, problem: Optional[str]) -> dict[str, str]:
+def compared_probes(
+    script: PlayedCalls, program: PlayedCalls, problem: Optional[str], side: str = "exported"
+) -> dict[str, str]:
     """What came of each probe."""
-    found = {name: f"not tried: {why}" for name, why in script.skipped.items()}
+    found = dict(script.skipped)
     for name, call in script.probes.items():
         if isinstance(call.outcome, Raised):
             found[name] = "not tried: TorchScript raises"
@@ -189,7 +208,7 @@ def compared_probes(script: PlayedCalls, program: PlayedCalls, problem: Optional
             elif isinstance(other.outcome, Raised):
                 found[name] = f"raises: {short(other.outcome)}"
             else:
-                found[name] = f"differs: {worded(differ[0], 'TorchScript', 'exported')}"
+                found[name] = f"differs: {worded(differ[0], 'TorchScript', side)}"
     return found
 
 

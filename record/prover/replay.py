@@ -75,7 +75,7 @@ class Player:
         torch.set_rng_state(torch.frombuffer(bytearray(random), dtype=torch.uint8).clone())
         value = self._value(copy)
         try:
-            target = value if method in ("forward", "__call__") else getattr(value, method)
+            target = value if method == "forward" else getattr(value, method)
             with entered(torch, modes):
                 outcome = described(target(*inputs.args, **inputs.kwargs), self._plain)
         except (Exception, SystemExit) as error:
@@ -112,8 +112,9 @@ def recorded(event: tuple[Any, ...], label: str) -> Optional[Call]:
         return None
     if outcome[0] == "raised":
         return Call(label, "", 0, 1, Raised(outcome[1], outcome[2]), _after(described(()), described({}), drawn))
-    args, kwargs = Decoder().decode(outcome[2])
-    result = described(Decoder().decode(outcome[1]))
+    decoder = Decoder()  # what is returned may be an input
+    result = described(decoder.decode(outcome[1]))
+    args, kwargs = decoder.decode(outcome[2])
     return Call(label, "", 0, 1, result, _after(described(args), described(kwargs), drawn))
 
 

@@ -24,6 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _HEADER = struct.Struct("<Q")
 _SEND_SECONDS = 5.0
+_MODES = ("train", "eval", "requires_grad_")
 _originals: dict[int, Any] = {}
 _awake: weakref.WeakSet[Snapshot] = weakref.WeakSet()
 
@@ -83,8 +84,8 @@ def snapshot(
     import torch
 
     reason = _why_not(torch, limits)
-    if reason is None and original is None and content is None:
-        reason = "there is no Python object that was captured"
+    if reason is None and (isinstance(original, type) or (original is None and content is None)):
+        reason = "ScriptModule: there is no Python object that TorchScript was made from"
     if reason is not None:
         write_proof(spool_path, {"unproved": reason})
         return None
@@ -115,23 +116,30 @@ class Snapshot:
         self._size = 0
         self._state = {0: Tracked(module)}
 
-    @silent
     def begin(
-        self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], copy: int = 0, module: Any = None
+        self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], copy: Optional[int] = 0, module: Any = None
     ) -> Any:
         """Before a call: a token for `end`, or None if nothing has to be noted.
 
         Args:
-            method: its name; `forward` for a call of the value itself.
+            method: its name; `forward` or `__call__` for a call of the value itself.
             args, kwargs: its arguments.
             copy: 0 for the captured value, else the number of a value that was loaded.
             module: the value that is called; needed for loaded ones.
         """
+        try:
+            return self._begun(method, args, kwargs, copy or 0, module) if self._mine() else None
+        except Exception as problem:
+            silent(self._missed)(f"{type(problem).__name__}: {problem}"[:200])
+            return None
+
+    def _begun(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], copy: int, module: Any) -> Any:
         import torch
 
-        if not self._mine() or unobservable(torch):
+        if unobservable(torch):
             self._missed("made while another tool observed it")
             return None
+        method = "forward" if method == "__call__" else method
         tracked = self._state.setdefault(copy, Tracked(module))
         modes = modes_now(torch, module if module is not None else tracked.module())
         moved = tracked.moved()
@@ -153,8 +161,10 @@ class Snapshot:
     ) -> Any:
         key = (method, copy, _shape((tuple(args), kwargs)), repr(modes))
         seen = self._alike.get(key, 0)
-        if seen >= self._limits.alike or self._kept >= self._limits.calls:
-            self._missed("")
+        if seen >= self._limits.alike:
+            return ("skipped", tracked)
+        if self._kept >= self._limits.calls:
+            self._missed(f"after {self._limits.calls} others")
             return ("skipped", tracked)
         encoder = Encoder(self._limits.recorded - self._size)
         try:
@@ -191,7 +201,8 @@ class Snapshot:
             encoder = Encoder(self._limits.recorded - self._size)
             outcome: Any
             if error is not None:
-                outcome = ("raised", type(error).__module__ + "." + type(error).__qualname__, str(error)[:500])
+                kind = type(error)
+                outcome = ("raised", f"{kind.__module__}.{kind.__qualname__}", str(error)[:500])
             else:
                 try:
                     outcome = ("returned", encoder.encode(result), encoder.encode((tuple(given[0]), dict(given[1]))))
@@ -205,7 +216,7 @@ class Snapshot:
 
     @silent
     def did(
-        self, method: str, args: tuple[Any, ...] = (), kwargs: Optional[dict[str, Any]] = None, copy: int = 0
+        self, method: str, args: tuple[Any, ...] = (), kwargs: Optional[dict[str, Any]] = None, copy: Optional[int] = 0
     ) -> None:
         """After a method of the module that is not a call: `eval`, `to`, `load_state_dict`."""
         if not self._mine():
@@ -214,9 +225,10 @@ class Snapshot:
             given = Encoder(self._limits.state).encode((tuple(args), dict(kwargs or {})))
         except Unsent as problem:
             given = _unsent("an argument", problem)
-        self._send(("did", method, copy, given))
-        if copy in self._state:
-            self._state[copy].refresh()
+        self._send(("did", method, copy or 0, given))
+        tracked = self._state.get(copy or 0)
+        if tracked is not None and method not in _MODES:
+            tracked.refresh()
 
     @silent
     def saved(self, content: str) -> None:

@@ -41,12 +41,13 @@ class Attempt:
 Emit = Callable[[Any], None]
 
 
-def attempt(work: Callable[[Emit], None], seconds: float, memory: int) -> Attempt:
+def attempt(work: Callable[[Emit], None], seconds: float, clock: float, memory: int) -> Attempt:
     """Runs `work` in a fork, which is gone afterwards with all that it started.
 
     Args:
         work: gets a function that hands over a result, which must be plain data.
-        seconds: time on the clock.
+        seconds: of CPU time.
+        clock: seconds on the clock.
         memory: bytes that it may allocate.
     """
     gc.freeze()
@@ -57,7 +58,7 @@ def attempt(work: Callable[[Emit], None], seconds: float, memory: int) -> Attemp
     os.close(writing)
     made = Attempt()
     try:
-        made.problem = _received(made.results, reading, process, time.monotonic() + seconds)
+        made.problem = _received(made.results, reading, process, time.monotonic() + clock)
     finally:
         os.close(reading)
         made.seconds = _ended(process, made)
@@ -117,7 +118,7 @@ def _bounded(seconds: float, memory: int) -> None:
         used = int(file.read().split()[0]) * resource.getpagesize()
     for kind, bound in (
         (resource.RLIMIT_AS, used + memory),
-        (resource.RLIMIT_CPU, int(seconds) + 2),
+        (resource.RLIMIT_CPU, int(seconds) + 1),
         (resource.RLIMIT_NPROC, _processes() + _PROCESSES),
     ):
         with contextlib.suppress(OSError, ValueError):
@@ -176,6 +177,8 @@ def _ended(process: int, made: Attempt) -> float:
     if made.problem == "crash":
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         made.problem = f"crash: {signal.Signals(number).name}" if number else "crash: the process left"
+        if number == signal.SIGXCPU:
+            made.problem = "timeout"
     end_descendants()
     return used.ru_utime + used.ru_stime
 
