@@ -30,3 +30,11 @@ class Complaint:
     error: str
     places: tuple[CopiedLine, ...] = ()
     tests: tuple[str, ...] = ()
+
+    def is_the_same_failure(self, other: Complaint) -> bool:
+        """Whether another complaint, of a later run, is about the same failure: behind an import that fails may be the next."""
+        if (self.key, self.by) != (other.key, other.by):
+            return False
+        if not self.places or not other.places or self.error == other.error:
+            return True
+        return self.places[0].path == other.places[0].path

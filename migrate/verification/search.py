@@ -144,7 +144,7 @@ class _Search:
             if not some or some == self.kept:
                 continue
             without = self.trials.again(self.kept - some, self.open)
-            if any(other.key == complaint.key for other in without):
+            if any(complaint.is_the_same_failure(other) for other in without):
                 continue
             if len(some) == 1:
                 culprit = next(iter(some))
@@ -161,7 +161,7 @@ class _Search:
         while high - low > 1:
             middle = (low + high) // 2
             heard = self.trials.again(base.union(others[:middle]), [complaint])
-            if heard and heard[0].by == complaint.by:
+            if heard and complaint.is_the_same_failure(heard[0]):
                 high = middle
                 continue
             low = middle
@@ -181,9 +181,12 @@ class _Search:
         if self.careful:
             times = 2 if complaint.tests else 1
         return all(
-            not self.trials.again(groups - {culprit}, [complaint]) and self.trials.again(groups, [complaint])
+            not self._is_heard(complaint, groups - {culprit}) and self._is_heard(complaint, groups)
             for _ in range(times)
         )
+
+    def _is_heard(self, complaint: Complaint, groups: Groups) -> bool:
+        return any(map(complaint.is_the_same_failure, self.trials.again(groups, [complaint])))
 
     def _end(self) -> SearchEnd:
         """There is one run left: keep what is known to be well, if anything is, and prove it with that run."""

@@ -52,7 +52,7 @@ class MadeUp:
         if not about:
             return []
         heard = {found.key for found in self.whole(groups)}
-        if self.otherwise(groups):
+        if self.otherwise(groups) and groups:
             return [replace(known, by="the import") for known in about]
         by_itself = all(known.tests for known in about)
         return [known for known in about if known.key in heard and not (by_itself and known.key in self.only_whole)]
