@@ -182,11 +182,13 @@ def _verdict(
         )
     if recorded is not None and recorded.refuted:
         return UseAdvice(f"Not rewritten: {recorded.refuted}. {_SPEED}", notes=notes)
-    if not assumptions:
+    if recorded is not None and recorded.proved:
+        around = surroundings(context.project, *definition)
+        users = [clause for clause in context_doubts(context.project, *definition) if clause not in around]
+        assumptions = [*assumptions, *_assumptions(users, around)]
+    elif not assumptions:
         # Only the functions that pass everything else are worth a look through the whole project.
         assumptions = _assumptions([], context_doubts(context.project, *definition))
-    elif recorded is not None and recorded.proved:
-        assumptions = [*assumptions, *_assumptions([], surroundings(context.project, *definition))]
     safety, left = safety_of(assumptions, recorded)
     said = f"Needs review: {sentence(clauses(left))} {_SPEED}" if left else None
     return UseAdvice(said, Fix(title, safety, rewrites), notes)

@@ -30,7 +30,7 @@ class SourcePlace:
         end_line, end_column: where the expression ends, exclusive.
         qualname: functions and classes around it.
         text_sha: hash of the call, of the whole definition for a decorator.
-        scope_sha: hash of the outermost function around it, of the whole file where there is none.
+        scope_sha: hash of the outermost function around it; where there is none, of the decorated definition or the file.
         nth: how many places of the same hash stand before it.
     """
 
@@ -133,7 +133,8 @@ class PlacesOf:
             where = _position(node)
             start, end = self._offset(*where[:2]), self._offset(*where[2:])
             sha = text_sha(self.text, start, end) if decorated is None else self._sha_of_definition(decorated)
-            scope = whole if outermost is None else self._sha_of_definition(outermost)
+            around = outermost or decorated
+            scope = whole if around is None else self._sha_of_definition(around)
             nth = seen.get(sha, 0)
             seen[sha] = nth + 1
             yield where, SourcePlace(*self._shown(start), *self._shown(end), qualname, sha, scope, nth)

@@ -231,7 +231,7 @@ class RecordedSite:
     text_sha: str
     """`places.text_sha` of the call expression; of the whole definition where a decorator captures it."""
     scope_sha: str
-    """`places.text_sha` of the outermost function around it, of the whole file where there is none."""
+    """`places.text_sha` of the outermost function around it; where there is none, of the decorated definition or the file."""
     qualname: str = ""
     """Names of the functions and classes around it, as in `Net.forward`; empty at the top of a file."""
     nth: int = 0
