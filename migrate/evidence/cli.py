@@ -98,19 +98,27 @@ def _read(file: Path | None, project: Path) -> tuple[RecordedEvidence, KnownRuns
     from torchlift.migrate.evidence.reach import places_in
     from torchlift.migrate.library import read_project
     from torchlift.migrate.workspace.config import ConfigError, load_config
-    from torchlift.migrate.workspace.recorded_runs import evidence_path
+    from torchlift.migrate.workspace.recorded_runs import evidence_path, seen_from_project
 
     try:
         config = load_config(project)
-        named = str(file.absolute()) if file is not None else config.evidence or str((project / DEFAULT).absolute())
+        named = str(file.absolute()) if file is not None else config.evidence or str(_default(project))
         config = replace(config, evidence=named, select=("TL1", "TL2"), jobs=config.jobs or 1)
-        recorded = read_evidence(evidence_path(config))
         reading = read_project([project], config)
+        recorded = seen_from_project(read_evidence(evidence_path(config)), reading.options.root)
     except (ConfigError, EvidenceError) as error:
         raise click.UsageError(str(error)) from None
     runs = reading.options.settings.evidence
     assert runs is not None
     return recorded, runs, places_in(reading.project, runs)
+
+
+def _default(project: Path) -> Path:
+    """Where `torchlift record` writes: at the top of the repository, unless the project has a file of its own."""
+    from torchlift.migrate.workspace.root import find_root
+
+    own = (project / DEFAULT).absolute()
+    return own if own.exists() else find_root([project]) / DEFAULT
 
 
 def _named(runs: KnownRuns, site: str) -> list[KnownSite]:

@@ -13,6 +13,7 @@ from recorded_evidence import place_of, proof, site, source, value
 
 from torchlift.cli import torchlift
 from torchlift.evidence.file import write_evidence
+from torchlift.evidence.rebase import seen_from
 from torchlift.evidence.records import (
     FailedCapture,
     RecordedCall,
@@ -220,3 +221,24 @@ def test_a_run_without_evidence_does_not_look_for_any_and_one_with_evidence_impo
     assert json.loads(said)["evidence"] == "runs.json"
     assert "torchlift.evidence.conclusions" in modules
     assert "'torch'" not in modules
+
+
+def test_a_project_in_a_folder_of_the_repository_finds_what_was_recorded_for_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "packages" / "net"
+    package.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (package / "pyproject.toml").write_text('[project]\nname = "p"\n')
+    (package / "net.py").write_text(NET)
+    monkeypatch.chdir(package)
+    write_evidence(tmp_path / ".torchlift" / "evidence.json", seen_from(recorded(), "../.."))
+    of_the_folder = run("show")
+    assert (of_the_folder.exit_code, of_the_folder.output.splitlines()[0]) == (
+        0,
+        "3 of 5 known places were reached by `pytest tests` (torch 2.13.0).",
+    )
+
+    # A file of its own is preferred, with paths as they are.
+    write_evidence(package / ".torchlift" / "evidence.json", recorded())
+    assert run("show").output == of_the_folder.output
