@@ -45,7 +45,7 @@ def test_only_the_renamed_characters_change(data: bytes, tmp_path: Path) -> None
 def test_an_inserted_line_uses_the_newline_of_the_file(tmp_path: Path) -> None:
     data = b"import torch\r\nx: torch.jit.Final = 3\r\n"
     result = analyse_files(tmp_path, {"a.py": data})
-    assert new_bytes(result, "a.py") == b"import torch\r\nfrom typing import Final\r\nx: Final = 3\r\n"
+    assert new_bytes(result, "a.py") == b"from typing import Final\r\n\r\nimport torch\r\nx: Final = 3\r\n"
 
 
 def test_an_import_at_the_end_of_a_file_without_newline_gets_one(tmp_path: Path) -> None:
