@@ -79,6 +79,10 @@ def record(
     except (CommandNotStarted, NotInstalled, EvidenceError) as error:
         click.echo(str(error), err=True)
         sys.exit(2)
+    if not recorded.evidence.with_torch and path.exists():
+        for line in (*summary(recorded.evidence, path), "It is from an earlier run and stays as it was."):
+            click.echo(f"record: {line}", err=True)
+        sys.exit(recorded.status)
     try:
         write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
     except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlift.evidence.file import read_evidence
+from torchlift.evidence.file import read_evidence, write_evidence
 from torchlift.evidence.records import RecordedEvidence
 
 # Isolated: what a test gives the command is not for the recorder.
@@ -61,6 +61,13 @@ def test_a_command_without_torch_is_told_loudly(tmp_path: Path) -> None:
     assert "0 processes with torch were seen" in done.stderr
     assert (evidence.processes, evidence.with_torch, evidence.exit) == (1, 0, 3)
     assert [problem.what for problem in evidence.problems] == ["0 processes with torch were seen"]
+
+
+def test_a_command_without_torch_does_not_take_the_place_of_an_earlier_recording(tmp_path: Path) -> None:
+    write_evidence(tmp_path / "evidence.json", RecordedEvidence(command=["earlier"], with_torch=1))
+    done, evidence = recorded(tmp_path, sys.executable, "-c", "print('hello')")
+    assert evidence.command == ["earlier"]
+    assert done.stderr.rstrip().endswith("It is from an earlier run and stays as it was.")
 
 
 def test_the_sitecustomize_of_the_user_still_runs_and_fails_as_it_would(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from example_project import all_findings, analyse_files
 
+from torchlift.torchscript_intent import TorchScriptIntent
+
 _RANK = """\
 import argparse
 import os
@@ -107,3 +109,25 @@ def test_detectron2_is_not_told_to_use_detectron2(tmp_path: Path) -> None:
     own["detectron2/export/torchscript_patch.py"] = "def patch_builtin_len(): ...\n"
     assert "TL107" not in {item.code for item in all_findings(analyse_files(tmp_path, own))}
     assert "TL107" in {item.code for item in all_findings(analyse_files(tmp_path / "user", {"m.py": use}))}
+
+
+def test_a_sentence_that_a_repeated_check_reads_is_no_file_that_the_check_writes(tmp_path: Path) -> None:
+    source = """import unittest
+
+import torch
+from unknown import processor
+
+
+class TestIt(unittest.TestCase):
+    def test_it(self):
+        plain = processor()
+        scripted = torch.jit.script(plain)
+        sample = "a sentence with words"
+        self.assertEqual(plain(sample), [1])
+        self.assertEqual(scripted(sample), [1])
+        self.assertEqual(plain.decode([1]), sample)
+"""
+    (finding,) = all_findings(
+        analyse_files(tmp_path, {"test_it.py": source}, torchscript=TorchScriptIntent(support="drop"))
+    )
+    assert "still looks there" not in str(finding)

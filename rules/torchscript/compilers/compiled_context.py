@@ -103,7 +103,7 @@ def _of(project: Project, path: str, places: Sequence[str], found: Found) -> str
 def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
     """A clause about the first place with autocast that a program with this file may load."""
     place = next((one for one in places if in_one_program(project, path, one.rpartition(":")[0])), None)
-    return f"{place} uses autocast, {_UNDER}" if place is not None else None
+    return f"{place} prepares or uses autocast, {_UNDER}" if place is not None else None
 
 
 def _casts_around(view: ModuleView, node: ast.AST) -> bool:

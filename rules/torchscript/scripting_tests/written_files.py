@@ -81,8 +81,12 @@ def _is_loaded(reduction: Reduction, read: ast.expr) -> bool:
 def _is_file(view: ModuleView, binding: Binding) -> bool:
     """Whether a local name may stand for a file or folder."""
     value = binding.value
-    if isinstance(value, (ast.Constant, ast.JoinedStr)):
-        return not isinstance(value, ast.Constant) or isinstance(value.value, str)
+    if isinstance(value, ast.JoinedStr):
+        return True
+    if isinstance(value, ast.Constant):
+        # A sentence is no file, unless its name says so.
+        text = value.value
+        return isinstance(text, str) and (len(text.split()) < 2 or _FILES.search(binding.name) is not None)
     if isinstance(value, ast.Call):
         return _MAKERS.search(ast.unparse(value.func)) is not None
     if isinstance(value, ast.BinOp):
