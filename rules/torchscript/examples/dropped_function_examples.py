@@ -33,7 +33,58 @@ def _dropped(code: str, why: str, run: str, *, calls: str = "", **rest: object) 
     )
 
 
+_IDENTITY = "def identity(shape: list[int]):\n    return torch.zeros(shape + [3])\n"
+_OUTER = "def outer(shape: list[int]):\n    return identity(shape) + 1\n\n\ndef like(x):\n    return outer(x.shape)\n"
+_MADE_LIST = "a tuple or a torch.Size is passed, of which TorchScript makes a list"
+
+_LISTS: tuple[Bad | Ok, ...] = (
+    _dropped(
+        _IDENTITY,
+        "a list that is added to, for which a call passes a shape",
+        "result = like(torch.ones(2))",
+        calls="\n\ndef like(x):\n    return identity(x.shape)\n",
+        safety="unsafe",
+        differs=_MADE_LIST,
+    ),
+    Bad(
+        f"{_HEAD}{_IDENTITY}\n\n{_DECORATOR}{_OUTER}",
+        f"{_HEAD}{_IDENTITY}\n\n{_OUTER}",
+        why="a list that another function adds to",
+        run="result = like(torch.ones(2))",
+        torchscript=DROP,
+        safety="unsafe",
+        differs=_MADE_LIST,
+    ),
+    _dropped(
+        "def known(shape: list[int]):\n    return 1 if shape == [2, 3] else 0\n",
+        "a list that is compared, for which nobody is seen to pass one",
+        "result = known(torch.ones(2, 3).shape)",
+        safety="unsafe",
+        differs=_MADE_LIST,
+    ),
+    _dropped(
+        _IDENTITY,
+        "a list that is added to, for which every call passes one",
+        "result = like(torch.ones(2)), two()",
+        calls="\n\ndef like(x):\n    return identity(list(x.shape))\n\n\ndef two():\n    return identity([2])\n",
+    ),
+    _dropped(
+        "def fill(x, shape: list[int]):\n    return x.new_zeros(shape) + torch.ones(shape) + shape[0] + len(shape)\n",
+        "a list of which a tuple serves as well",
+        "result = fill(torch.ones(2), torch.ones(2, 3).shape)",
+        calls="\n\ndef like(x):\n    return fill(x, x.shape)\n",
+    ),
+    _dropped(
+        "def empty(x):\n    return x.zeros_like()\n",
+        "a method that a tensor has in TorchScript only",
+        "result = empty(torch.ones(2))",
+        safety="unsafe",
+        differs="a tensor has no such method",
+    ),
+)
+
 EXAMPLES: tuple[Bad | Ok, ...] = (
+    *_LISTS,
     # What the intent answers
     _dropped(
         "def f(x, k: int, mode: str = 'sum', bias: torch.Tensor | None = None):\n"

@@ -17,6 +17,7 @@ from torchlift.rules.analysis.values.parameter_values import defaults_of, named_
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.analysis.values.value_of import MOST_STEPS
+from torchlift.rules.torchscript.functions.list_parameters import list_doubt
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionNode
 from torchlift.rules.torchscript.functions.value_kinds import is_tensor_annotation
 from torchlift.view import ModuleView
@@ -84,6 +85,8 @@ def passed_doubts(
             line := _changed(node, name, attributes_only=not container)
         ) is not None:
             doubts.append(f"line {line} changes `{name}` of `{node.name}`, of which scripting passed a copy")
+        elif (clause := list_doubt(view, node, name, values, project, written=written, unseen=unseen)) is not None:
+            doubts.append(clause)
     return doubts
 
 

@@ -13,6 +13,7 @@ from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.analysis.values.number_ranges import COUNT, SIZE, Range, combined, steps
 from torchlift.rules.analysis.values.type_comments import comment_types
 from torchlift.rules.torchscript.functions.known_differences import draws, may_wrap
+from torchlift.rules.torchscript.functions.script_only_methods import script_only_methods
 from torchlift.rules.torchscript.functions.scripted_calls import CallReader
 from torchlift.rules.torchscript.functions.scripted_expressions import (
     Differs,
@@ -97,7 +98,7 @@ def _read(
     if not known_only:
         facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
-    facts.doubts += _unused(node, drawn_only=known_only)
+    facts.doubts += [*_unused(node, drawn_only=known_only), *script_only_methods(view, node)]
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None
     return facts

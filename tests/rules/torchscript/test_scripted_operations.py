@@ -10,6 +10,8 @@ from exhaustive import is_exhaustive
 from expressions_to_compare import OPERATORS, VARIANTS, expressions
 from torch_programs import TorchPrograms
 
+from torchlift.rules.torchscript.functions.script_only_methods import SCRIPT_ONLY_METHODS
+
 _STATEMENTS = [
     "x += y\nreturn x",
     "x -= 2\nreturn x",
@@ -178,3 +180,11 @@ def test_a_difference_between_compiled_and_plain_is_seen(
 ) -> None:
     different, _ = _run(tmp_path, torch_programs, {body: body})
     assert different
+
+
+def test_methods_of_torchscript_only_are_operators_and_no_attributes_of_a_tensor() -> None:
+    torch = pytest.importorskip("torch")
+    for name in sorted(SCRIPT_ONLY_METHODS):
+        firsts = [str(one.arguments[0].type) for one in torch._C._jit_get_schemas_for_operator(f"aten::{name}")]
+        assert "Tensor" in firsts, name
+        assert not hasattr(torch.Tensor, name), name
