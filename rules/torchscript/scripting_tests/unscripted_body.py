@@ -24,6 +24,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     without_rows,
     without_switch,
 )
+from torchlift.rules.torchscript.scripting_tests.unbound_names import CHANGES, first_unbound
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -51,6 +52,9 @@ class UnscriptedBody:
         self.reduction = reduction
         self._gone = set(reduction.gone)
         self._deleted: set[ast.stmt] = set(reduction.gone)
+        self._again: set[ast.stmt] = set()
+        self._renamed: dict[Binding, tuple[ast.expr, Binding]] = {}
+        self._moved: list[tuple[ast.expr, ast.expr]] = []
         self.rewrites: list[Rewrite] = []
         self.doubts: list[str] = []
         self._decorators()
@@ -58,9 +62,11 @@ class UnscriptedBody:
         for display, kept in rows:
             self.rewrites.append(without_rows(self.view, display, kept))
         self._rows = {id(node) for display, _ in rows for node in walk(display)}
-        for call in self._calls():
-            if id(call) not in self._rows:
-                self._replace(call)
+        calls = [call for call in self._calls() if id(call) not in self._rows]
+        calls.sort(key=lambda call: (call.lineno, call.col_offset))
+        self._again.update(statement for call in calls if (statement := self._binds_again(call)) is not None)
+        for call in calls:
+            self._replace(call)
         self._weigh()
         gone = self._emptied()
         replaced = [item for item in walk(values.function) if isinstance(item, ast.IfExp) and self._is_replaced(item)]
@@ -69,6 +75,9 @@ class UnscriptedBody:
         for statement in gone:
             span = self.view.span(statement)
             self.rewrites.append(DeleteStatement(span, self._stale_comments(statement), apart=True))
+        unbound = first_unbound(self.view, values.function, gone, self.rewrites, self._moved)
+        if unbound is not None:
+            raise CannotReplace(f"`{unbound.id}` on line {unbound.lineno} would be bound no more")
 
     def _is_replaced(self, node: ast.IfExp) -> bool:
         span = self.view.span(node)
@@ -120,7 +129,24 @@ class UnscriptedBody:
 
     def _replace(self, made: ast.Call) -> None:
         """The plain value in the place of a call that scripts it, or of the variable that the scripted one is bound to."""
-        call: ast.expr = made
+        given, call = self._plain(made)
+        statement = self.view.parent(call)
+        if statement in self._again:
+            assert isinstance(statement, ast.stmt)
+            self._delete(statement)
+            return
+        if isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and self._rename(statement, target, given):
+                return
+        span = self.view.span(call)
+        simple = isinstance(given, _PLAIN)
+        template = Template("$module" if simple else "($module)", (("module", self.view.span(given)),))
+        self.rewrites.append(ReplaceExpression(span, template))
+        self._moved.append((call, given))
+
+    def _plain(self, made: ast.Call) -> tuple[ast.expr, ast.expr]:
+        """The plain value of a call that scripts one, and what it takes the place of: the call, or the choice around it."""
         given = self.values.given_to(made)
         while isinstance(given, ast.Call) and given in self.values.makers:
             given = self.values.given_to(given)  # what is saved is scripted right there
@@ -128,42 +154,68 @@ class UnscriptedBody:
             raise CannotReplace(f"what is loaded on line {made.lineno} is not written in the test")
         while isinstance(given, ast.Call) and (inner := self.values.given_to(given)) is not None:
             given = inner  # what was saved may have been scripted in that very call
-        span, statement = self.view.span(call), self.view.parent(call)
-        if isinstance(statement, ast.IfExp) and statement.test is not call:
-            other = statement.orelse if statement.body is call else statement.body
+        choice = self.view.parent(made)
+        if isinstance(choice, ast.IfExp) and choice.test is not made:
+            other = choice.orelse if choice.body is made else choice.body
             if ast.dump(other) == ast.dump(given):
-                span, call = self.view.span(statement), statement
-                statement = self.view.parent(statement)
-        if isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1:
-            target = statement.targets[0]
-            if isinstance(target, ast.Name) and self._rename(statement, target, given):
-                return
-        simple = isinstance(given, _PLAIN)
-        template = Template("$module" if simple else "($module)", (("module", self.view.span(given)),))
-        self.rewrites.append(ReplaceExpression(span, template))
+                return given, choice
+        return given, made
+
+    def _binds_again(self, made: ast.Call) -> ast.stmt | None:
+        """The statement `net = torch.jit.script(net)` around a call, which says nothing any more."""
+        given, call = self._plain(made)
+        match self.view.parent(call), given:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) as statement, ast.Name(id=other):
+                return statement if value is call and name == other else None
+        return None
 
     def _rename(self, statement: ast.Assign, target: ast.Name, given: ast.expr) -> bool:
         """Delete `scripted = torch.jit.script(module)` and write `module` for `scripted`, where both mean one thing each."""
+        binding, found = self.view.bound_by(target), self._source(given)
+        if binding is None or found is None or binding.scope.kind != "function":
+            return False
+        given, source = found
+        if any(other.kind in CHANGES for other in binding.scope.bindings[binding.name]):
+            return False
+        reads = list(self._reads(binding))
+        if not all(only and self._means(read, source, given) for read, only in reads):
+            return False
+        for read, _ in reads:
+            if self._stays(read) and self.view.statement(read) not in self._again:
+                self.rewrites.append(ReplaceExpression(self.view.span(read), Template(self.view.text(given))))
+                self._moved.append((read, given))
+        self._renamed[binding] = given, source
+        self._delete(statement)
+        return True
+
+    def _source(self, given: ast.expr) -> tuple[ast.expr, Binding] | None:
+        """A name, or an attribute of one, that means what `given` does and stays, with what binds the name."""
         root = given
         while isinstance(root, ast.Attribute):
             root = root.value
-        if not isinstance(root, ast.Name):
-            return False
-        if given is root and target.id == root.id:
-            self._delete(statement)
-            return True
-        binding, source = self.view.bound_by(target), self.view.definition(root)
-        if binding is None or source is None or binding.scope.kind != "function":
-            return False
-        reads = self.view.reads_of(binding)
-        if not all(only and self._means(read, source, given) for read, only in reads):
-            return False
-        final = self._final_name(given) if isinstance(given, ast.Name) else self.view.text(given)
-        for read, _ in reads:
-            if self._stays(read):
-                self.rewrites.append(ReplaceExpression(self.view.span(read), Template(final)))
-        self._delete(statement)
-        return True
+        source = self.view.definition(root)
+        if source is None or not isinstance(root, ast.Name):
+            return None
+        if source in self._renamed:
+            return self._renamed[source] if given is root else None
+        value = source.value
+        if value is None or self._stays(value):
+            return given, source
+        scripts = given is root and isinstance(value, ast.Call) and self.values.given_to(value) is not None
+        return self._source(self._plain(value)[0]) if scripts and isinstance(value, ast.Call) else None
+
+    def _reads(self, binding: Binding) -> Iterator[tuple[ast.Name, bool]]:
+        """Reads of what is bound, those behind `scripted = load(scripted)` with them, and whether they see nothing else."""
+        pending, seen = [binding], {binding}
+        while pending:
+            for read, only in self.view.reads_of(pending.pop()):
+                yield read, only
+                statement = self.view.statement(read)
+                if statement in self._again and isinstance(statement, ast.Assign):
+                    again = self.view.bound_by(statement.targets[0])
+                    if again is not None and again not in seen:
+                        seen.add(again)
+                        pending.append(again)
 
     def _means(self, read: ast.Name, source: Binding, given: ast.expr) -> bool:
         """Whether the name that `source` binds still means that at `read`, behind `given`."""
@@ -177,19 +229,6 @@ class UnscriptedBody:
             if given.lineno < line <= read.lineno or any(loop in inside and loop not in around for loop in loops):
                 return False
         return True
-
-    def _final_name(self, given: ast.Name) -> str:
-        """The name that stands for `given` where that is a renamed variable itself."""
-        binding = self.view.definition(given)
-        value = binding.value if binding is not None else None
-        inner = self.values.given_to(value) if isinstance(value, ast.Call) and self.values.original(value) else None
-        if not isinstance(inner, ast.Name) or inner.id == given.id or not self._once(inner) or not self._once(given):
-            return given.id
-        return self._final_name(inner)
-
-    def _once(self, name: ast.Name) -> bool:
-        binding = self.view.definition(name)
-        return binding is not None and len(binding.scope.bindings[name.id]) == 1
 
     # Assumptions
 

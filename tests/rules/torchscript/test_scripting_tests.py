@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -277,3 +279,63 @@ def test_a_test_of_the_same_name_that_checks_something_or_is_of_another_class_st
     changed, _ = migrated(tmp_path, {"test_base.py": BASE, "test_other.py": AGAIN.format(base, body)}, unsafe=True)
     assert "test_script" not in changed["test_base.py"]
     assert "test_other.py" not in changed
+
+
+LATER = {
+    "loaded from what goes": (
+        "f = torch.jit.script(double)\ntorch.jit.save(f, 'f.pt')\ng = torch.jit.load('f.pt')\nassert g(x) == 2\n",
+        "assert double(x) == 2\n",
+    ),
+    "bound again from a reloaded one": (
+        "f = torch.jit.script(double)\nf = reload(f)\nf(x)\nf = torch.jit.script(triple)\nassert f(x) == 3\n",
+        "double(x)\nassert triple(x) == 3\n",
+    ),
+    "reloaded twice": (
+        "f = torch.jit.script(double)\nf = reload(f)\nf = reload(f)\nassert f(x) == 2\n",
+        "assert double(x) == 2\n",
+    ),
+    "another name for one that is bound again": (
+        "f = torch.jit.script(double)\ng = reload(f)\nassert g(x) == 2\nf = torch.jit.script(triple)\nassert f(x) == 3\n",
+        "assert double(x) == 2\nassert triple(x) == 3\n",
+    ),
+    "reloaded on one way only": (
+        "f = torch.jit.script(double)\nif x:\n    f = reload(f)\nassert f(x) == 2\n",
+        "f = double\nassert f(x) == 2\n",
+    ),
+    "what it was made from is bound again in between": (
+        "g = double\nf = torch.jit.script(g)\nf = reload(f)\ng = triple\nassert f(x) == 2 and g(x) == 3\n",
+        "g = double\nf = g\ng = triple\nassert f(x) == 2 and g(x) == 3\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_every_use_of_a_name_gets_what_it_was_bound_to_before_it(case: str, tmp_path: Path) -> None:
+    head = (
+        "import torch\n\n\ndef double(x: int):\n    return 2 * x\n\n\ndef triple(x: int):\n    return 3 * x\n\n\n"
+        "def reload(module):\n    torch.jit.save(module, 'm.pt')\n    return torch.jit.load('m.pt')\n\n\n"
+    )
+    plain_head = head[: head.index("def reload")].removeprefix("import torch\n\n\n")
+    old, new = (f"def test_values(x=1):\n{indent(text, '    ')}" for text in LATER[case])
+    changed, left = migrated(tmp_path, {"test_net.py": head + old})
+    assert changed["test_net.py"] == plain_head + new
+    assert not left
+    names: dict[str, Callable[[], None]] = {}
+    exec(changed["test_net.py"], names)
+    names["test_values"]()
+
+
+def test_a_name_that_is_deleted_later_stays(tmp_path: Path) -> None:
+    test = "def test_net():\n    net = Net()\n    f = torch.jit.script(net)\n    assert f(1) == 2\n    del f\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert changed["test_net.py"] == body(test.replace("torch.jit.script(net)", "net"))
+
+
+def test_a_name_whose_last_value_goes_while_something_still_takes_it_away_is_left_to_the_user(tmp_path: Path) -> None:
+    test = (
+        "def test_net():\n    net = Net()\n    y = torch.jit.script(net)(1)\n    assert y == net(1)\n    del y\n"
+        "    assert net(2) == 3\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)})
+    assert not changed
+    assert left
