@@ -97,7 +97,7 @@ def _autocast_around(project: Project, view: ModuleView, node: ast.AST | None) -
 
 def _of(project: Project, path: str, places: Sequence[str], found: Found) -> str | None:
     kind, place = found
-    return f"{place} runs it under autocast, {_UNDER}" if kind == "there" else _near(project, path, places)
+    return f"{place} may run it under autocast, {_UNDER}" if kind == "there" else _near(project, path, places)
 
 
 def _near(project: Project, path: str, places: Sequence[str]) -> str | None:
