@@ -247,7 +247,50 @@ def _stays(forward: str, *, given: str = "Net()", rest: str = "") -> str:
     )
 
 
+_OWN_DECORATOR = """\
+class Compiled:
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, *args):
+        def compiled(*args):
+            return self.fn(*args)
+
+        made = torch.jit.trace(compiled, args)
+        print(made.graph)
+        return made(*args)
+
+
+def trace(fn=None, check=True):
+    if fn is None:
+        return lambda fn: trace(fn, check)
+    return Compiled(fn)
+
+
+class Loss:
+    def weighed(self, x):
+        return weigh(x)
+
+    def run(self, x):
+        @trace{}
+        def loss(x):
+            return self.weighed(x)
+
+        return loss(x)
+"""
+
 EXAMPLES = (
+    *(
+        Bad(
+            "import torch\n\n\n" + _WEIGH + _OWN_DECORATOR.format(given),
+            "import torch\n\n\n" + _ASKED_TOO + _OWN_DECORATOR.format(given),
+            safety="unsafe",
+            why=f"a trace that a decorator of the project makes, written `@trace{given}`",
+            run="result = Loss().run(torch.ones(2)), weigh(torch.ones(2))",
+            torchscript=DROP,
+        )
+        for given in ("", "(check=False)")
+    ),
     Bad(
         "import torch\n\n\n" + _WEIGH + _stays("x * 2"),
         "import torch\n\n\n" + _WEIGHED + _stays("x * 2"),

@@ -19,7 +19,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import (
     acts,
     scripting_sites,
 )
-from torchlift.rules.torchscript.compilers.value_sources import ValueSources
+from torchlift.rules.torchscript.compilers.value_sources import Origin, ValueSources
 from torchlift.view import ModuleView
 
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
@@ -219,9 +219,16 @@ class _Root:
             self.lost(view, at)
             return
         sources.follow(view, node)
+        if self.reacher.runs:
+            for source in [*sources.found]:
+                definition = _definition_in(source)
+                if definition is not None:
+                    sources.closed_over(source.view, definition)
         for source in sources.found:
             if isinstance(source.node, DEFINITIONS):
                 self.definition(source.view, source.node, makes=True)
+                if self.reacher.runs:
+                    self.around(source.view, source.node)
             else:
                 unit = digest_of(self.project, source.view, source.node)
                 self.reacher.build(unit, self.place)
@@ -231,6 +238,13 @@ class _Root:
         if sources.unknown is not None:
             self.reacher.reached.unknown.setdefault(self.place, sources.unknown)
 
+    def around(self, view: ModuleView, node: ast.AST) -> None:
+        """A function inside a method is run, which may call what else the class has."""
+        method = view.function_of(node)
+        owner = view.parent(method) if method is not None else None
+        if isinstance(owner, ast.ClassDef):
+            self.definition(view, owner)
+
     def definition(self, view: ModuleView, node: ast.AST, *, makes: bool = False) -> None:
         """A function or class is compiled, or with `makes` perhaps what it makes."""
         unit = digest(self.project, view.path).units.get(getattr(node, "lineno", 0))
@@ -238,6 +252,17 @@ class _Root:
             self.reacher.compile(unit, self.place)
             if makes and not unit.is_class:
                 self.reacher.build(unit, self.place)
+
+
+def _definition_in(source: Origin) -> ast.AST | None:
+    """The function that a source is or names in its own file; None if it is none."""
+    if isinstance(source.node, (*DEFINITIONS, ast.Lambda)):
+        return source.node
+    found = source.view.definition(source.node) if isinstance(source.node, ast.Name) else None
+    if found is None and isinstance(source.node, ast.Name):
+        bound = source.view.bindings_of(source.node, source.view.scope_at(source.node))
+        found = next((one for one in bound if isinstance(one.node, DEFINITIONS)), None)
+    return found.node if found is not None and isinstance(found.node, DEFINITIONS) else None
 
 
 def _falls_back(call: ast.AST | None, node: ast.AST) -> bool:

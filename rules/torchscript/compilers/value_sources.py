@@ -238,6 +238,18 @@ class ValueSources:
 
     # Attributes of `self`
 
+    def closed_over(self, view: ModuleView, function: ast.AST) -> None:
+        """What a function inside a method takes from the instance and calls or hands on, `self` under any name."""
+        method = next((one for one in view.ancestors(function) if isinstance(view.parent(one), ast.ClassDef)), None)
+        owner = view.parent(method) if method is not None else None
+        if not isinstance(owner, ast.ClassDef):
+            return
+        for node in walk(function):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load):
+                call = view.parent(node)
+                if isinstance(call, ast.Call) and next(self._stored(view, owner, node.attr), None) is not None:
+                    self._own(view, method, node, "part")
+
     def _own(self, view: ModuleView, method: ast.AST | None, attribute: ast.Attribute | None, role: Role) -> None:
         owner = view.parent(method) if method is not None else None
         if not isinstance(owner, ast.ClassDef):
@@ -385,6 +397,12 @@ class ValueSources:
                 yield home, parent if positional[:1] == [argument.arg] else None
             elif isinstance(parent, ast.Call) and parent.func is node:
                 if home.function_of(parent) is function:
+                    continue
+                decorated = home.parent(parent)
+                first = positional[:1] == [argument.arg]
+                if first and isinstance(decorated, DEFINITIONS) and parent in decorated.decorator_list:
+                    # `@trace(check=False)` of `def trace(function=None, check=True)`
+                    yield home, decorated
                     continue
                 given = named_arguments(parent, positional)
                 if given is None or function.args.kwarg is argument or function.args.vararg is argument:
