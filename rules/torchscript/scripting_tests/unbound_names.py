@@ -65,12 +65,22 @@ def _loses(view: ModuleView, place: ast.expr, node: ast.Name, gone: set[int]) ->
     owner = view.scope_at(node).lookup(node.id)
     if owner is None or owner.kind != "function":
         return False
+    if place is not node and _is_other(view, node, gone):
+        return True
     bound = [binding for binding in owner.bindings[node.id] if binding.kind not in CHANGES]
     if not any(id(binding.node) in gone for binding in bound):
         return False
     return not any(
         id(binding.node) not in gone and (scope is not owner or _line(binding) <= place.lineno) for binding in bound
     )
+
+
+def _is_other(view: ModuleView, node: ast.Name, gone: set[int]) -> bool:
+    """Whether what binds `node` goes, and says more than `net = torch.jit.script(net)` does: any other value is another."""
+    binding = view.definition(node)
+    if binding is None or id(binding.node) not in gone or binding.value is None:
+        return False
+    return not any(isinstance(name, ast.Name) and name.id == node.id for name in walk(binding.value))
 
 
 def _line(binding: Binding) -> int:

@@ -339,3 +339,13 @@ def test_a_name_whose_last_value_goes_while_something_still_takes_it_away_is_lef
     changed, left = migrated(tmp_path, {"test_net.py": body(test)})
     assert not changed
     assert left
+
+
+def test_a_value_that_goes_is_not_replaced_by_an_earlier_one_of_the_same_name(tmp_path: Path) -> None:
+    test = (
+        "def test_net():\n    net = Net()\n    assert net(1) == 2\n    net = torch.jit.script(Net(3))\n"
+        "    torch.jit.save(net, 'net.pt')\n    loaded = torch.jit.load('net.pt')\n    assert loaded(1) == 4\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)})
+    assert not changed
+    assert left
