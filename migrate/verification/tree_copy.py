@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -278,9 +278,3 @@ def _forget_compiled(path: str) -> None:
         for entry in os.listdir(os.path.join(folder, "__pycache__")):
             if entry.startswith(name[:-2]):
                 os.unlink(os.path.join(folder, "__pycache__", entry))
-
-
-def relative_names(paths: Sequence[str], root: Path, tree: str) -> dict[str, str]:
-    """Paths of a project as those of the tree around it."""
-    inside = os.path.relpath(os.path.realpath(root), tree)
-    return {path: os.path.normpath(os.path.join(inside, path)) for path in paths}
