@@ -33,7 +33,7 @@ class Cluster:
 
 
 def clusters_of(first_fixes: Mapping[str, Sequence[Finding]]) -> list[Cluster]:
-    """All fixes as clusters, in the order of their first places."""
+    """All fixes as clusters, those of one rule in a row: what is wrong with one is likely wrong with its neighbours."""
     clusters = []
     taken = set()
     for members in components(first_fixes):
@@ -41,7 +41,7 @@ def clusters_of(first_fixes: Mapping[str, Sequence[Finding]]) -> list[Cluster]:
         clusters.append(Cluster(tuple(first_fixes[path][index] for path, index in members)))
     for path, findings in first_fixes.items():
         clusters += [Cluster((one,)) for index, one in enumerate(findings) if (path, index) not in taken]
-    return sorted(clusters, key=lambda cluster: min(finding.sort_key() for finding in cluster.findings))
+    return sorted(clusters, key=lambda cluster: min((finding.code, finding.sort_key()) for finding in cluster.findings))
 
 
 def withheld(clusters: Sequence[Cluster], dropped: Mapping[int, DroppedFix]) -> Withheld:
@@ -99,15 +99,24 @@ class FixedFile:
             if not statement and own.start < lines.stop and lines.start < own.stop
         )
 
+    def import_at(self, line: int) -> str:
+        """The import that fixes added as this line of the changed file; empty if they did not."""
+        if self._after is None or self._moves.above(line) is None:
+            return ""
+        text = self._after.line(line).strip()
+        return text if self.adding(text) else ""
+
+    def adding(self, statement: str) -> frozenset[int]:
+        """Clusters that each add an import."""
+        return frozenset(index for index, _, added in self._lines if added and added.strip() == statement)
+
     def behind(self, line: int) -> list[frozenset[int]]:
-        """Clusters that a line of the changed file points at, the likeliest first."""
+        """Clusters that a line of the changed file points at, which is no import that was added; the likeliest first."""
         if self._after is None:
             return []
         above = self._moves.above(line)
         if above is not None:
-            text = self._after.line(line).strip()
-            added = frozenset(index for index, _, statement in self._lines if statement.strip() == text)
-            return [added, self.changing(range(above, above + 1))]
+            return [self.changing(range(above, above + 1))]
         twin = self._moves.twin(line)
         exact = [self.changing(range(twin, twin + 1))] if twin is not None else []
         return [*exact, self.changing(self._moves.before(line))]

@@ -1,7 +1,8 @@
 """Which groups of fixes make a command fail: suspects first, then halves. Nothing here runs anything.
 
-A group is blamed if the command fails with it, does not fail without it, and all other groups are the same. What fails once
-and not again blames nobody.
+A group is blamed if the command fails with it, does not fail without it, and all other groups are the same. Where each of
+several groups is enough for a failure, all of them are left out first, and each is blamed that brings it back alone. What fails
+once and not again blames nobody.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.verification.complaint import Complaint
 
 Groups = frozenset[int]
+Units = Sequence[Groups]
+"""Groups that are suspected together. Those of one unit are alike: any of them does by itself what is suspected of it."""
 
 
 class OutOfRuns(Exception):
@@ -35,8 +38,8 @@ class Trials(Protocol):
     def last(self, groups: Groups) -> Sequence[Complaint]:
         """The same as `whole`, also where no other run is allowed any more."""
 
-    def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Groups]:
-        """Groups that may be behind a complaint, the likeliest first; none if nothing points at any."""
+    def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Units]:
+        """Who may be behind a complaint, the likeliest first; none if nothing points at anybody."""
 
 
 @dataclass(frozen=True)
@@ -125,65 +128,115 @@ class _Search:
         while self.open:
             # Whoever names a suspect is heard first: that takes one run.
             pointed = [(self.trials.suspects(self.kept, complaint), complaint) for complaint in self.open]
-            pointed.sort(key=lambda pair: (not pair[0], len(pair[0][0]) if pair[0] else 0))
+            pointed.sort(key=lambda pair: (not pair[0], sum(map(len, pair[0][0])) if pair[0] else 0))
             suspects, complaint = pointed[0]
-            culprit, rest = self._culprit(complaint, [group & self.kept for group in suspects])
-            if culprit is None:
+            before = self.kept
+            rest = self._drop_behind(complaint, suspects)
+            if self.kept == before:
                 self._call_unstable([complaint])
                 self.open = [other for other in self.open if other.key != complaint.key]
                 continue
-            self.kept -= {culprit}
-            self.dropped[culprit] = complaint
             self.open = list(self.trials.again(self.kept, self.open) if rest is None else rest)
 
-    def _culprit(
-        self, complaint: Complaint, suspects: Sequence[Groups]
-    ) -> tuple[int | None, Sequence[Complaint] | None]:
-        """The group behind a complaint, None if it is not heard twice the same way; and what is open without the group."""
+    def _drop_behind(self, complaint: Complaint, suspects: Sequence[Units]) -> Sequence[Complaint] | None:
+        """Drop the groups behind a complaint, none if it is not heard twice the same way; what is open then, if known."""
         for some in suspects:
-            if not some or some == self.kept:
+            units, base = [], self.kept
+            for unit in some:
+                units += [unit & base] if unit & base else []
+                base -= unit
+            if not units:
                 continue
-            without = self.trials.again(self.kept - some, self.open)
-            if any(complaint.is_the_same_failure(other) for other in without):
+            without = self.trials.again(base, self.open) if base else []
+            behind = next((other for other in without if other.key == complaint.key), None)
+            if behind is not None and complaint.is_the_same_failure(behind):
                 continue
-            if len(some) == 1:
-                culprit = next(iter(some))
-                return (culprit, without) if self._holds(complaint, self.kept, culprit, pointed=True) else (None, None)
-            return self._halved(complaint, self.kept - some, sorted(some)), None
+            if len(units) == 1:
+                if self._holds(complaint, base, units[0], by_halves=False, is_first=True):
+                    self._drop(units[0], complaint)
+                    return without
+                units = _singles(units[0])
+            return self._narrow(complaint, base, units, behind) if len(units) > 1 else None
         base = self.good.get(complaint.key, frozenset()) & self.kept
-        return self._halved(complaint, base, sorted(self.kept - base)), None
+        return self._narrow(complaint, base, _singles(self.kept - base))
 
-    def _halved(self, complaint: Complaint, base: Groups, others: Sequence[int]) -> int | None:
-        """The group among `others` that brings a complaint in: without it, and with all before it, there is none."""
-        if not others:
-            return None  # it was not heard with the same groups before
-        low, high, other_failures = 0, len(others), False
+    def _narrow(
+        self, complaint: Complaint, base: Groups, units: Units, behind: Complaint | None = None
+    ) -> Sequence[Complaint] | None:
+        """Drop those of `units` that keep a complaint alive; what is open then, if known.
+
+        It is heard with all of them, and not with `base`, where no more than the failure `behind` it is. Most often one is
+        to blame. Behind the first, where there are more, they are sought in blocks that begin as long as the way to the
+        last one was, and grow while all is well.
+        """
+        block, is_heard, is_first = len(units), True, True
+        self._well(complaint, base, (), behind)
+        while units:
+            block = min(block, len(units))
+            if not is_heard:
+                is_all = block == len(units)
+                found = self.trials.again(base.union(*units[:block]), self.open if is_all else [complaint])
+                answer = _answer(complaint, found, behind)
+                if answer is None or (is_all and not answer):
+                    return found if is_all else None
+                if not answer:
+                    base, units, block = self._well(complaint, base, units[:block], behind), units[block:], 2 * block
+                    continue
+            at = self._first_bad(complaint, base, units[:block], behind)
+            base, unit, units = base.union(*units[:at]), units[at], units[at + 1 :]
+            if not self._holds(complaint, base, unit, by_halves=True, is_first=is_first):
+                if len(unit) == 1:
+                    return None
+                units, block, is_heard = [*_singles(unit), *units], len(unit), True
+                continue
+            self._drop(unit, complaint)
+            block, is_heard = at + 1, False
+            if is_first:
+                found = self.trials.again(self.kept, self.open)
+                if not _answer(complaint, found, behind):
+                    return found
+                is_first, is_heard = False, block >= len(units)
+        return None
+
+    def _first_bad(self, complaint: Complaint, base: Groups, units: Units, behind: Complaint | None) -> int:
+        """Which of `units` brings a complaint in: with all before it there is none; with all of them it is heard."""
+        low, high, other_failures = 0, len(units), False
         while high - low > 1:
             middle = (low + high) // 2
-            heard = self.trials.again(base.union(others[:middle]), [complaint])
-            if heard and complaint.is_the_same_failure(heard[0]):
+            heard = self.trials.again(base.union(*units[:middle]), [complaint])
+            answer = _answer(complaint, heard, behind)
+            if answer:
                 high = middle
                 continue
             low = middle
-            if heard:  # these groups need others, without which something else fails
+            if answer is None:  # these groups need others, without which something else fails
                 other_failures = True
             else:
-                self.good[complaint.key] = base.union(others[:low])
-        culprit = others[low]
-        if other_failures and self.trials.again(self.kept - {culprit}, [complaint]):
+                self._well(complaint, base, units[:low], behind)
+        if other_failures and self.trials.again(self.kept - units[low], [complaint]):
             raise OutOfRuns  # further runs would not tell them apart
-        with_it = base.union(others[:high])
-        return culprit if self._holds(complaint, with_it, culprit, pointed=False) else None
+        return low
 
-    def _holds(self, complaint: Complaint, groups: Groups, culprit: int, *, pointed: bool) -> bool:
-        """Whether the complaint is heard with the culprit and not without it, as often as is asked."""
-        times = int(not pointed) if complaint.tests else 0
+    def _well(self, complaint: Complaint, base: Groups, units: Units, behind: Complaint | None) -> Groups:
+        groups = base.union(*units)
+        if behind is None:
+            self.good[complaint.key] = groups
+        return groups
+
+    def _drop(self, unit: Groups, complaint: Complaint) -> None:
+        self.kept -= unit
+        self.dropped.update(dict.fromkeys(unit, complaint))
+
+    def _holds(self, complaint: Complaint, without: Groups, unit: Groups, *, by_halves: bool, is_first: bool) -> bool:
+        """Whether the complaint is heard with any one of a unit and not without it, as often as is asked."""
+        one = without | {min(unit)}
+        pairs = int(by_halves and is_first and bool(complaint.tests))
         if self.careful:
-            times = 2 if complaint.tests else 1
-        return all(
-            not self._is_heard(complaint, groups - {culprit}) and self._is_heard(complaint, groups)
-            for _ in range(times)
-        )
+            pairs = 2 if complaint.tests else 1
+        if pairs:
+            return all(not self._is_heard(complaint, without) and self._is_heard(complaint, one) for _ in range(pairs))
+        is_asked = len(unit) > 1 or (by_halves and bool(complaint.tests))
+        return not is_asked or self._is_heard(complaint, one)
 
     def _is_heard(self, complaint: Complaint, groups: Groups) -> bool:
         return any(map(complaint.is_the_same_failure, self.trials.again(groups, [complaint])))
@@ -193,7 +246,7 @@ class _Search:
         good = self.kept
         for complaint in self.open:
             pointed = self.trials.suspects(self.kept, complaint)
-            good &= self.good.get(complaint.key) or (self.kept - pointed[0] if pointed else frozenset())
+            good &= self.good.get(complaint.key) or (self.kept.difference(*pointed[0]) if pointed else frozenset())
         undecided = self.kept - good
         self.kept = good
         if good:
@@ -209,3 +262,15 @@ class _Search:
 
 def _of_the_whole(complaint: Complaint) -> Complaint:
     return Complaint(complaint.key, complaint.by, complaint.error, complaint.places)
+
+
+def _singles(groups: Groups) -> list[Groups]:
+    return [frozenset({group}) for group in sorted(groups)]
+
+
+def _answer(complaint: Complaint, heard: Sequence[Complaint], behind: Complaint | None) -> bool | None:
+    """Whether a complaint is among those that were heard; None if it is, but is neither the same failure nor the one `behind`."""
+    found = next((other for other in heard if other.key == complaint.key), None)
+    if found is None or complaint.is_the_same_failure(found):
+        return found is not None
+    return False if behind is not None and behind.is_the_same_failure(found) else None

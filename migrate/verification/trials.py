@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from torchlift.migrate.verification.clusters import (
 )
 from torchlift.migrate.verification.command_run import CommandRun, run_command
 from torchlift.migrate.verification.complaint import Complaint, CopiedLine
-from torchlift.migrate.verification.search import Groups, OutOfRuns
+from torchlift.migrate.verification.search import Groups, OutOfRuns, Units
 from torchlift.migrate.verification.tree_copy import TreeCopy
 
 _SHORTEST_LIMIT = 60.0
@@ -74,7 +74,6 @@ class CommandTrials:
         self.counted = 0
         self.seconds = 0.0
         self.reached: Mapping[tuple[str, str], frozenset[str]] = {}
-        self._known: dict[tuple[Groups, frozenset[str]], tuple[Complaint, ...]] = {}
         self.result_of = lru_cache(maxsize=4)(self._result_of)
 
     def without_fixes(self) -> CommandRun:
@@ -104,20 +103,23 @@ class CommandTrials:
         found = self._tried(groups, tests)
         return _heard(about, found)
 
-    def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Groups]:
-        """See `search.Trials`."""
+    def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Units]:
+        """See `search.Trials`: what changes a line that the failure went through, then its file."""
         files = self._files(self.result_of(groups))
-        exact: list[Groups] = []
+        exact: list[Units] = []
         around: set[int] = set()
         for place in complaint.places:
-            path = place.path if place.line else self._file_of(place)
-            file = files.get(path or "")
+            file = files.get((place.path if place.line else self._file_of(place)) or "")
             if file is None:
                 continue
             around |= file.all_clusters & groups
-            exact += [found & groups for found in self._pointed(file, place)]
-        ordered = [found for found in exact if found]
-        return list(dict.fromkeys([*ordered[:2], *([frozenset(around)] if around else [])]))
+            statement = file.import_at(place.line) if place.line else ""
+            if statement:
+                bring = [other.adding(statement) & groups for other in files.values()]
+                exact += [(file.adding(statement) & groups,), tuple(filter(None, bring))]
+            exact += [_one_by_one(found & groups) for found in self._pointed(file, place)]
+        ordered = list(dict.fromkeys(units for units in exact if any(units)))
+        return list(dict.fromkeys([*ordered[:2], *([_one_by_one(around)] if around else [])]))
 
     def _pointed(self, file: FixedFile, place: CopiedLine) -> Iterator[Groups]:
         if place.line:
@@ -190,6 +192,10 @@ class CommandTrials:
                 inside = name.replace(".", "::")
                 names |= {f"{'/'.join(path.parts[start:])}::{inside}" for start in range(len(path.parts))}
         return frozenset(names)
+
+
+def _one_by_one(groups: Collection[int]) -> Units:
+    return tuple(frozenset({group}) for group in sorted(groups))
 
 
 def _shape(node: object) -> str:

@@ -95,6 +95,21 @@ def test_other_values_are_noticed_although_the_command_asserts_nothing(here: Pat
     assert (left.dropped.by, left.dropped.error) == ("what part_1.part returns", "10 where there was 7")
 
 
+def test_six_groups_that_bring_the_same_bad_import_are_left_out_together(here: Path, tried: Tried) -> None:
+    uses = [f"def {name}(x):\n    return library.double_imported(x) + 1\n" for name in ("part", *"abcde")]
+    good = "def f(x):\n    return library.double(x)\n"
+    folder = script((GOOD,), here, more={"part_1.py": "\n\n".join(["import library\n", *uses, good])})
+    counted: list[str] = []
+    result = tried(folder, say=counted.append)
+    assert changed(folder) == parts(0, 1)
+    assert (folder / "part_1.py").read_text().count("double_imported") == 6
+    assert "return library.twice(x)" in (folder / "part_1.py").read_text()
+    left = [finding.dropped for outcome in result.outcomes for finding in outcome.left]
+    assert len(left) == 6
+    assert all(why is not None and "cannot import name 'not_there'" in why.error for why in left)
+    assert sum(sentence.startswith("Run ") for sentence in counted) <= 8
+
+
 @pytest.mark.exhaustive
 def test_twenty_groups_of_which_three_are_bad(here: Path, tried: Tried) -> None:
     uses = [GOOD] * 20

@@ -10,7 +10,7 @@ import exhaustive
 import pytest
 
 from torchlift.migrate.verification.complaint import Complaint
-from torchlift.migrate.verification.search import Groups, OutOfRuns, SearchEnd, search
+from torchlift.migrate.verification.search import Groups, OutOfRuns, SearchEnd, Units, search
 
 Fails = Callable[[Groups], bool]
 
@@ -25,7 +25,7 @@ class MadeUp:
     def __init__(
         self,
         tests: dict[str, Fails],
-        pointing: dict[str, Groups] | None = None,
+        pointing: dict[str, Units] | None = None,
         runs: int = 1000,
         alone: bool = True,
         only_whole: Sequence[str] = (),
@@ -57,13 +57,17 @@ class MadeUp:
         by_itself = all(known.tests for known in about)
         return [known for known in about if known.key in heard and not (by_itself and known.key in self.only_whole)]
 
-    def suspects(self, groups: Groups, known: Complaint) -> list[Groups]:
-        found = self.pointing.get(known.key, frozenset()) & groups
-        return [found] if found else []
+    def suspects(self, groups: Groups, known: Complaint) -> list[Units]:
+        found = [unit & groups for unit in self.pointing.get(known.key, ())]
+        return [found] if any(found) else []
 
 
 def groups(number: int) -> Groups:
     return frozenset(range(number))
+
+
+def one_by_one(*members: int) -> Units:
+    return [frozenset({member}) for member in sorted(set(members))]
 
 
 def tried(trials: MadeUp, number: int, *, careful: bool = False) -> SearchEnd:
@@ -86,13 +90,13 @@ def test_each_bad_group_is_found_among_many(alone: bool) -> None:
 
 def test_what_a_failure_points_at_is_tried_first() -> None:
     blind = MadeUp({"a": lambda on: 90 in on})
-    pointed = MadeUp({"a": lambda on: 90 in on}, {"a": frozenset({90})})
+    pointed = MadeUp({"a": lambda on: 90 in on}, {"a": one_by_one(90)})
     assert tried(blind, 128).kept == tried(pointed, 128).kept == groups(128) - {90}
     assert pointed.counted == 5 < blind.counted
 
 
 def test_a_failure_that_points_at_the_wrong_group_costs_it_nothing() -> None:
-    verdict = tried(MadeUp({"a": lambda on: 5 in on}, {"a": frozenset({2})}), 20)
+    verdict = tried(MadeUp({"a": lambda on: 5 in on}, {"a": one_by_one(2)}), 20)
     assert verdict.kept == groups(20) - {5}
 
 
@@ -109,6 +113,54 @@ def test_two_groups_that_fail_together_only_lose_one() -> None:
     verdict = tried(MadeUp({"a": lambda on: {4, 11} <= on}), 20)
     assert len(verdict.kept) == 19
     assert not {4, 11} <= verdict.kept
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["tests of their own", "one exit status"])
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_of_which_each_keeps_the_failure_alive_are_all_found(seed: int, alone: bool) -> None:
+    chance = random.Random(seed)
+    bad = frozenset(chance.sample(range(32), chance.randint(2, 12)))
+    trials = MadeUp({"a": lambda on: bool(bad & on)}, alone=alone)
+    verdict = tried(trials, 32)
+    assert verdict.dropped.keys() == bad
+    assert trials.counted <= 12 + 6 * len(bad)
+
+
+def test_neighbours_of_a_bad_group_are_tried_first_where_one_was_not_enough() -> None:
+    bad = frozenset(range(8, 20))
+    trials = MadeUp({"a": lambda on: bool(bad & on)}, alone=False)
+    assert tried(trials, 32).kept == groups(32) - bad
+    assert trials.counted <= 27
+
+
+def test_groups_that_are_alike_are_tried_as_one() -> None:
+    bad = frozenset({3, 5, 20, 21, 22, 30})
+    pointing = {"a": [frozenset({3, 5}), frozenset({20, 21, 22, 30})]}
+    trials = MadeUp({"a": lambda on: bool(bad & on)}, pointing)
+    assert tried(trials, 32).kept == groups(32) - bad
+    assert trials.counted == 11
+
+
+def test_groups_that_only_seem_to_be_alike_are_told_apart() -> None:
+    trials = MadeUp({"a": lambda on: 5 in on}, {"a": [frozenset({3, 4, 5, 6})]})
+    assert tried(trials, 32).dropped.keys() == {5}
+
+
+@pytest.mark.parametrize("runs", range(4, 40, 5))
+def test_where_the_runs_end_what_was_found_of_several_stays_dropped(runs: int) -> None:
+    bad = frozenset(range(10))
+    verdict = tried(MadeUp({"a": lambda on: bool(bad & on)}, {"a": one_by_one(*range(16))}, runs=runs), 32)
+    assert verdict.kept == groups(32) - bad if runs >= 39 else verdict.kept >= groups(32) - groups(16)
+    assert verdict.dropped.keys() <= bad <= verdict.dropped.keys() | verdict.undecided
+
+
+def test_a_test_that_is_broken_by_several_and_fails_now_and_then_blames_few_others() -> None:
+    chance = random.Random(2)
+    blamed, searches = 0, exhaustive.tried(100, 3000)
+    for _ in range(searches):
+        verdict = tried(MadeUp({"a": lambda on: bool({5, 6, 14} & on) or chance.random() < 0.05}), 20)
+        blamed += not {5, 6, 14} >= verdict.dropped.keys()
+    assert blamed <= searches / 20
 
 
 def test_what_fails_once_and_not_again_blames_nobody() -> None:
@@ -130,7 +182,7 @@ def test_what_fails_without_any_fix_too_blames_nobody() -> None:
 
 
 def test_with_too_few_runs_what_is_undecided_is_left_out_and_the_last_run_proves_the_rest() -> None:
-    trials = MadeUp({"a": lambda on: 90 in on, "b": lambda on: 3 in on}, {"b": frozenset({3})}, runs=10)
+    trials = MadeUp({"a": lambda on: 90 in on, "b": lambda on: 3 in on}, {"b": one_by_one(3)}, runs=10)
     verdict = tried(trials, 128)
     assert trials.counted == 10
     assert verdict.dropped.keys() == {3}
@@ -139,7 +191,7 @@ def test_with_too_few_runs_what_is_undecided_is_left_out_and_the_last_run_proves
 
 
 def test_nothing_is_kept_if_the_last_run_fails() -> None:
-    verdict = tried(MadeUp({"a": bool}, {"a": frozenset({3})}, runs=4), 20)
+    verdict = tried(MadeUp({"a": bool}, {"a": one_by_one(3)}, runs=4), 20)
     assert verdict.kept == frozenset()
     assert verdict.broken
 
@@ -151,7 +203,7 @@ def test_whatever_is_bad_no_good_group_is_dropped_and_no_bad_one_kept(seed: int)
     bad = frozenset(chance.sample(range(number), min(number, chance.randint(0, 5))))
     tests: dict[str, Fails] = {f"of {one}": lambda on, one=one: one in on for one in bad}  # type: ignore[misc]
     tests["of any"] = lambda on: bool(bad & on)
-    pointing = {f"of {one}": frozenset({one, chance.randrange(number)}) for one in bad if chance.random() < 0.6}
+    pointing = {f"of {one}": one_by_one(one, chance.randrange(number)) for one in bad if chance.random() < 0.6}
     verdict = tried(MadeUp(tests, pointing, alone=chance.random() < 0.7), number, careful=chance.random() < 0.3)
     assert verdict.kept == groups(number) - bad
     assert verdict.dropped.keys() == bad
