@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from torchlift import __version__
-from torchlift.migrate.flags import duration, patterns
+from torchlift.migrate.flags import duration, patterns, reports
+from torchlift.migrate.output_formats import FOR_PEOPLE, OUTPUT_FORMATS, WITH_EDITS, Report
 
 if TYPE_CHECKING:
     from torchlift.migrate.result import RunResult
@@ -115,7 +116,16 @@ if TYPE_CHECKING:
     "--flaky", is_flag=True, help="CMD has tests that fail now and then: look three times, and twice before blaming."
 )
 @click.option(
-    "--output-format", type=click.Choice(["full", "concise", "json"]), help="How findings are shown. [default: full]"
+    "--output-format",
+    type=click.Choice(OUTPUT_FORMATS),
+    help="How findings are shown. [default: full]",
+)
+@click.option(
+    "--output-file",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    callback=reports,
+    help="Write the findings to FILE, in FORMAT beside what is shown, else in their place.",
 )
 @click.option("--statistics", is_flag=True, help="Show counts per rule instead of findings.")
 @click.option(
@@ -146,6 +156,7 @@ def migrate(
     gpus: tuple[str, ...],
     driver: str | None,
     facts: Path | None,
+    output_file: tuple[Report, ...],
     command: str | None,
     verify_runs: int,
     verify_timeout: float,
@@ -174,7 +185,9 @@ def migrate(
         raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
-    verify = _verification(command, verify_runs, verify_timeout, flaky, quiet or flags["output_format"] == "json")
+    verify = _verification(
+        command, verify_runs, verify_timeout, flaky, quiet or flags["output_format"] not in {None, *FOR_PEOPLE}
+    )
     if verify is not None and (check or stdin_filename is not None):
         other = "--check, which applies no fix" if check else "standard input, which no command runs"
         raise click.UsageError(f"--verify does not go with {other}.")
@@ -188,10 +201,13 @@ def migrate(
     calm_collector()
     given = sys.stdin.buffer.read() if stdin_filename is not None else None
     mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
-    result = _run(named, config, mode, described_machine(gpus, driver, facts), given, verify)
+    if statistics and (output_file or config.output_format not in (*FOR_PEOPLE, "json")):
+        raise click.UsageError("--statistics counts findings; it goes with the formats full, concise and json alone.")
+    wants_edits = not {config.output_format, *(chosen for chosen, _ in output_file)}.isdisjoint(WITH_EDITS)
+    result = _run(named, config, mode, described_machine(gpus, driver, facts), given, verify, wants_edits)
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
-    shown = _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose))
+    shown = _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose, output_file))
     sys.exit(result.exit_code if shown else 2)
 
 
@@ -221,6 +237,7 @@ def _run(
     machine: Machine | None,
     given: bytes | None,
     verify: Verification | None,
+    want_edits: bool,
 ) -> RunResult:
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
@@ -231,7 +248,6 @@ def _run(
     from torchlift.source import UnreadableSource
 
     progress = Progress() if sys.stderr.isatty() else None
-    want_edits = config.output_format == "json"
     try:
         return migrated(
             named,

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat, Report
+
 if TYPE_CHECKING:
-    from torchlift.migrate.workspace.config import Config, OutputFormat
+    from torchlift.migrate.workspace.config import Config
     from torchlift.torchscript_intent import Speed, Support, Tests
     from torchlift.versions import TorchVersion
     from torchlift.wheels.machine import Machine
@@ -27,6 +29,23 @@ def patterns(context: click.Context, option: click.Parameter, patterns: tuple[st
     except PatternError as error:
         raise click.BadParameter(f"{error}.") from None
     return patterns
+
+
+def reports(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[Report, ...]:
+    """Files to write findings to, from `FILE` and `FORMAT=FILE`; click calls it."""
+    found: list[Report] = []
+    for value in values:
+        name, equals, file = value.partition("=")
+        chosen = next((known for known in OUTPUT_FORMATS if equals and known == name), None)
+        path = Path(value if chosen is None else file)
+        if not path.name or path.is_dir():
+            raise click.BadParameter(f"{value!r} names no file.")
+        if not path.absolute().parent.is_dir():
+            raise click.BadParameter(f"There is no folder {str(path.parent)!r} to write {path.name!r} to.")
+        found.append((chosen, path))
+    if len([chosen for chosen, _ in found if chosen is None]) > 1:
+        raise click.BadParameter("one file takes the place of what is printed; name the format of others: sarif=FILE.")
+    return tuple(found)
 
 
 def duration(context: click.Context, option: click.Parameter, text: str) -> float:

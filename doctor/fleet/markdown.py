@@ -10,8 +10,9 @@ from torchlift.doctor.fleet.fleet import Fleet
 from torchlift.doctor.fleet.text_report import ranges, smoke_counts, verdict
 from torchlift.doctor.fleet.text_report import render as as_text
 from torchlift.doctor.report import words
-from torchlift.doctor.report.markdown import folded, prose, rate_table, table
+from torchlift.doctor.report.markdown import rate_table
 from torchlift.doctor.report.rates import Rate, rates_of
+from torchlift.terminal.markdown import folded, prose, table
 from torchlift.terminal.style import Style
 
 

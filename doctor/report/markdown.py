@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from torchlift import __version__
 from torchlift.doctor.check import Evidence, Result
@@ -16,11 +15,10 @@ from torchlift.doctor.report.sheet import machine_lines, wants_install
 from torchlift.doctor.report.text import render as as_text
 from torchlift.doctor.report.verdict import verdict
 from torchlift.json_records.writing import plain
-from torchlift.terminal.columns import one_line
+from torchlift.terminal.markdown import block, code, folded, prose, table
 from torchlift.terminal.style import Style
 
 _WRONG = ("problem", "failed", "warning")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!@&$])")
 
 
 def render(examination: Examination) -> str:
@@ -38,35 +36,6 @@ def render(examination: Examination) -> str:
         [f"<sub>torchlift {__version__}, redacted. {words.data_age()}</sub>"],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
-
-
-def prose(text: str) -> str:
-    """Text in which nothing is a sign of Markdown, a tag, the name of somebody to notify or the number of an issue."""
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", one_line(text))
-
-
-def code(text: str) -> str:
-    """A span of code around any text."""
-    text = one_line(text)
-    fence = "`" * (_longest(text) + 1)
-    return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}"
-
-
-def block(text: str, language: str = "") -> list[str]:
-    """A block of code around any text."""
-    fence = "`" * max(3, _longest(text) + 1)
-    return [f"{fence}{language}", *text.rstrip("\n").splitlines(), fence]
-
-
-def folded(title: str, text: str) -> list[str]:
-    """Text as it is, shown when somebody opens it."""
-    return ["<details>", f"<summary>{prose(title)}</summary>", "", *block(text, "text"), "", "</details>"]
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table of cells that are Markdown already."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *lines] if lines else []
 
 
 def finding(found: Diagnosed, depth: int = 0) -> Iterator[str]:
@@ -162,7 +131,3 @@ def _install(examination: Examination) -> Iterator[str]:
 def _evidence(item: Evidence) -> str:
     needed = f"; needed: {item.needed}" if item.needed is not None else ""
     return f"{item.what}: {item.seen}{needed}"
-
-
-def _longest(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)

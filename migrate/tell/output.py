@@ -11,10 +11,10 @@ from typing import Literal
 import click
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.output_formats import FOR_PEOPLE, OutputFormat, Report
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report import render
 from torchlift.migrate.tell.report.summary import summary
-from torchlift.migrate.workspace.config import OutputFormat
 from torchlift.rules.registry import url_of
 from torchlift.rules.rule import Rule
 from torchlift.terminal.color import wants_color
@@ -31,6 +31,7 @@ class Manner:
         color: when text is coloured.
         quiet: whether there is no summary.
         verbose: whether every finding is shown in full.
+        files: what to write findings to; one without a format takes the place of what would be printed.
     """
 
     output_format: OutputFormat
@@ -38,6 +39,7 @@ class Manner:
     color: Literal["auto", "always", "never"]
     quiet: bool
     verbose: bool = False
+    files: tuple[Report, ...] = ()
 
 
 def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: bytes | None) -> bool:
@@ -53,13 +55,16 @@ def show(result: RunResult, manner: Manner, rules: Collection[Rule], given: byte
         # A path or a line of source may hold characters that the terminal's encoding lacks.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    problems = _write_reports(result, manner, rules)
+    for problem in problems:
+        click.echo(f"{problem}{_changes(result, given)}", err=True)
     unwritten = why_not_written(lambda: _show_result(result, manner, rules, given))
     if unwritten is not None:
         click.echo(f"The output could not be written: {unwritten}.{_changes(result, given)}", err=True)
     if not manner.quiet:
         shade = wants_color(manner.color, sys.stderr)
         click.echo(summary(result, root=result.root, color=shade), nl=False, err=True, color=shade)
-    return unwritten is None
+    return unwritten is None and not problems
 
 
 def _changes(result: RunResult, given: bytes | None) -> str:
@@ -77,10 +82,14 @@ def _show_result(result: RunResult, manner: Manner, rules: Collection[Rule], giv
     elif given is not None and filtering:
         changed = [o.shown.to_bytes() for o in result.outcomes if o.new_text is not None and o.refused is None]
         _write_bytes(changed[0] if changed else given)
+    if any(chosen is None for chosen, _ in manner.files):
+        return
     # A patch or a filtered file owns standard output.
     to_stderr = result.mode is Mode.DIFF or filtering
     shade = wants_color(manner.color, sys.stderr if to_stderr else sys.stdout)
-    text = _findings(result, manner, rules, shade)
+    text = _counts(result, manner, rules, shade) if manner.statistics else ""
+    if not manner.statistics and (result.mode is not Mode.DIFF or manner.output_format not in FOR_PEOPLE):
+        text = _findings(result, manner, rules, manner.output_format, shade)
     if text:
         click.echo(text, nl=False, err=to_stderr, color=shade)
 
@@ -96,18 +105,31 @@ def _show_patch(result: RunResult, manner: Manner) -> None:
         _write_bytes(run_patch(result, prefix))
 
 
-def _findings(result: RunResult, manner: Manner, rules: Collection[Rule], shade: bool) -> str:
-    names = {rule.code: rule.name for rule in rules}
-    if manner.statistics:
-        from torchlift.migrate.tell.report.statistics import render as count
+def _write_reports(result: RunResult, manner: Manner, rules: Collection[Rule]) -> list[str]:
+    """Write the files of `manner`; a sentence for each that could not be written."""
+    problems = []
+    for chosen, path in manner.files:
+        text = _findings(result, manner, rules, chosen or manner.output_format, shade=False)
+        try:
+            path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            problems.append(f"The findings could not be written to {path}: {error.strerror or error}.")
+    return problems
 
-        return count(result, manner.output_format, names=names, color=shade)
-    if result.mode is Mode.DIFF and manner.output_format != "json":
-        return ""
+
+def _counts(result: RunResult, manner: Manner, rules: Collection[Rule], shade: bool) -> str:
+    from torchlift.migrate.tell.report.statistics import render as count
+
+    names = {rule.code: rule.name for rule in rules}
+    return count(result, manner.output_format, names=names, color=shade)
+
+
+def _findings(
+    result: RunResult, manner: Manner, rules: Collection[Rule], output_format: OutputFormat, shade: bool
+) -> str:
+    names = {rule.code: rule.name for rule in rules}
     urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
-    return render(
-        result, manner.output_format, root=result.root, color=shade, verbose=manner.verbose, names=names, urls=urls
-    )
+    return render(result, output_format, root=result.root, color=shade, verbose=manner.verbose, names=names, urls=urls)
 
 
 def _write_bytes(data: bytes) -> None:

@@ -14,17 +14,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.search.globs import PathPatterns, PatternError
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
-
-OutputFormat = Literal["full", "concise", "json"]
-OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 
 _VERSION = re.compile(r"v?\d+(\.\d+){0,2}([.+-]?[a-zA-Z][\w.+]*)?")
 
@@ -303,7 +301,7 @@ def _version(value: object) -> TorchVersion:
 
 
 def _format(value: object) -> str:
-    wanted = " or ".join(f'"{name}"' for name in OUTPUT_FORMATS)
+    wanted = f"one of {', '.join(OUTPUT_FORMATS)}"
     if not isinstance(value, str):
         raise _Unfit(wanted, _kind(value))
     if value not in OUTPUT_FORMATS:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.migrate.result import RunResult
-from torchlift.migrate.workspace.config import OUTPUT_FORMATS, OutputFormat
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -30,12 +30,12 @@ def render(
 
     Args:
         result: the run.
-        output_format: `full` and `concise` list what is left, `json` lists everything.
+        output_format: `json` lists everything, the others what is left.
         root: project root. Paths are shown as seen from the working directory, in `json` as seen from the root.
-        color: whether to add terminal colours; `json` never has any.
+        color: whether to add terminal colours; only `full` and `concise` have any.
         verbose: whether `full` shows every finding in full; the others always list all.
-        names: rule names by code; used by `json`.
-        urls: documentation addresses by code; used by `json`.
+        names: rule names by code; `full` and `concise` do without.
+        urls: documentation addresses by code; likewise.
 
     Returns:
         Text that ends with a line feed, or the empty string where there is nothing to list.
@@ -55,4 +55,37 @@ def render(
         from torchlift.migrate.tell.report import json_report
 
         return json_report.render(result, root=root, names=names, urls=urls)
+    return _exchanged(result, output_format, root, names, urls)
+
+
+def _exchanged(
+    result: RunResult, output_format: OutputFormat, root: Path, names: Mapping[str, str], urls: Mapping[str, str]
+) -> str:
+    """The findings in a form that another program asks for."""
+    from torchlift.migrate.tell.report.formats import listing
+
+    found, troubles = listing.listed_findings(result, root, names, urls), listing.troubles_of(result, root)
+    if output_format == "sarif":
+        from torchlift.migrate.tell.report.formats import sarif
+
+        return sarif.render(found, troubles, _explained({entry.code for entry in found}))
+    if output_format == "markdown":
+        from torchlift.migrate.tell.report.formats import markdown
+        from torchlift.migrate.tell.report.summary import verdict
+
+        return markdown.render(found, troubles, verdict(result))
+    if output_format in {"github", "gitlab", "junit", "rdjson"}:
+        from importlib import import_module
+
+        text: str = import_module(f"{__name__}.formats.{output_format}").render(found, troubles)
+        return text
     raise ValueError(f"{output_format!r} is not an output format; choose one of {', '.join(OUTPUT_FORMATS)}")
+
+
+def _explained(codes: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Summary and description of torchlift's own rules among `codes`."""
+    from torchlift.rules.catalogue import as_markdown
+    from torchlift.rules.registry import all_rules
+
+    known = [rule for code, rule in all_rules().items() if code in codes]
+    return {rule.code: (rule.summary, as_markdown(rule, level=2, examples=1)) for rule in known}

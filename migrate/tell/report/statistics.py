@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.output_formats import OutputFormat
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.tell.report.items import items
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.workspace.config import OutputFormat
 
 
 @dataclass(frozen=True, slots=True)

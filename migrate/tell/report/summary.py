@@ -37,6 +37,11 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def verdict(result: RunResult) -> str:
+    """What the run comes to, in a sentence or two."""
+    return _verdict(result, list(items(result)))
+
+
 def _colored_verdict(result: RunResult, listed: Sequence[Item], palette: Palette) -> str:
     text = _verdict(result, listed)
     if result.failures:
