@@ -94,10 +94,12 @@ class FixedFile:
     def changing(self, lines: range) -> frozenset[int]:
         """Clusters that change any of the `lines` of the file as it was read, imports apart."""
         return frozenset(
-            index
-            for index, own, statement in self._lines
-            if not statement and own.start < lines.stop and lines.start < own.stop
+            index for index, own in self.changed_lines() if own.start < lines.stop and lines.start < own.stop
         )
+
+    def changed_lines(self) -> Iterator[tuple[int, range]]:
+        """Each cluster with lines of the file as it was read that it changes, imports apart."""
+        return ((index, lines) for index, lines, statement in self._lines if not statement)
 
     def import_at(self, line: int) -> str:
         """The import that fixes added as this line of the changed file; empty if they did not."""
@@ -122,23 +124,15 @@ class FixedFile:
         return [*exact, self.changing(self._moves.before(line))]
 
 
-def lines_of_function(text: str, name: str) -> range | None:
-    """The lines of a function by its qualified name, decorators included; None if there is none."""
-    for found, node in functions_in(text):
-        if found == name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            return range(first, (node.end_lineno or first) + 1)
-    return None
-
-
-def functions_in(text: str) -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Functions with their qualified names, as Python gives them."""
+def functions_in(text: str) -> list[tuple[str, range, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Functions with their qualified names, as Python gives them, and their lines, decorators included; outer ones first."""
     found = []
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found.append((prefix + child.name, child))
+                first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
+                found.append((prefix + child.name, range(first, (child.end_lineno or first) + 1), child))
                 visit(child, f"{prefix}{child.name}.<locals>.")
             elif isinstance(child, ast.ClassDef):
                 visit(child, f"{prefix}{child.name}.")

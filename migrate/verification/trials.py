@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from torchlift.finding import DroppedFix
@@ -13,11 +13,11 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import FileOutcome, RunResult
 from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
+from torchlift.migrate.verification.changed_code import ChangedCode
 from torchlift.migrate.verification.clusters import (
     Cluster,
     FixedFile,
     functions_in,
-    lines_of_function,
     withheld,
 )
 from torchlift.migrate.verification.command_run import CommandRun, run_command
@@ -104,7 +104,7 @@ class CommandTrials:
         return _heard(about, found)
 
     def suspects(self, groups: Groups, complaint: Complaint) -> Sequence[Units]:
-        """See `search.Trials`: what changes a line that the failure went through, then its file."""
+        """See `search.Trials`: what changes a line that the failure went through, then its file, then what the tests ran."""
         files = self._files(self.result_of(groups))
         exact: list[Units] = []
         around: set[int] = set()
@@ -119,15 +119,31 @@ class CommandTrials:
                 exact += [(file.adding(statement) & groups,), tuple(filter(None, bring))]
             exact += [_one_by_one(found & groups) for found in self._pointed(file, place)]
         ordered = list(dict.fromkeys(units for units in exact if any(units)))
-        return list(dict.fromkeys([*ordered[:2], *([_one_by_one(around)] if around else [])]))
+        found = [*ordered[:2], _one_by_one(around), *map(_one_by_one, self._linked(groups, complaint))]
+        return list(dict.fromkeys(units for units in found if units))
+
+    def _linked(self, groups: Groups, complaint: Complaint) -> Iterator[Groups]:
+        """What changes code that ran in the tests of a complaint, where that is no more than halves would tell."""
+        recorded = self.alternatives.options.settings.evidence
+        if recorded is not None:
+            yield self.changed_code.recorded_in(complaint.tests, recorded) & groups
+        ran = self.changed_code.run_in(complaint.tests, self.baseline.returns) & groups
+        if 2 * len(ran) <= len(groups):
+            yield ran
+
+    @cached_property
+    def changed_code(self) -> ChangedCode:
+        """What the fixes change, seen from the modules of the runs without any."""
+        project = self.alternatives.reading.project
+        folder = os.path.join(self.copy.folder, self.inside)
+        return ChangedCode(self.clusters, project, self.baseline.modules, folder)
 
     def _pointed(self, file: FixedFile, place: CopiedLine) -> Iterator[Groups]:
         if place.line:
             yield from file.behind(place.line)
             return
-        lines = lines_of_function(file.before.text, place.path.partition(":")[2])
-        if lines is not None:
-            yield file.changing(lines)
+        wanted = place.path.partition(":")[2]
+        yield from (file.changing(lines) for name, lines, _ in functions_in(file.before.text) if name == wanted)
 
     def _file_of(self, place: CopiedLine) -> str | None:
         known = self.baseline.modules.get(place.path.partition(":")[0])
@@ -185,8 +201,8 @@ class CommandTrials:
         for outcome in _changed(result):
             if not outcome.path.endswith(".py"):
                 continue
-            new = {name: _shape(node) for name, node in functions_in(outcome.shown.text)}
-            gone = [name for name, node in functions_in(outcome.source.text) if new.get(name) != _shape(node)]
+            new = {name: _shape(node) for name, _, node in functions_in(outcome.shown.text)}
+            gone = [name for name, _, node in functions_in(outcome.source.text) if new.get(name) != _shape(node)]
             path = Path(os.path.normpath(os.path.join(self.inside, outcome.path)))
             for name in gone:
                 inside = name.replace(".", "::")

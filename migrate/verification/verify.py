@@ -10,7 +10,7 @@ from torchlift.finding import DroppedFix
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
-from torchlift.migrate.verification.clusters import Cluster, clusters_of, lines_of_function, withheld
+from torchlift.migrate.verification.clusters import Cluster, clusters_of, withheld
 from torchlift.migrate.verification.command_run import CommandRun
 from torchlift.migrate.verification.failed import VerificationFailed
 from torchlift.migrate.verification.search import SearchEnd, search
@@ -199,41 +199,9 @@ def _unproven(verdict: SearchEnd, trials: CommandTrials) -> Iterator[str]:
 
 
 def _is_reached(index: int, trials: CommandTrials) -> bool:
-    """Whether a function that a group changes was run, outside of tests that it changes itself."""
-    cluster = trials.clusters[index]
-    own = {path for path, _ in cluster.rewrites()}
-    project = trials.alternatives.reading.project
-    names = {os.path.realpath(file): name for name, file in trials.baseline.modules.items()}
-    for path in own:
-        module = names.get(os.path.realpath(os.path.join(trials.copy.folder, trials.inside, path)))
-        if module is None:
-            continue
-        source = project.source(path)
-        lines = [
-            source.location(rewrite.span.start)[0]
-            for where, rewrite in cluster.rewrites()
-            if where == path and hasattr(rewrite, "span")
-        ]
-        text, seen = source.text, False
-        for line in lines:
-            around = _function_around(text, line)
-            if around is None:
-                return True  # it runs where the module is imported
-            seen = seen or bool(trials.reached.get((module, around)))
-        if seen or not trials.notes_returns:
-            return True
-    return False
-
-
-def _function_around(text: str, line: int) -> str | None:
-    from torchlift.migrate.verification.clusters import functions_in
-
-    best = None
-    for name, node in functions_in(text):
-        lines = lines_of_function(text, name)
-        if lines is not None and line in lines and node.lineno:
-            best = name
-    return best
+    """Whether code that a group changes ran, outside of tests that it changes itself."""
+    functions = trials.changed_code.functions[index]
+    return any(not trials.notes_returns or not name or trials.reached.get((module, name)) for module, name in functions)
 
 
 def _place(cluster: Cluster) -> str:

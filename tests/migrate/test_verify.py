@@ -16,11 +16,18 @@ from pathlib import Path
 
 import pytest
 import tried_project as project
+from recorded_evidence import runs, site
 from tried_project import BROKEN_IMPORT, GOOD, SILENT, WRONG
 
 from torchlift.migrate import Config, RunResult, migrate
+from torchlift.migrate.result import Mode
+from torchlift.migrate.run import Alternatives, RunOptions, read
+from torchlift.migrate.verification.baseline import Baseline
+from torchlift.migrate.verification.clusters import clusters_of
+from torchlift.migrate.verification.complaint import Complaint, CopiedLine
 from torchlift.migrate.verification.failed import VerificationFailed
-from torchlift.migrate.verification.trials import Verification
+from torchlift.migrate.verification.tree_copy import TreeCopy
+from torchlift.migrate.verification.trials import CommandTrials, Verification
 
 Tried = Callable[..., RunResult]
 
@@ -138,6 +145,36 @@ def test_a_test_that_fails_points_at_what_its_functions_return(here: Path, tried
     (left,) = [finding for outcome in result.outcomes for finding in outcome.left]
     assert left.dropped is not None and left.dropped.by == "`tests/test_part_2.py::test_part`"
     assert left.dropped.error == "assert 11 == 8"
+
+
+def test_what_ran_in_a_failing_test_is_suspected_behind_what_its_failure_went_through(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recorded places first, then functions whose results were noted, as long as that leaves out half of the groups."""
+    folder = script((GOOD,) * 6, here)
+    monkeypatch.chdir(folder)
+    rules = (project.write_rules(here / "rules"),)
+    options = RunOptions(folder, tuple(sorted(parts(*range(6)))), Mode.WRITE, frozenset({"X100"}), own_rules=rules)
+    files = {name: (folder / name).read_text() for name in parts(2, 4)}
+    recorded = runs(
+        files, *(site(files, name, "library.double", "torch.jit.script", tests=["t.py::one"]) for name in files)
+    )
+    options = replace(options, settings=replace(options.settings, evidence=recorded))
+    alternatives = Alternatives(options, read(options))
+    with TreeCopy(folder) as copy:
+        trials = CommandTrials(Verification("x"), copy, alternatives, clusters_of(alternatives.first_fixes()))
+        modules = {f"part_{number}": f"{copy.folder}/part_{number}.py" for number in range(6)}
+        ran = {("t.py::one", f"part_{number}", "part"): () for number in (1, 2, 4)}
+        trials.baseline = Baseline(0, 0.0, returns=ran, modules=modules)
+        place = CopiedLine("part_5.py", 5)
+        failure = Complaint("test t.py::one", "t.py::one", "it fails", (place,), ("t.py::one",))
+
+        def suspected(on: range, complaint: Complaint) -> list[set[int]]:
+            return [set().union(*units) for units in trials.suspects(frozenset(on), complaint)]
+
+        assert suspected(range(6), failure) == [{5}, {2, 4}, {1, 2, 4}]
+        assert suspected(range(5), failure) == [{2, 4}]
+        assert suspected(range(6), replace(failure, tests=("t.py::two",))) == [{5}]
 
 
 FLAKY = """\
