@@ -12,6 +12,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.selection import looks_at_files
 from torchlift.migrate.find.suppress import Suppression
 from torchlift.project import Project
+from torchlift.rules.api.changes import must_be_newer
 from torchlift.rules.rule import Context, Rule, Settings, TextContext
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
@@ -155,8 +156,10 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
     if use.resolution is not None and not use.resolution.certain:
         others = ", ".join(sorted(f"`{name}`" for name in use.resolution.alternatives if name)) or "something else"
         return finding.without_fix(f"No fix is offered because the name may also mean {others} here.")
-    if fix.needs is None or settings.min_torch >= fix.needs:
+    if fix.needs is None or fix.needs <= settings.min_torch:
         return finding
+    if use.wrapper is None and not must_be_newer(fix.needs, use.target, settings.min_torch):
+        return replace(finding, fix=replace(fix, needs=None))  # what it takes the place of is as new
     if settings.min_torch_at_least:
         needs = f"it needs torch>={fix.needs}, which `--min-torch {fix.needs}` would say that the project has."
         reviewed = fix.safety is Safety.UNSAFE and finding.help is not None

@@ -18,7 +18,7 @@ from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.options import RunOptions
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE, is_test_file
-from torchlift.rules.api.changes import added_names
+from torchlift.rules.api.changes import first_releases
 from torchlift.search.vocabulary import words_in
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
@@ -55,8 +55,7 @@ def new_words() -> frozenset[bytes]:
 @cache
 def _names() -> Mapping[str, TorchVersion]:
     """Names by the release that was the first to have them."""
-    found = {public_name(name): since for name, since in added_names().items()}
-    return {name: since for name, since in found.items() if not f"{name}.".startswith(_OF_DEVICES)}
+    return {name: since for name, since in first_releases().items() if not f"{name}.".startswith(_OF_DEVICES)}
 
 
 def with_newest_name(options: RunOptions, project: Project, selected: Iterable[Selected]) -> RunOptions:

@@ -154,12 +154,35 @@ def parameters(text: str) -> ast.arguments:
 
 
 def added_names() -> dict[str, TorchVersion]:
-    """Public names that a release was the first of the table to have. Not kept: it is large and rarely asked for."""
+    """Public names that a release was the first of the table to have."""
     found: dict[str, TorchVersion] = {}
     for release, module, names in _read("added")["rows"]:
         for name in names.split():
             found[f"{module}.{name}"] = TorchVersion.parse(release)
     return found
+
+
+@cache
+def first_releases() -> dict[str, TorchVersion]:
+    """The same by name as rules see it."""
+    found: dict[str, TorchVersion] = {}
+    for name, since in added_names().items():
+        seen = public_name(name)
+        found[seen] = min(since, found.get(seen, since))
+    return found
+
+
+def must_be_newer(needed: TorchVersion | None, name: str, lowest: TorchVersion) -> bool:
+    """Whether a release has to be asked for that is newer than all that code which uses `name` runs on.
+
+    Args:
+        needed: first release with what takes the place of the name; None where all have it.
+        name: the name, as rules see it.
+        lowest: lowest release that the project supports.
+    """
+    if needed is None or needed <= lowest:
+        return False
+    return needed > first_releases().get(name, lowest)
 
 
 def _read(name: str) -> dict[str, Any]:

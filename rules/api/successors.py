@@ -7,6 +7,7 @@ sources can know. A name covers everything below it.
 from __future__ import annotations
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.api.changes import must_be_newer
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 
@@ -18,10 +19,18 @@ class Advice:
     Attributes:
         text: a sentence for the user.
         since: first release that has what the sentence names, where that is not every release since 2.0.
+        older: the sentence for a project that runs on older releases, too, where another name is in all of them.
     """
 
     text: str
     since: TorchVersion | None = None
+    older: str = ""
+
+    def said(self, name: str, lowest: TorchVersion) -> str:
+        """The sentence about a use of `name` in a project whose lowest release is `lowest`."""
+        if not must_be_newer(self.since, name, lowest):
+            return self.text
+        return self.older or f"{self.text} It needs torch {self.since}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,18 @@ _FSDP_STATE = Advice(
     TorchVersion(2, 2),
 )
 _NN_COLLECTIVE = "Torch names `torch.distributed._functional_collectives.{0}` in its place, "
+
+
+def _older(text: str) -> str:
+    """The advice on a collective with the name of before torch 2.13, which 2.13 still has as an alias that warns.
+
+    Read in torch/distributed/_functional_collectives.py: of torch 2.13.0, and of pytorch commit 000f488b, after 2.1.
+    """
+    if "_single(" not in text:
+        return ""
+    return f"{text.replace('_single(', '_tensor(')} Torch 2.13 calls it `{text.partition('_single(')[0].rpartition('.')[2]}_single`."
+
+
 _SYMBOLIC = Advice("`guard_or_false` and `guard_or_true` of the same module are the successors.", TorchVersion(2, 8))
 
 ADVICE: dict[str, Advice] = {
@@ -179,7 +200,7 @@ ADVICE: dict[str, Advice] = {
             TorchVersion(2, 2),
         ),
         **{
-            f"torch.distributed.nn{module}.{name}": Advice(text, since)
+            f"torch.distributed.nn{module}.{name}": Advice(text, since, _older(text))
             for module in ("", ".functional")
             for name, text, since in (
                 (

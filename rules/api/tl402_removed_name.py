@@ -64,10 +64,7 @@ def _message(row: Gone) -> str:
 def _advice(row: Gone, settings: Settings) -> str:
     known = advice_for(row.name)
     if known is not None:
-        needs = (
-            f" It needs torch {known.since}." if known.since is not None and known.since > settings.min_torch else ""
-        )
-        return known.text + needs
+        return known.said(row.name, settings.min_torch)
     relation, since, successor = _successor(row, settings)
     if relation == "re-exported":
         return f"It was an import of `{successor}`, which is still there: import that."

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.changes import Deprecated, deprecated_names, gone_names, oldest
+from torchlift.rules.api.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer, oldest
 from torchlift.rules.api.deprecated_in_c import SAID_IN_C
 from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
+from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
@@ -50,10 +51,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     message = f"`{row.name}` was deprecated {_when(row)}."
     severity = Severity.INFO if " documents: " in row.evidence else Severity.WARNING
     advice = advice_for(row.name)
-    text = _own_words(row)
-    if advice is not None:
-        newer = advice.since is not None and advice.since > settings.min_torch
-        text = f"{advice.text} It needs torch {advice.since}." if newer else advice.text
+    text = advice.said(row.name, settings.min_torch) if advice is not None else _own_words(row)
+    if text is not None and advice is None:
+        for name in dict.fromkeys(re.findall(r"torch(?:\.\w+)+", text)):
+            since = first_releases().get(public_name(name))
+            if public_name(name) != row.name and must_be_newer(since, row.name, settings.min_torch):
+                text += f" `{name}` needs torch {since}."
     yield Finding("TL403", context.view.path, context.view.span(use.node), message, severity, text)
 
 

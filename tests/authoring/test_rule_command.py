@@ -127,6 +127,11 @@ WRONG = {
     "found": ("x = mylib.older()", "x = mylib.old()", "It is reported, at example.py: `mylib.old` is gone."),
     "rewritten otherwise": ("x = mylib.new()", "x = mylib.newer()", "It is rewritten otherwise than shown:"),
     "another result": ("new = old", "new = int", "It does not do the same under torch"),
+    "a fix that cannot work": (
+        "MESSAGE, fix=fix",
+        "MESSAGE, help='Not rewritten.', fix=fix",
+        "its own help says that it cannot",
+    ),
     "a check that raises": ("if use.call is None:", "if use.cal is None:", "AttributeError"),
     "no look-alikes": ('    Ok("import other', '    Bad("import other', "EXAMPLES has 2 `Ok`; at least 3 look-alikes"),
 }

@@ -204,6 +204,23 @@ def test_a_fix_above_a_floor_that_nobody_stated_waits_for_a_review_and_says_what
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("index = torch.accelerator.current_device_idx()", "index = torch.accelerator.current_device_index()"),
+        ("scaler = torch.cpu.amp.GradScaler()", 'scaler = torch.amp.GradScaler("cpu")'),
+    ],
+)
+def test_a_fix_asks_for_no_newer_torch_than_what_it_takes_the_place_of(tmp_path: Path, line: str, new: str) -> None:
+    source = f"import torch\n\n\ndef f():\n    {line}\n"
+    result = checked(tmp_path, {"a.py": source})
+    assert lowest_in(result) == ("2.0", None)
+    [finding] = [finding for outcome in result.outcomes for finding in outcome.left]
+    assert finding.safety is Safety.SAFE and finding.help is None and "newer one" not in result.notes[-1]
+    migrate([tmp_path / "a.py"], Config(allow_no_vcs=True), mode=Mode.WRITE)
+    assert new in (tmp_path / "a.py").read_text()
+
+
 def test_what_the_project_is_run_with_may_be_out_of_date_so_that_a_fix_above_it_is_for_review(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "b.py": f"from {FLEX} import flex_attention\n", **CI})
     assert lowest_in(result) == ("2.3", ".github/workflows/a.yml:2")

@@ -8,6 +8,7 @@ import pytest
 from example_project import all_findings, analyse_files
 
 from torchlift.torchscript_intent import TorchScriptIntent
+from torchlift.versions import TorchVersion
 
 _RANK = """\
 import argparse
@@ -60,6 +61,26 @@ def test_a_finding_says(code: str, source: str, said: str, unsaid: str, tmp_path
     words = " ".join(f"{item.message} {item.help}" for item in found)
     assert said in words
     assert unsaid not in words
+
+
+_GATHER = "import torch\n\ntorch.distributed.nn.all_gather(x)\n"
+# what it is about: (lowest torch, source, what the help says, what it does not say)
+NEWER = {
+    "a newer name is preferred to none": ("2.0", "import torch\n\ntorch.library.impl_abstract(q)\n", "`torch.library.register_fake` needs torch 2.4.", "2.2."),
+    "all have it": ("2.4", "import torch\n\ntorch.library.impl_abstract(q)\n", "was renamed to `torch.library.register_fake`", "needs torch"),
+    "the old name is as new": ("2.0", "import torch\n\ntorch.cuda.MemPoolContext(pool)\n", "use_mem_pool", "It needs torch"),
+    "the newest name, which all have": ("2.13", _GATHER, "all_gather_single", "all_gather_tensor"),
+    "the name that older releases have, too": ("2.0", _GATHER, "all_gather_tensor(tensor, 0, group)", "It needs torch"),
+    "a name that was always there": ("2.0", "import torch\n\ntorch.set_default_tensor_type(t)\n", "set_default_dtype", "needs torch"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lowest", "source", "said", "unsaid"), NEWER.values(), ids=NEWER)
+def test_help_names_what_runs_on_the_lowest_torch(
+    lowest: str, source: str, said: str, unsaid: str, tmp_path: Path
+) -> None:
+    [found] = all_findings(analyse_files(tmp_path, {"m.py": source}, min_torch=TorchVersion.parse(lowest)))
+    assert found.help is not None and said in found.help and unsaid not in found.help, found.help
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,8 @@ def _weigh_foreign_readers(capture: Capture) -> None:
         capture.assumptions.insert(
             0,
             Assumption(
-                f"TorchScript files are read by {readers[0].title} at {readers[0].place}{others}, which cannot read an "
-                f"exported program: {readers[0].advice}",
+                f"the file must be none that {readers[0].title} at {readers[0].place}{others} reads, which cannot read an "
+                f"exported program: for one that it does, {readers[0].advice}",
                 "project",
             ),
         )
@@ -321,6 +321,11 @@ def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     parts = [*value.parts, ("path", view.span(save.path))]
     tail = ""
     if extra is not None:
+        if _holds_bytes(extra):
+            raise CannotExport(
+                "`torch.export.save` rejects extra files that are bytes, and gives them back as text: decode them here, and "
+                "change what reads them"
+            )
         if not _holds_text(extra):
             capture.assume(
                 "the values of `_extra_files` have to be `str`: `torch.export.save` rejects bytes, and they are read back "
@@ -354,6 +359,15 @@ def _weigh_readers(capture: Capture, artifact: Artifact, reason: str) -> None:
     if contents and not artifact.readers:
         raise CannotExport(f"nobody read {artifact.title} ({contents[0]}) in the recorded runs, and {reason}")
     capture.assume(reason, asks="project")
+
+
+def _holds_bytes(node: ast.expr) -> bool:
+    """Whether a dict of extra files is written out and holds bytes."""
+    return isinstance(node, ast.Dict) and any(
+        (isinstance(value, ast.Constant) and isinstance(value.value, bytes))
+        or (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "encode")
+        for value in node.values
+    )
 
 
 def _holds_text(node: ast.expr) -> bool:

@@ -74,12 +74,19 @@ _LISTS: tuple[Bad | Ok, ...] = (
         "result = fill(torch.ones(2), torch.ones(2, 3).shape)",
         calls="\n\ndef like(x):\n    return fill(x, x.shape)\n",
     ),
-    _dropped(
-        "def empty(x):\n    return x.zeros_like()\n",
-        "a method that a tensor has in TorchScript only",
-        "result = empty(torch.ones(2))",
-        safety="unsafe",
-        differs="a tensor has no such method",
+    Bad(
+        f"{_HEAD}{_DECORATOR}def empty(x):\n    return x.zeros_like()\n",
+        why="a method that a tensor has in TorchScript only",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}{_DECORATOR}def inner(x):\n    return x.gelu()\n\n\n{_DECORATOR}def empty(x):\n    return inner(x) + 1\n",
+        why="such a method in a function that is called",
+        torchscript=DROP,
+    ),
+    Bad(
+        f"{_HEAD}def empty(x):\n    return x.zeros_like()\n\n\nmade = torch.jit.script(empty)\n",
+        why="such a method in a function that is passed",
     ),
 )
 

@@ -151,6 +151,7 @@ def _verdict(
         return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
     home, node = definition
     facts = read_function(home, node, project, known_only=True)
+    uses.refusals += facts.fails
     doubts = [
         *facts.doubts,
         *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),

@@ -217,6 +217,7 @@ def _read_method(
     known = {name: kind for name, kind in own.items() if kind != "unread"}
     read = read_function(view, method, project, known, known_only=drops)
     facts.doubts += read.doubts
+    facts.refusals += read.fails
     if drops:
         calls = calls_as_attribute(view, method.name)
         facts.doubts += passed_doubts(view, method, calls, read.numbers, project, method=True)

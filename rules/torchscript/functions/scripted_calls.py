@@ -252,6 +252,7 @@ class CallReader(ExpressionReader):
         for doubt in facts.doubts:
             if doubt not in self.facts.doubts:
                 self.facts.doubts.append(doubt)
+        self.facts.fails += [clause for clause in facts.fails if clause not in self.facts.fails]
         self.facts.raises = self.facts.raises or facts.raises
         if facts.branches is not None:
             self.branch(node)

@@ -55,6 +55,7 @@ def decorated_function(
     facts = read_function(view, node, context.project)
     binding = _binding_of(view, node)
     uses = _uses(view, binding, use, context) if binding is not None else FunctionUses()
+    uses.refusals += facts.fails
     if isinstance(owner, ast.ClassDef):
         uses.doubts.append(f"the uses of `{owner.name}.{node.name}` were not looked for")
     around = [*trace_doubts(facts.branches, facts.shapes, node.name, context), *uses.doubts]
@@ -89,9 +90,8 @@ def scripted_value(
         )
     facts = read_function(home, function, context.project)
     uses = FunctionUses()
-    rewrites: tuple[Rewrite, ...] = (
-        ReplaceExpression(view.span(call), Template("$value", (("value", view.span(value)),))),
-    )
+    plain = ReplaceExpression(view.span(call), Template("$value", (("value", view.span(value)),)))
+    rewrites: tuple[Rewrite, ...] = (plain,)
     title = f"Use `{one_line(view, value)}` itself"
     match statement:
         case ast.Assign(targets=[ast.Name() as target]):
@@ -128,6 +128,7 @@ def scripted_value(
             return UseAdvice(_thrown_away(function.name, one_line(view, value)))
         case _:
             uses.doubts.append("it is handed on, and what happens to it there was not followed")
+    uses.refusals += facts.fails
     around = [*trace_doubts(facts.branches, facts.shapes, function.name, context), *uses.doubts]
     return _verdict(title, rewrites, _assumptions(facts.doubts, around), uses, definition, use, context)
 

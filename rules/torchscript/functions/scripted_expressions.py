@@ -46,6 +46,7 @@ class FunctionFacts:
         raises: line of the first error that the function raises itself; TorchScript makes a `torch.jit.Error` of it.
         sequence: line on which it returns a shape or a split, which is a list in TorchScript and a tuple in Python.
         numbers: parameters that reach an operation in which an int gives another result than a float, with its line.
+        fails: clauses that say what raises an error in Python.
     """
 
     doubts: list[str] = field(default_factory=list)
@@ -55,6 +56,7 @@ class FunctionFacts:
     raises: int | None = None
     sequence: int | None = None
     numbers: dict[str, int] = field(default_factory=dict)
+    fails: list[str] = field(default_factory=list)
 
 
 class NotRead(Exception):

@@ -98,7 +98,8 @@ def _read(
     if not known_only:
         facts.doubts += tensor_parameters(view, node, method=own is not None)
     reader.block(node.body)
-    facts.doubts += [*_unused(node, drawn_only=known_only), *script_only_methods(view, node)]
+    facts.doubts += _unused(node, drawn_only=known_only)
+    facts.fails += script_only_methods(view, node)
     results = set(reader.results)
     facts.result = results.pop() if len(results) == 1 else "tensor" if results == TENSORS else None
     return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from difflib import unified_diff
@@ -27,6 +28,10 @@ from torchlift.testing import (
 from torchlift.testing.nodes import Container, Scalar
 from torchlift.view.text import text_kind
 
+# What the help of a finding says that has no fix.
+_CANNOT = re.compile(
+    r"(?i)not rewritten|no fix is offered|nothing is rewritten|raise its lower bound|(?:write|ask for|change) [^.:;]* first\b"
+)
 _SECONDS = 300.0
 _SECONDS_OF_RANKS = 60.0
 
@@ -95,6 +100,11 @@ def _bad(
         if _new_text(result, example.path) is not None:
             problems.append("It is rewritten without `--unsafe-fixes`, so some fix in it is safe.")
         result = _migrated(example, folder, own, unsafe=True)
+    problems += [
+        f"A fix is offered at {finding.path}, and its own help says that it cannot work: {finding.help}"
+        for finding in _findings(result, rule)
+        if finding.fix is not None and _CANNOT.search(finding.help or "")
+    ]
     new = _new_text(result, example.path)
     if new != example.after:
         return Tried(example, (*problems, _not_as_shown(example, new)), "")
