@@ -28,6 +28,14 @@ def is_older_than_all(build: str) -> bool:
 
 
 @cache
+def never_was(build: str) -> bool:
+    """Whether PyTorch had no releases for a CUDA, although it had some for an older and for a newer one."""
+    known = [found for row in table("indexes")["rows"] if (found := cuda_of(row["build"]))]
+    cuda = cuda_of(build)
+    return cuda is not None and min(known) < cuda < max(known) and cuda not in known
+
+
+@cache
 def known_line(line: Line) -> bool:
     """Whether the tables have a release of this line."""
     return any(line_of(version) == line for version in known_versions())

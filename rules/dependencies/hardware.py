@@ -19,21 +19,33 @@ _OLDER = ((7, 0), (6, 1), (5, 2))
 
 @dataclass(frozen=True)
 class Wheel:
-    """The wheel that a set of requirements is moved to; `why` ends without a full stop."""
+    """The wheel that a set of requirements is moved to.
+
+    Attributes:
+        version: "2.15.0".
+        build: "cu130"; "" where it is whatever the default index has for the system.
+        why: the reason, without a full stop.
+        doubt: what it is right under, a sentence; "" where nothing is assumed.
+        for_gpus: whether it was chosen for GPUs that the user named.
+        default: whether the default index has it, so that none has to be named.
+    """
 
     version: str
     build: str
     why: str
+    doubt: str = ""
+    for_gpus: bool = False
+    default: bool = False
 
     @property
     def named(self) -> str:
         """For messages: "torch 2.15.0 for cu130"."""
-        return f"torch {self.version} for {self.build}"
+        return f"torch {self.version} for {self.build}" if self.build else f"torch {self.version}"
 
     @property
     def told(self) -> str:
         """The sentence that says what the choice is and why."""
-        return f"For the GPUs named, {self.named}: {self.why}."
+        return f"{'For the GPUs named, ' if self.for_gpus else ''}{self.named}: {self.why}."
 
     @property
     def line(self) -> Line:
@@ -53,7 +65,7 @@ def wheel_for(machine: Machine, target: Line) -> Wheel | str:
     version = choice.torch if choice.torch.count(".") == 2 else newest_of(line_of(choice.torch))
     if version is None:
         return f"{answer.summary}."
-    return Wheel(version, choice.build, "; ".join((*choice.reasons, *choice.warnings)))
+    return Wheel(version, choice.build, "; ".join((*choice.reasons, *choice.warnings)), "", True, choice.index is None)
 
 
 @lru_cache(maxsize=64)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from torchlift.dependencies.images import read_images
-from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin import Clause, Pin
 from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Fix, ReplaceText, Safety
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.dependencies.builds import allows, minors_in, pythons_of, target_line
+from torchlift.rules.dependencies.builds import (
+    allowed,
+    allows,
+    lines_of,
+    minors_in,
+    pythons_of,
+    spelled,
+    target_line,
+)
 from torchlift.rules.dependencies.companions import companion_of
-from torchlift.rules.dependencies.hardware import Wheel, advice, wheel_for
+from torchlift.rules.dependencies.hardware import Wheel, wheel_for
 from torchlift.rules.dependencies.reading import FAMILY, sets_of
+from torchlift.rules.dependencies.succession import successor, wheel_after
 from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
 from torchlift.view.text import TextView
-from torchlift.wheels.offers import cuda_of, index_of
+from torchlift.wheels.offers import cuda_of, index_of, line_of
 
 # Their wheels are built for one release of torch, or for one release and one CUDA.
 _BUILT_FOR_ONE_TORCH = frozenset({
@@ -25,6 +35,7 @@ _BUILT_FOR_ONE_TORCH = frozenset({
     "mmcv-full", "natten", "pyg-lib", "pytorch3d", "sglang", "torch-cluster", "torch-scatter", "torch-sparse",
     "torch-spline-conv", "torch-tensorrt", "torchcomms", "torchdata", "torchrec", "torchtext", "vllm", "xformers",
 })  # fmt: skip
+_PYTORCH = "download.pytorch.org"
 _CUDA_LOCAL = re.compile(r"(?:pt\d*)?cu\d{2,3}")
 
 
@@ -41,18 +52,41 @@ class Move:
 
 
 def move(view: TextView, item: PinSet, settings: Settings) -> Move:
-    """Move a set to the wheel for the user's GPUs."""
-    if settings.machine is None:
-        return Move(None, advice(settings, view.path))
-    wheel = wheel_for(settings.machine, target_line(settings.target))
-    if isinstance(wheel, str):
-        return Move(None, wheel)
+    """Move a set to the wheel for the user's GPUs, else to the one that certainly takes the place of its own."""
+    if settings.machine is not None:
+        wheel = wheel_for(settings.machine, target_line(settings.target))
+    else:
+        wheel = wheel_after(item, settings, view.path)
+    return Move(None, wheel) if isinstance(wheel, str) else _moved(view, item, wheel, settings)
+
+
+def repair(view: TextView, item: PinSet, settings: Settings) -> Move | None:
+    """Give a set that cannot be installed the index that its torch has; None where that depends on the GPUs."""
+    torch = item.named("torch")
+    exact = torch[0].exact if len(torch) == 1 else None
+    builds = {index.build for index in item.indexes} | ({exact.build} if exact and exact.build else set())
+    if exact is None or len(builds) != 1 or exact.public not in allowed(None):
+        return None
+    build = builds.pop()
+    after = successor(build, None, line_of(exact.public))
+    if after is None:
+        return None
+    # Without a local version pip finds the release on PyPI, whatever a further index lacks
+    alone = exact.build is not None or any(source.alone for source in item.sources)
+    doubt = "" if alone else f"pip takes torch {exact.public} from PyPI as it is, since {build} has none."
+    why = f"the wheels of this CUDA that torch {exact.public} has run on all GPUs in question"
+    moved = _moved(view, item, Wheel(exact.public, after, why, doubt), settings)
+    # What can be installed then may still be older than the target
+    return replace(moved, fix=replace(moved.fix, still_reported=True)) if moved.fix else moved
+
+
+def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> Move:
     named, told = wheel.named, wheel.told
     try:
         rewrites = _rewrites(view, item, wheel)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    doubt = _doubt(view, item, wheel, settings)
+    doubt = wheel.doubt or _doubt(view, item, wheel, settings)
     if view.kind == "toml":
         told += " The lock file has to be made anew."
     if doubt:
@@ -63,21 +97,27 @@ def move(view: TextView, item: PinSet, settings: Settings) -> Move:
 def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> str:
     torch = item.named("torch")
     family = [pin for pin in item.pins if pin.name in FAMILY]
-    if TorchVersion(*wheel.line) < settings.min_torch._replace(patch=0):
+    stays = [pin.exact.public for pin in torch if pin.exact] == [wheel.version]
+    if TorchVersion(*wheel.line) < settings.min_torch._replace(patch=0) and not stays:
         line = f"{wheel.line[0]}.{wheel.line[1]}"
         return f"the code is migrated for torch {settings.min_torch} and newer; pass --min-torch {line} to keep it fit for these GPUs."
     if item.includes and not (item.indexes and torch):
         return f"torch or its index is named in another file ({', '.join(include.path for include in item.includes)}), which has to change too."
-    if torch and not item.indexes and view.kind != "toml":
+    named = item.indexes or any(_PYTORCH in source.text for source in item.sources)
+    if torch and not named and not wheel.default and view.kind != "toml":
         return "the index that this wheel comes from is named elsewhere and has to change too."
     if family and not torch:
         return "torch itself is named elsewhere and has to change too."
     if view.kind in {"yaml", "ini", "makefile"} and any(pin.exact for pin in family):
         return "a job that tests an older torch on purpose has to stay as it is."
-    bound = _bound_elsewhere(view, item, torch)
-    if bound:
-        return bound
-    return ""
+    if any(pin.conditional for pin in family):
+        return "the conditions beside the versions are taken to hold for the new ones too."
+    if any(_raised(pin, wheel.version) for pin in torch):
+        return "the upper bound is taken to be caution, and not to know of a break."
+    newest = max(lines_of(wheel.build), default=wheel.line)
+    if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
+        return f"without a version this index gives torch {spelled(newest)}, which is newer than what the project moves to."
+    return _bound_elsewhere(view, item, torch)
 
 
 def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:
@@ -105,7 +145,7 @@ def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:
 def _rewrites(view: TextView, item: PinSet, wheel: Wheel) -> tuple[ReplaceText, ...]:
     _check(view, item, wheel)
     found = [rewrite for pin in item.pins for rewrite in _pin(pin, wheel)]
-    for index in item.indexes:
+    for index in item.indexes if wheel.build else ():
         found.append(ReplaceText(index.place, wheel.build))
     builds = {index.build for index in item.indexes}
     found += [ReplaceText(place, wheel.build) for build, place in item.names if build in builds]
@@ -131,9 +171,9 @@ def _check(view: TextView, item: PinSet, wheel: Wheel) -> None:
         raise _Obstacle(f"{other} is bound to this torch or CUDA too, so nothing is rewritten.")
     for name in FAMILY:
         pins = item.named(name)
-        if len(pins) > 1:
+        if len({(pin.specifier, pin.text.partition(";")[0].strip()) for pin in pins}) > 1:
             raise _Obstacle(f"{name} is named more than once, so nothing is rewritten.")
-        if any(pin.conditional for pin in pins):
+        if (item.indexes or wheel.for_gpus) and any(pin.conditional for pin in pins):
             raise _Obstacle(f"{name} is wanted under a condition, so nothing is rewritten.")
         if any(pin.hashed for pin in pins):
             raise _Obstacle("The hashes beside it belong to the old files, so nothing is rewritten.")
@@ -152,6 +192,8 @@ def _check_image(view: TextView, wheel: Wheel) -> None:
     for image in read_images(view):
         if image.kind == "torch":
             raise _Obstacle(f"The image {image.name} holds a torch of its own; take another one first.")
+        if image.python and int(image.python.partition(".")[2]) not in pythons_of(wheel.version):
+            raise _Obstacle(f"The image {image.name} has a Python without a wheel of it; take another one first.")
         if image.compiler and image.cuda and cuda and image.cuda[0] != cuda[0]:
             raise _Obstacle(f"The image {image.name} has the compiler of another CUDA; take another one first.")
 
@@ -160,8 +202,8 @@ def _check_python(view: TextView, item: PinSet, wheel: Wheel) -> None:
     lowest = min(pythons_of(wheel.version), default=0)
     if not any(pin.clauses and pin.specifier and "==" in pin.specifier for pin in item.named("torch")):
         return
-    for python in (python for other in sets_of(view) for python in other.python):
-        wanted = minors_in(python.specifier)
+    for python in (python for other in (item, *sets_of(view)) for python in (*other.python, *other.named("python"))):
+        wanted = minors_in(python.specifier) if python.clauses else []
         if wanted and wanted[0] < lowest:
             raise _Obstacle(
                 f"It needs Python 3.{lowest}, and `{python.text}` here allows older ones; raise that first."
@@ -201,12 +243,41 @@ def _pin(pin: Pin, wheel: Wheel) -> list[ReplaceText]:
             return [ReplaceText(clause.span, ".".join([*version.split(".")[:parts], "*"]))]
         if clause.operator == "=" and clause.version.count(".") < 2:
             return [ReplaceText(clause.span, ".".join(version.split(".")[: clause.version.count(".") + 1]))]
-        local = f"+{wheel.build}" if clause.build and pin.name == "torch" else ""
-        if clause.build and not _CUDA_LOCAL.match(clause.build):
+        cpu = clause.build == "cpu" == wheel.build
+        local = f"+{wheel.build}" if clause.build and (pin.name == "torch" or cpu) else ""
+        if clause.build and not cpu and not _CUDA_LOCAL.match(clause.build):
             raise _Obstacle(f"It asks for the build {clause.build}, so nothing is rewritten.")
         return [ReplaceText(clause.span, version + local)]
-    if not allows(pin.specifier, version) or pin.specifier is None:
-        raise _Obstacle(f"The bounds of {pin.name} leave out {version}, so nothing is rewritten.")
     if any(clause.build for clause in pin.clauses):
         raise _Obstacle(f"The bounds of {pin.name} name a build, so nothing is rewritten.")
-    return []
+    raised = _raised(pin, version)
+    if raised is None:
+        raise _Obstacle(f"The bounds of {pin.name} leave out {version}, so nothing is rewritten.")
+    return raised
+
+
+def _raised(pin: Pin, version: str) -> list[ReplaceText] | None:
+    """What lets the bounds of a requirement reach a version: nothing where they do, None where no edit is plain."""
+    if pin.specifier is None:
+        return None
+    if allows(pin.specifier, version):
+        return []
+    clauses = [replace(clause, version=_reaching(clause, version)) for clause in pin.clauses]
+    if not allows(replace(pin, alternatives=(tuple(clauses),)).specifier, version):
+        return None
+    pairs = zip(pin.clauses, clauses, strict=True)
+    return [ReplaceText(old.span, new.version) for old, new in pairs if new.version != old.version]
+
+
+def _reaching(clause: Clause, version: str) -> str:
+    """The version of an upper bound that lets in another one, as exact as it is written."""
+    parts = clause.public.count(".") + 1
+    numbers = version.split(".")
+    if clause.operator == "<" and tuple(map(int, re.findall(r"\d+", clause.public))) <= tuple(map(int, numbers)):
+        above = [numbers[0], str(int(numbers[1]) + 1), *["0"] * (parts - 2)]
+        return ".".join(above)
+    if clause.operator == "<=" and not allows(f"<={clause.public}", version):
+        return version if parts > 2 or numbers[2:] != ["0"] else ".".join(numbers[:2])
+    if clause.operator in {"~=", "~", "^"} and parts > 1:
+        return ".".join(numbers[:parts])
+    return clause.version

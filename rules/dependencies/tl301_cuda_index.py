@@ -10,26 +10,16 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Severity
-from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import (
-    allowed,
-    is_older_than_all,
-    lines_of,
-    newest_of,
-    reaches_beyond,
-    spelled,
-    target_line,
-)
-from torchlift.rules.dependencies.hardware import advice, serves, wheel_for
-from torchlift.rules.dependencies.moving import move
+from torchlift.rules.dependencies.hardware import advice
+from torchlift.rules.dependencies.index_problem import builds_in, problem_of
+from torchlift.rules.dependencies.moving import move, repair
 from torchlift.rules.dependencies.reading import INSTALLING, included, sets_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
 from torchlift.view.text import TextView
 from torchlift.wheels.machine import Device, Machine
-from torchlift.wheels.offers import line_of
 
 RULE = Rule(
     code="TL301",
@@ -43,8 +33,9 @@ RULE = Rule(
     fix=(
         "Which build is right depends on the GPUs and the driver. With `--gpus` (and `--driver`) or `--facts` the "
         "requirements that stand together move to the newest wheel for that machine: index, `+cuNNN`, exact pins of torch, "
-        "torchvision and triton. It needs review where another file belongs to it, or where a CI job may test an older "
-        "torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
+        "torchvision and triton. Without them they move where one build needs no newer driver than the old one and runs on "
+        "all of its GPUs; what cannot be installed at all gets such a build of the torch that it pins. It needs review "
+        "where another file belongs to it, or where a CI job may test an older torch on purpose. Nothing is rewritten where a pin has a condition or hashes, where variables fill parts in, where "
         "several CUDA indexes are named, or where another package beside it is bound to one torch."
     ),
     targets=("*.install",),
@@ -59,13 +50,6 @@ RULE = Rule(
 
 # Lines of a script or a table of cases that compare with an address, and do not use it.
 _EXPECTED = re.compile(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
-_CUDA = re.compile(r"cu\d{2,3}\Z")
-
-
-@dataclass(frozen=True)
-class _Problem:
-    message: str
-    severity: Severity
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -85,7 +69,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
             continue
         if view.kind == "markdown" and (line is None or not is_code(view, line)):
             continue
-        problem = _problem(index.build, None, settings)
+        problem = problem_of(index.build, None, settings)
         if problem is not None:
             yield Finding("TL301", view.path, index.span, problem.message, Severity.INFO, advice(settings, view.path))
 
@@ -111,20 +95,13 @@ def _in_set(
     torch = item.named("torch")
     asked = torch or [pin for pin in included or () if pin.name == "torch"]
     wanted = asked[0].specifier if len(asked) == 1 and not asked[0].opaque and not asked[0].conditional else None
-    places: dict[str, Span] = {}
-    for index in item.indexes:
-        # An index of nightly builds has no releases; a page of links or a file says no more than its pin.
-        if not index.channel:
-            places.setdefault(index.build, index.span)
-    for pin in torch:
-        for clause in pin.clauses:
-            if clause.build and _CUDA.match(clause.build) and "dev" not in clause.version:
-                places.setdefault(clause.build, pin.span)
-    for build, span in places.items():
-        problem = _problem(build, wanted, settings)
+    for build, span in builds_in(item).items():
+        problem = problem_of(build, wanted, settings)
         if problem is None:
             continue
         moved = move(view, item, settings)
+        if moved.fix is None and problem.severity is Severity.ERROR and settings.machine is None:
+            moved = repair(view, item, settings) or moved
         severity = severity_in(view, problem.severity)
         finding = Finding("TL301", view.path, span, problem.message, severity, moved.help, moved.fix)
         if elsewhere and finding.fix is not None:
@@ -132,51 +109,6 @@ def _in_set(
                 "Not rewritten: the index is named elsewhere in this file, and both change together."
             )
         yield finding
-
-
-def _problem(build: str, wanted: str | None, settings: Settings) -> _Problem | None:
-    """What is wrong with taking a torch from the index of a build."""
-    target = target_line(settings.target)
-    lines = lines_of(build)
-    if not lines:
-        if not is_older_than_all(build):
-            return None
-        message = f"PyTorch's index for {build} has no torch 2, so torch {spelled(target)} cannot come from it."
-        return _Problem(message, Severity.WARNING)
-    found = allowed(wanted)
-    inside = [version for version in found if line_of(version) in lines]
-    older, _ = reaches_beyond(wanted)
-    if found and not inside and not older:
-        asked = f"torch {found[0]}" if len(found) == 1 else f"a torch {wanted}"
-        span = f"torch {spelled(lines[0])}" + (f" to {spelled(lines[-1])}" if len(lines) > 1 else "")
-        return _Problem(f"There is no wheel of {asked} for {build}: that index has {span}.", Severity.ERROR)
-    machine = settings.machine
-    if machine is not None:
-        wheel = wheel_for(machine, target)
-        if isinstance(wheel, str):
-            return None if target in lines else _ended(build, target)
-        if wheel.build == build:
-            # The best there is for this machine, even where it ends before the target.
-            return (
-                None if not found or wheel.line in {line_of(version) for version in inside} else _ended(build, target)
-            )
-        line = max((line_of(version) for version in inside if line_of(version) <= target), default=None)
-        if line is not None and target in lines and not serves(machine, build, line):
-            names = ", ".join(dict.fromkeys(device.name for device in machine.devices))
-            return _Problem(f"torch {spelled(line)} for {build} does not run on {names} here.", Severity.ERROR)
-    return _ended(build, target) if lines[-1] < target else None
-
-
-def _ended(build: str, target: tuple[int, int]) -> _Problem | None:
-    last = lines_of(build)[-1]
-    if last >= target:
-        return None
-    version = newest_of(last) or spelled(last)
-    message = (
-        f"PyTorch's index for {build} ends with torch {version}, so torch {spelled(target)}, which this project moves to, "
-        "cannot come from it."
-    )
-    return _Problem(message, Severity.WARNING)
 
 
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
@@ -218,6 +150,23 @@ EXAMPLES = (
         "--index-url https://download.pytorch.org/whl/cu128\ntorch==2.13.0\n",
         why="a release that this index never had, for unknown GPUs",
         path="requirements.txt",
+    ),
+    Bad(
+        "--index-url https://download.pytorch.org/whl/cu113\ntorch==2.6.0\n",
+        "--index-url https://download.pytorch.org/whl/cu118\ntorch==2.6.0\n",
+        why="an index that the pinned torch does not have, and one other of the same CUDA",
+        path="requirements.txt",
+    ),
+    Bad(
+        "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/cu122\n",
+        "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/cu121\n",
+        why="an index that never was",
+        path="install.sh",
+    ),
+    Bad(
+        "pip install torch --index-url https://download.pytorch.org/whl/cu125\n",
+        why="an index that never was, for unknown GPUs",
+        path="install.sh",
     ),
     Bad(
         "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.5.1 --index-url "

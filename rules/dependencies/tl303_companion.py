@@ -131,15 +131,15 @@ def _finding(path: str, torch: Pin, other: Pin, *, fixable: bool) -> Finding:
 
 EXAMPLES = (
     Bad(
-        "torch==2.1.0\ntorchvision==0.15.2\n",
-        "torch==2.1.0\ntorchvision==0.16.0\n",
+        "torch==2.15.0\ntorchvision==0.15.2\n",
+        "torch==2.15.0\ntorchvision==0.29.1\n",
         "unsafe",
         why="two exact pins",
         path="requirements.txt",
     ),
     Bad(
-        'dependencies = 1\n[project]\nname = "a"\ndependencies = [\n  "torch==2.5.1",\n  "torchvision>=0.21",\n]\n',
-        why="a lower bound that no release for this torch meets",
+        'dependencies = 1\n[project]\nname = "a"\ndependencies = [\n  "torch>=2.15",\n  "torchvision<0.21",\n]\n',
+        why="an upper bound that no release for this torch meets",
         path="pyproject.toml",
     ),
     Bad(
@@ -157,26 +157,26 @@ EXAMPLES = (
         path="environment.yml",
     ),
     Bad(
-        "torch==2.6.0\ntriton==3.0.0\n",
-        "torch==2.6.0\ntriton==3.2.0\n",
+        "torch==2.15.0\ntriton==3.0.0\n",
+        "torch==2.15.0\ntriton==3.9.0\n",
         "unsafe",
         why="a triton of another torch",
         path="requirements-gpu.txt",
     ),
     Bad(
-        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.17.0"])\n',
-        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.3.0", "torchvision==0.18.0"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.15.0", "torchvision==0.17.0"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch==2.15.0", "torchvision==0.29.1"])\n',
         "unsafe",
         why="literals of setup.py",
         path="setup.py",
     ),
     Bad(
         "-r base.txt\ntorchvision==0.15.2\n",
-        "-r base.txt\ntorchvision==0.16.0\n",
+        "-r base.txt\ntorchvision==0.29.1\n",
         "unsafe",
         why="torch in a file that is included",
         path="requirements.txt",
-        files=(("base.txt", "torch==2.1.0\n"),),
+        files=(("base.txt", "torch==2.15.0\n"),),
     ),
     Ok(
         "-r base.txt\ntorchvision==0.16.0\n",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.dependencies.grammar import is_template, read_pin
-from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in
+from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in, source_of
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView
@@ -142,7 +142,7 @@ def _option(found: PinSet, kind: str, name: str, value: str, place: int) -> None
         found.includes.append(Include(value, span))
     elif name in _SOURCES:
         found.variables = found.variables or is_template(value)
-        found.sources.append(PackageSource(value, span, name in {"-f", "--find-links"}))
+        found.sources.append(source_of(name, value, span))
 
 
 def _tokens(text: str, start: int) -> Iterator[_Token]:

@@ -39,11 +39,26 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class PackageSource:
-    """An address that packages are taken from; `find_links` where it is a page of links, not an index."""
+    """An address that packages are taken from.
+
+    Attributes:
+        text: the address.
+        span: where it stands.
+        find_links: whether it is a page of links, not an index.
+        alone: whether packages come from nowhere else, as with `--index-url`.
+    """
 
     text: str
     span: Span
     find_links: bool = False
+    alone: bool = False
+
+
+def source_of(option: str, value: str, span: Span) -> PackageSource:
+    """What an option of pip's or uv's names."""
+    return PackageSource(
+        value, span, option in {"-f", "--find-links"}, option in {"-i", "--index-url", "--default-index"}
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from torchlift.dependencies.grammar import is_template, read_pin
-from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
+from torchlift.dependencies.pin_set import Include, PinSet, source_of
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
@@ -37,7 +37,7 @@ def take_line(found: PinSet, text: str, start: int, group: str = "", *, conditio
             found.includes.append(Include(value, span, group))
         else:
             found.variables = found.variables or is_template(value)
-            found.sources.append(PackageSource(value, span, option["name"] in {"-f", "--find-links"}))
+            found.sources.append(source_of(option["name"], value, span))
         return
     if text.lstrip().startswith("-"):
         return

@@ -1,0 +1,273 @@
+"""Pins that keep a project below the torch that it moves to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from torchlift.dependencies.commands import loose_indexes
+from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin_set import PinSet
+from torchlift.finding import Finding, Severity
+from torchlift.rules.dependencies.builds import Line, allows, spelled, target_line
+from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
+from torchlift.rules.dependencies.index_problem import builds_in, problem_of
+from torchlift.rules.dependencies.moving import Move, move
+from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, torch_of
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
+from torchlift.source import Span
+from torchlift.versions import TorchVersion
+from torchlift.view import Use
+from torchlift.view.text import TextView
+from torchlift.wheels.machine import Device, Machine
+
+RULE = Rule(
+    code="TL309",
+    name="torch-pin",
+    summary="torch, or a package made for one torch, is pinned below the release that the project moves to",
+    why=(
+        "An exact version or an upper bound decides what is installed, whatever the code is ready for: `torch==2.3.1` stays "
+        "at 2.3.1 without a word. torchvision up to 0.28 and torchaudio up to 2.10 require one exact torch, so that their pins "
+        "hold torch as well; a wheel whose name says `torch2.2` was compiled for that release. A warning stands where "
+        "the pin keeps the project from the target, an info where only a test, a job or a page is older than it."
+    ),
+    fix=(
+        "`--target` says where the project is to get, so exact pins of torch, and of torchvision, torchaudio and triton by the "
+        "table of what belongs together, are set to it. That is safe where the GPUs are named (`--gpus`, `--facts`), where "
+        "the build has no CUDA, or where the new wheel needs no newer driver and runs on all GPUs of the old one. It needs "
+        "review otherwise, and always for upper bounds (they may know of a break), under conditions, and in jobs that may "
+        "test an older torch on purpose. Nothing is rewritten beside hashes, variables, packages bound to one torch, Pythons "
+        "without a wheel, and in pages."
+    ),
+    targets=SETUP,
+    triggers=("install_requires & torch",),
+    text_triggers=(
+        *("torch & ==", "torch & <", "torch & ~=", "poetry & torch", "packages & torch", "torchvision", "torchaudio"),
+        *("pytorch & =", "triton & torch", "torch & .whl", "whl & torch-"),
+    ),
+    text_kinds=INSTALLING,
+    sources=("METADATA and file lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
+)
+
+_UPPER = frozenset({"==", "===", "<", "<=", "~="})
+_COMPANIONS = ("torchvision", "torchaudio", "triton")
+_MADE_FOR = re.compile(
+    r"(?:\+|-|/|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
+)
+_LOWEST = re.compile(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
+_BESIDE = re.compile(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    sets = sets_of(view)
+    elsewhere = next(iter(loose_indexes(view, list(sets))), None) is not None if sets else False
+    for item in sets:
+        yield from _in_set(view, item, context.settings, elsewhere=elsewhere)
+
+
+def check(use: Use, context: Context) -> Iterable[Finding]:
+    read = setup_of(use, context)
+    if read is not None:
+        # Of the kinds of text it is most like one in which nothing but pins and comments has a meaning.
+        yield from _in_set(TextView(context.view.path, "cmake", context.view.source), read, context.settings)
+
+
+def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool = False) -> Iterator[Finding]:
+    target = target_line(settings.target)
+    lists = [item.pins] if item.indexes else list(item.groups.values())
+    for pins in lists:
+        held = [pin for pin in pins if _holds(pin, target)]
+        if any(pin.is_torch for pin in held) or not any(pin.is_torch for pin in pins if pin.clauses):
+            moved = _move(view, replace(item, pins=pins), held, settings, elsewhere=elsewhere)
+            for pin in held:
+                severity, message = _told(view, pin, target)
+                yield Finding("TL309", view.path, pin.span, message, severity, moved.help, moved.fix)
+    yield from _compiled(view, item, target)
+
+
+def _holds(pin: Pin, target: Line) -> bool:
+    """Whether a requirement leaves out the target and all that comes after it."""
+    if pin.file and pin.is_torch:
+        return _numbers(pin.file) < target
+    if not pin.clauses or pin.specifier is None:
+        return False
+    if pin.is_torch:
+        later = [f"{target[0]}.{target[1]}.{patch}" for patch in range(10)]
+        return not any(
+            allows(pin.specifier, version) for version in (*later, f"{target[0]}.{target[1] + 1}.0", "2.99.0")
+        )
+    if pin.name not in _COMPANIONS or pin.notation == "conda":
+        return False
+    oldest = _numbers(known_releases(pin.name)[0])
+    if any(clause.operator in _UPPER and _numbers(clause.version) < oldest for clause in pin.clauses):
+        return True
+    return not can_go_together(f">={spelled(target)}", pin.name, pin.specifier)
+
+
+def _numbers(version: str) -> Line:
+    found = TorchVersion.parse(version)
+    return found.major, found.minor
+
+
+def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
+    asked = " ".join(pin.text.partition(";")[0].split()) if pin.notation != "poetry" else f"{pin.name} {pin.text}"
+    asked = f"torch {pin.file}" if pin.file else f"`{asked}`"
+    belongs = torch_for(pin.name, pin.exact.public) if pin.exact and not pin.is_torch else None
+    whose = f", which belongs to torch {belongs}," if belongs else ""
+    moves = f"torch {spelled(target)}, which this project moves to"
+    if _decides(view, pin):
+        return Severity.WARNING, f"{asked}{whose} keeps out {moves}."
+    nothing = "" if view.kind == "markdown" else f": nothing breaks, and nothing tries {spelled(target)}"
+    return Severity.INFO, f"{asked}{whose} here is older than {moves}{nothing}."
+
+
+def _decides(view: TextView, pin: Pin) -> bool:
+    """Whether a requirement says what users get, and not only what a job, a test or a page has."""
+    job = view.kind in {"yaml", "makefile"} or view.path.endswith("tox.ini")
+    if view.kind == "markdown" or (job and not pin.group):
+        return False
+    return not (_BESIDE.search(view.path) or _LOWEST.search(view.path) or _is_for_tests(pin))
+
+
+def _is_for_tests(pin: Pin) -> bool:
+    return re.search(r"\b(?:testenv|tests?|docs?|dev|lint)\b", pin.group) is not None
+
+
+def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, elsewhere: bool) -> Move:
+    if any(pin.notation == "conda" for pin in held):
+        return Move(
+            None,
+            "Which releases a conda channel has is not in torchlift's data; raise it there, or install torch by pip.",
+        )
+    if _LOWEST.search(view.path):
+        return Move(
+            None, "The name of the file says that it holds the lowest releases; raise it when the project drops them."
+        )
+    wanted = torch.specifier if (torch := torch_of(item.pins)) is not None and not torch.opaque else None
+    moved = move(view, item, settings)
+    if moved.fix is not None and any(problem_of(build, wanted, settings) for build in builds_in(item)):
+        return Move(None, f"{moved.help} It goes with its index (TL301).")
+    if elsewhere and moved.fix is not None and not item.indexes:
+        return Move(
+            None, f"{moved.help} Not rewritten: the index is named elsewhere in this file, and both change together."
+        )
+    return moved
+
+
+def _compiled(view: TextView, item: PinSet, target: Line) -> Iterator[Finding]:
+    """Files and pages of files whose names say for which torch they were compiled."""
+    named = [(pin.text, pin.span) for pin in item.pins if pin.file and not pin.is_torch]
+    for text, span in (*named, *((source.text, source.span) for source in item.sources)):
+        match = _MADE_FOR.search(text)
+        if match is None or _numbers(match["release"]) >= target:
+            continue
+        yield Finding(
+            "TL309",
+            view.path,
+            _without_marker(span, text),
+            f"This is compiled for torch {match['release']}, and torch {spelled(target)}, which this project moves to, may refuse to load "
+            "it: compiled extensions fit the minor release that they were built with.",
+            Severity.INFO if view.kind == "markdown" else Severity.WARNING,
+            f"Take the one for torch {spelled(target)}, or build it from source.",
+        )
+
+
+def _without_marker(span: Span, text: str) -> Span:
+    return Span(span.start, span.start + len(text.partition(";")[0].rstrip()))
+
+
+_H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+
+EXAMPLES = (
+    Bad(
+        "numpy\ntorch==2.3.1  # as on the cluster\ntorchvision==0.18.1\n",
+        "numpy\ntorch==2.15.0  # as on the cluster\ntorchvision==0.29.1\n",
+        why="exact pins, for GPUs that are known",
+        path="requirements.txt",
+        machine=_H100,
+    ),
+    Bad(
+        "torch==2.3.1\ntorchvision==0.18.1\n",
+        "torch==2.15.0\ntorchvision==0.29.1\n",
+        "unsafe",
+        why="exact pins, for GPUs that nobody named",
+        path="requirements/base.txt",
+    ),
+    Bad(
+        "RUN pip install torch==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "RUN pip install torch==2.15.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        why="a build without CUDA",
+        path="Dockerfile",
+    ),
+    Bad(
+        '[project]\nname = "a"\nrequires-python = ">=3.11"\ndependencies = ["torch>=2.0,<2.9", "numpy"]\n',
+        '[project]\nname = "a"\nrequires-python = ">=3.11"\ndependencies = ["torch>=2.0,<2.16", "numpy"]\n',
+        "unsafe",
+        why="an upper bound, which may know of a break",
+        path="pyproject.toml",
+    ),
+    Bad(
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch>=2.1,<2.9", "torchvision<=0.23"])\n',
+        'from setuptools import setup\n\nsetup(name="a", install_requires=["torch>=2.1,<2.16", "torchvision<=0.29.1"])\n',
+        "unsafe",
+        why="upper bounds in setup.py",
+        path="setup.py",
+    ),
+    Bad(
+        '[tool.poetry.dependencies]\npython = "^3.11"\ntorch = "~2.4.0"\n',
+        '[tool.poetry.dependencies]\npython = "^3.11"\ntorch = "~2.15.0"\n',
+        "unsafe",
+        why="Poetry's notation",
+        path="pyproject.toml",
+    ),
+    Bad(
+        "[options]\ninstall_requires =\n    torch ~= 2.4.0\n",
+        "[options]\ninstall_requires =\n    torch ~= 2.15.0\n",
+        "unsafe",
+        why="a compatible release in setup.cfg",
+        path="setup.cfg",
+    ),
+    Bad(
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.5.1\n",
+        "jobs:\n  test:\n    steps:\n      - run: pip install torch==2.15.0\n",
+        "unsafe",
+        why="a job, which may test an older torch on purpose",
+        path=".github/workflows/test.yml",
+    ),
+    Bad(
+        "torch==2.3.1 --hash=sha256:0123456789abcdef\n",
+        why="hashes of the old files",
+        path="requirements.txt",
+    ),
+    Bad(
+        'torch==2.3.1 ; sys_platform == "linux"\ntorch==2.2.2 ; sys_platform == "darwin"\n',
+        why="two versions under conditions",
+        path="requirements.txt",
+    ),
+    Bad(
+        "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.4\n",
+        why="a conda package",
+        path="environment.yml",
+    ),
+    Bad(
+        "torch\nhttps://github.com/a/b/releases/download/v2.6.3/flash_attn-2.6.3+cu122torch2.2.2cxx11abiFALSE-cp311-cp311-linux_x86_64.whl\n",
+        why="a wheel that was compiled for one torch",
+        path="requirements.txt",
+    ),
+    Bad("torch==2.4.0\n", why="a file of the lowest releases", path="requirements/oldest.txt"),
+    Ok("torch>=2.0\ntorchvision>=0.15,<1\n", "lower bounds", "requirements.txt"),
+    Ok("torch>=2.0,<3\ntorchaudio\n", "a bound that lets the target in", "requirements.txt"),
+    Ok('[tool.poetry.dependencies]\ntorch = "^2.1"\n', "Poetry's caret, which lets the target in", "pyproject.toml"),
+    Ok(
+        "torch!=2.4.0\ntorch-fidelity==0.3.0\ntorchmetrics<1.5\n",
+        "a release left out, and other packages",
+        "requirements.txt",
+    ),
+    Ok("torch==2.15.0\ntorchaudio==2.11.0\n", "the target, with the last torchaudio", "requirements.txt"),
+    Ok("torch==2.16.0\n", "a release after the target", "requirements.txt"),
+    Ok("# torch==2.3.1\n", "a comment", "requirements.txt"),
+    Ok('echo "pip install torch==2.3.1"\ngrep -q "pip install torch==2.3.1" log\n', "texts", "a.sh"),
+    Ok('pip install "torch==${TORCH}"\n', "a version that a variable fills in", "b.sh"),
+    Ok("# Tool\n\nIt was made with torch==2.3.1.\n", "prose", "README.md"),
+)
