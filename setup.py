@@ -12,6 +12,7 @@ FOLDERS = {
     "torchlift.doctor": "doctor",
     "torchlift.testing": "testing",
     "torchlift.record": "record",
+    "torchlift.convert": "convert",
 }
 
 packages = []

@@ -34,6 +34,11 @@ _COMMANDS = {
         "evidence",
         "Show what torchlift record has written: what no run reached, what is proven, what no longer holds.",
     ),
+    "inspect": (
+        "torchlift.convert.inspection.cli",
+        "inspect",
+        "Say what a model's file is and what is in it, without torch and without running any of it.",
+    ),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
 }

@@ -28,3 +28,9 @@ def test_fixes_are_verified_as_the_page_says(tmp_path: Path, monkeypatch: pytest
     changed = (tmp_path / "scores.py").read_text()
     assert "@torch.jit.script\ndef phase" in changed
     assert "\n\ndef pairs(a, b):\n    return torch.outer(a, b)\n" in changed
+
+
+@pytest.mark.exhaustive
+def test_archives_are_inspected_and_converted_as_the_page_says(tmp_path: Path) -> None:
+    page = (DOCS / "convert.md").read_text(encoding="utf-8")
+    follow(page, blocks(page, "python"), tmp_path)

@@ -1,0 +1,1 @@
+"""A model's file read without torch, and without believing it: bounded, nothing imported, nothing unpacked, nothing run."""

@@ -1,0 +1,1 @@
+"""`torchlift inspect`: what a file of a model is, said without torch."""
