@@ -92,6 +92,15 @@ if TYPE_CHECKING:
     help="What torchlift record has seen: also apply fixes that it proves.",
 )
 @click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Findings that are known: only others are listed and count.",
+)
+@click.option(
+    "--write-baseline", is_flag=True, help="Write what is left to the baseline. [default: .torchlift-baseline.json]"
+)
+@click.option(
     "--verify",
     "command",
     metavar="CMD",
@@ -158,6 +167,7 @@ def migrate(
     facts: Path | None,
     output_file: tuple[Report, ...],
     command: str | None,
+    write_baseline: bool,
     verify_runs: int,
     verify_timeout: float,
     flaky: bool,
@@ -177,20 +187,14 @@ def migrate(
     input failed.
     """
     from torchlift.migrate.find.parallel import calm_collector
-    from torchlift.migrate.flags import configured, described_machine
+    from torchlift.migrate.flags import configured, described_machine, refuse_contradictions
     from torchlift.migrate.tell.output import Manner
     from torchlift.migrate.workspace.config import Config, ConfigError, load_config
 
-    if check and diff:
-        raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
-    if config_file is not None and isolated:
-        raise click.UsageError("--config and --isolated exclude each other.")
+    refuse_contradictions(click.get_current_context().params)
     verify = _verification(
         command, verify_runs, verify_timeout, flaky, quiet or flags["output_format"] not in {None, *FOR_PEOPLE}
     )
-    if verify is not None and (check or stdin_filename is not None):
-        other = "--check, which applies no fix" if check else "standard input, which no command runs"
-        raise click.UsageError(f"--verify does not go with {other}.")
     named = _named(paths, stdin_filename)
     start = named[0] if named[0].is_dir() else named[0].parent
     try:
@@ -204,7 +208,9 @@ def migrate(
     if statistics and (output_file or config.output_format not in (*FOR_PEOPLE, "json")):
         raise click.UsageError("--statistics counts findings; it goes with the formats full, concise and json alone.")
     wants_edits = not {config.output_format, *(chosen for chosen, _ in output_file)}.isdisjoint(WITH_EDITS)
-    result = _run(named, config, mode, described_machine(gpus, driver, facts), given, verify, wants_edits)
+    result = _run(
+        named, config, mode, described_machine(gpus, driver, facts), given, verify, wants_edits, write_baseline
+    )
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
     shown = _show(result, config, given, Manner(config.output_format, statistics, color, quiet, verbose, output_file))
@@ -238,6 +244,7 @@ def _run(
     given: bytes | None,
     verify: Verification | None,
     want_edits: bool,
+    write_baseline: bool,
 ) -> RunResult:
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
@@ -258,6 +265,7 @@ def _run(
             want_edits=want_edits,
             progress=progress,
             verify=verify,
+            write_baseline=write_baseline,
         )
     except (ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None

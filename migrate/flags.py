@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -74,6 +74,7 @@ def configured(
     torchscript_speed: Speed | None,
     torchscript_keep: tuple[str, ...],
     evidence: Path | None,
+    baseline: Path | None,
     output_format: OutputFormat | None,
     exclude: tuple[str, ...],
     force_exclude: bool | None,
@@ -106,6 +107,7 @@ def configured(
             keep=(*config.torchscript.keep, *torchscript_keep),
         ),
         evidence=config.evidence if evidence is None else str(evidence.absolute()),
+        baseline=config.baseline if baseline is None else str(baseline.absolute()),
         unsafe_fixes=config.unsafe_fixes if unsafe_fixes is None else unsafe_fixes,
         output_format=output_format or config.output_format,
         force_exclude=config.force_exclude if force_exclude is None else force_exclude,
@@ -114,6 +116,24 @@ def configured(
         allow_no_vcs=config.allow_no_vcs if allow_no_vcs is None else allow_no_vcs,
         jobs=config.jobs if jobs is None else jobs,
     )
+
+
+def refuse_contradictions(given: Mapping[str, Any]) -> None:
+    """See that options do not exclude each other; `given` has those of the command by the names of its parameters.
+
+    Raises:
+        click.UsageError: they do.
+    """
+    piped = given["stdin_filename"] is not None
+    if given["check"] and given["diff"]:
+        raise click.UsageError("--check and --diff exclude each other: --check reports, --diff prints the patch.")
+    if given["config_file"] is not None and given["isolated"]:
+        raise click.UsageError("--config and --isolated exclude each other.")
+    if given["command"] is not None and (given["check"] or piped):
+        other = "--check, which applies no fix" if given["check"] else "standard input, which no command runs"
+        raise click.UsageError(f"--verify does not go with {other}.")
+    if given["write_baseline"] and (given["diff"] or piped):
+        raise click.UsageError("--write-baseline goes with neither --diff nor standard input, which change no file.")
 
 
 def version(text: str | None, option: str, configured: TorchVersion | None) -> TorchVersion | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchlift.migrate import run
+from torchlift.migrate.baseline import KnownFindings
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import Mode, RunResult
@@ -37,6 +38,7 @@ def migrate(
     want_edits: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
     verify: Verification | None = None,
+    write_baseline: bool = False,
 ) -> RunResult:
     """Find code in `paths` that breaks on a newer torch, and rewrite what can be rewritten safely.
 
@@ -52,6 +54,7 @@ def migrate(
         want_edits: whether the result says how the fixes that are left would edit their files.
         progress: told about every finished file: `"select"` or `"check"`, files done, files in all.
         verify: a command of the user's by which fixes are tried; those that make it fail are left out.
+        write_baseline: whether what is left goes to the baseline, which then knows all of it.
 
     Returns:
         What was found, file by file; see `RunResult`.
@@ -70,6 +73,7 @@ def migrate(
         found = _listed(config, paths, project_root(paths), force_exclude=config.force_exclude)
         overlay = {}
     options = _options(paths, config, found, mode, machine, is_listed=given is None)
+    baseline = KnownFindings.of(config, options, write=write_baseline)
     options = replace(
         _with_evidence(options, config, overlay),
         guard=_guard(config, found.root) if given is None else None,
@@ -79,7 +83,10 @@ def migrate(
     )
     reading = replace(run.read(options), failures=found.failures)
     result = _with_nested(_examined(reading, verify), found)
-    return _written(result) if mode is Mode.WRITE and given is None else result
+    result = _written(result) if mode is Mode.WRITE and given is None else result
+    if baseline is None:
+        return result
+    return baseline.recording(result) if write_baseline else baseline.leaving_out(result)
 
 
 def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:

@@ -71,6 +71,7 @@ class RunResult:
         outcomes: sorted by path; files with nothing to say are absent.
         failures: sorted by path.
         suppressed: number of findings silenced by comments.
+        known: number of findings left out because the baseline has them.
         notes: sentences for the user about the whole run.
         root: the project, which all paths are relative to.
         evidence: the file of recorded runs that was taken into account, as it was named.
@@ -86,6 +87,7 @@ class RunResult:
     outcomes: tuple[FileOutcome, ...]
     failures: tuple[FileFailure, ...] = ()
     suppressed: int = 0
+    known: int = 0
     notes: tuple[str, ...] = field(default=())
     root: Path = field(default=Path())
     evidence: str | None = None

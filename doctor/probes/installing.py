@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import configparser
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from torchlift.doctor.facts import IndexSetting, Installing
 from torchlift.doctor.probes.world import World
+from torchlift.toml_text import parsed_toml
 
 _FILES = {
     "uv": ("uv.lock", "uv.toml"),
@@ -163,11 +163,7 @@ def _read(path: Path) -> str | None:
 def _toml(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        return parsed_toml(text)
     except (ValueError, RecursionError):
         return {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import configparser
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from torchlift.finding import ReplaceText, Rewrite, TextEdit
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText
+from torchlift.toml_text import parsed_toml
 from torchlift.view.text import TextView
 
 # What an edit may write into a language that is not parsed: nothing that a shell, YAML or make gives a meaning.
@@ -65,13 +65,9 @@ def problem_with_text(view: TextView, edits: Sequence[TextEdit], new: SourceText
 
 
 def _toml_problem(old: str, new: str, most: int) -> str | None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        before, after = (dict(_leaves(tomllib.loads(text.replace("\r\n", "\n")))) for text in (old, new))
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        before, after = (dict(_leaves(parsed_toml(text.replace("\r\n", "\n")))) for text in (old, new))
+    except (RecursionError, ValueError) as error:
         return f"The new text is not valid TOML ({error})."
     if list(before) != list(after):
         return "The new text has other keys."

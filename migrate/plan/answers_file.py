@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
-from torchlift.migrate.workspace.config import parsed_toml
+from torchlift.toml_text import parsed_toml
 
 Answers = Mapping[str, "str | Sequence[str]"]
 """Keys of `[tool.torchlift.torchscript]` with their values."""

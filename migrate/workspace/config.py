@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.search.globs import PathPatterns, PatternError
+from torchlift.toml_text import parsed_toml
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
@@ -56,6 +56,7 @@ class Config:
         allow_own_rules: whether the code of `extend_rules` may run; no key of a file can say so.
         torchscript: what is to become of TorchScript.
         evidence: file of recorded runs to take into account, relative to the folder of `source`.
+        baseline: file of findings that are known, likewise.
         source: the file all this was read from, None for the defaults.
     """
 
@@ -79,11 +80,16 @@ class Config:
     allow_own_rules: bool = False
     torchscript: TorchScriptIntent = UNSTATED
     evidence: str | None = None
+    baseline: str | None = None
     source: Path | None = None
 
     @cached_property
     def _ignored_by(self) -> tuple[tuple[PathPatterns, tuple[str, ...]], ...]:
         return tuple((PathPatterns([pattern]), names) for pattern, names in self.per_file_ignores.items())
+
+    def path_of(self, name: str) -> Path:
+        """The file that a setting names; a name that is relative is meant from where the configuration stands."""
+        return (self.source.parent if self.source is not None else Path()) / name
 
     @property
     def all_wrappers(self) -> tuple[Wrapper, ...]:
@@ -150,15 +156,6 @@ def check_codes(names: Iterable[str], known: Collection[str], where: str = "the 
         if name not in known and name != "ALL":
             hint = _suggestion(name, known) or "`torchlift rules` lists them."
             raise ConfigError(f"`{name}` in {where} is no rule; {hint}")
-
-
-def parsed_toml(text: str) -> Any:
-    """What a TOML file holds. Raises `ValueError`, as its subclass `TOMLDecodeError` where the text is no TOML."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
 
 
 @dataclass(frozen=True)
@@ -398,6 +395,7 @@ _OF_THE_USER = frozenset({"allow-dirty", "allow-no-vcs"})
 _READERS: Mapping[str, Callable[[object], object]] = {
     "allow-dirty": _flag,
     "allow-no-vcs": _flag,
+    "baseline": _file_name,
     "batch-example": _batch,
     "evidence": _file_name,
     "exclude": _patterns,

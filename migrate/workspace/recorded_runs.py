@@ -62,7 +62,7 @@ def _files_there(evidence: RecordedEvidence, root: Path) -> int:
 def evidence_path(config: Config) -> Path:
     """The file that a configuration names; a name that is relative is meant from where the configuration stands."""
     assert config.evidence is not None
-    return (config.source.parent if config.source is not None else Path()) / config.evidence
+    return config.path_of(config.evidence)
 
 
 def text_of(root: Path, path: str) -> SourceText | None:

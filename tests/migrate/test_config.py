@@ -23,6 +23,7 @@ min-torch = "2.5.1"
 batch-example = 2
 unsafe-fixes = true
 evidence = "runs/e.json"
+baseline = "known.json"
 output-format = "json"
 per-file-ignores = {"tests/*" = ["TL101", "TL2"], "__init__.py" = ["TL4"]}
 jobs = 3
@@ -79,6 +80,7 @@ def test_every_key_is_read(here: Path, name: str) -> None:
         batch_example=2,
         unsafe_fixes=True,
         evidence="runs/e.json",
+        baseline="known.json",
         output_format="json",
         per_file_ignores={"tests/*": ("TL101", "TL2"), "__init__.py": ("TL4",)},
         jobs=3,

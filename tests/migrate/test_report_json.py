@@ -124,6 +124,7 @@ def test_the_envelope_says_what_was_run() -> None:
             "unsafe": 0,
             "manual": 0,
             "suppressed": 0,
+            "known": 0,
         },
     }
 
@@ -150,6 +151,7 @@ def test_fixed_findings_are_listed_with_their_place_in_the_text_as_read() -> Non
         "unsafe": 0,
         "manual": 1,
         "suppressed": 0,
+        "known": 0,
     }
 
 

@@ -113,4 +113,5 @@ def _counts(result: RunResult, listed: list[Item]) -> Counts:
         unsafe=safeties.count(Safety.UNSAFE),
         manual=safeties.count(Safety.MANUAL),
         suppressed=result.suppressed,
+        known=result.known,
     )

@@ -143,6 +143,8 @@ class Counts:
     """Findings left without a fix."""
     suppressed: Count
     """Findings silenced by comments; they are not listed."""
+    known: Count
+    """Findings that the baseline has; they are not listed."""
 
 
 @dataclass(frozen=True)

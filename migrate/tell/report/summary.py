@@ -33,6 +33,9 @@ def summary(result: RunResult, *, root: Path, color: bool = False) -> str:
     if result.suppressed:
         are = "is" if result.suppressed == 1 else "are"
         lines.append(f"{_count(result.suppressed, 'finding')} {are} suppressed by comments.")
+    if result.known:
+        are = "is" if result.known == 1 else "are"
+        lines.append(f"{_count(result.known, 'finding')} {are} in the baseline and not listed.")
     lines += [with_places(root, one_line(note)) for note in result.notes]
     return "".join(f"{line}\n" for line in lines)
 
@@ -72,6 +75,8 @@ def _nothing_found(result: RunResult) -> str:
         return "Nothing found to migrate, but not everything could be done."
     if not result.files_seen:
         return "No Python files found."
+    if result.known:
+        return f"Nothing new to migrate in {_count(result.files_seen, 'file')} (target: torch {result.target})."
     return f"Nothing to migrate in {_count(result.files_seen, 'file')} (target: torch {result.target})."
 
 

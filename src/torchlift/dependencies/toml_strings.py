@@ -7,12 +7,12 @@ string, which tells where the string of the same keys stands. Nothing is found w
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
+from torchlift.toml_text import parsed_toml
 
 Path = tuple[str | int, ...]
 
@@ -47,17 +47,13 @@ def toml_strings(text: str) -> list[TomlString]:
     Raises:
         ValueError: it is no TOML; the text says why.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     numbered, spans = _numbered(text)
     try:
-        content = tomllib.loads(text.replace("\r\n", "\n"))
+        content = parsed_toml(text.replace("\r\n", "\n"))
     except RecursionError as error:
         raise ValueError(str(error)) from None
     try:
-        numbers = dict(_strings(tomllib.loads(numbered.replace("\r\n", "\n"))))
+        numbers = dict(_strings(parsed_toml(numbered.replace("\r\n", "\n"))))
         found = [(path, value, spans[int(numbers.pop(path))]) for path, value in _strings(content)]
     except (ValueError, KeyError, IndexError, RecursionError):
         return []

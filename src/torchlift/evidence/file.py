@@ -7,8 +7,6 @@ default are left out.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 from torchlift.evidence.records import EVIDENCE_SCHEMA, RecordedCall, RecordedEvidence, RecordedSite
 from torchlift.file_bytes import file_bytes
 from torchlift.json_records.reading import RecordError, read_record, shown, whole_number
+from torchlift.whole_file import write_whole
 
 
 class EvidenceError(ValueError):
@@ -69,17 +68,7 @@ def write_evidence(path: Path, evidence: RecordedEvidence) -> None:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
-            file.write(evidence_text(evidence))
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # noqa: PTH101
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, evidence_text(evidence).encode("ascii"))
 
 
 def _ordered(evidence: RecordedEvidence) -> RecordedEvidence:

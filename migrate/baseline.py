@@ -1,0 +1,162 @@
+"""A baseline: findings that a project knows and lives with, so that only new ones fail.
+
+It is a JSON file with a line for each finding, to be committed. A finding stands in it by rule, file and the text of its line, so
+that lines may move.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Final
+
+from torchlift.file_bytes import file_bytes
+from torchlift.finding import FileFailure, Finding
+from torchlift.json_records.reading import RecordError, read_record
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.options import RunOptions
+from torchlift.migrate.result import FileOutcome, RunResult
+from torchlift.migrate.tell.identity import identities
+from torchlift.migrate.workspace.config import Config, ConfigError
+from torchlift.whole_file import write_whole
+
+BASELINE_SCHEMA: Final = 1
+_DEFAULT_NAME: Final = ".torchlift-baseline.json"
+
+_Entries = Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True)
+class BaselineFile:
+    """What the file holds.
+
+    Attributes:
+        schema_version: rises when a key goes away or changes its meaning.
+        findings: for each file, relative to the project root and with forward slashes, `CODE identity` of each finding.
+    """
+
+    schema_version: int
+    findings: dict[str, list[str]] = field(default_factory=dict)
+
+
+class KnownFindings:
+    """The findings that are known when a run begins.
+
+    Args:
+        path: the file.
+        known: what it holds.
+        options: the run.
+    """
+
+    def __init__(self, path: Path, known: _Entries, options: RunOptions) -> None:
+        self._path = path
+        self._known = known
+        self._options = options
+        self._files = frozenset((*options.files, *options.texts))
+
+    @classmethod
+    def of(cls, config: Config, options: RunOptions, *, write: bool) -> KnownFindings | None:
+        """The baseline that `config` names, if it names one; the usual one where it does not and a baseline is to be written.
+
+        Raises:
+            ConfigError: it cannot be used.
+        """
+        if config.baseline is None and not write:
+            return None
+        path = config.path_of(config.baseline) if config.baseline is not None else options.root / _DEFAULT_NAME
+        return cls(path, {} if write and not path.exists() else _read(path).findings, options)
+
+    def leaving_out(self, result: RunResult) -> RunResult:
+        """The result without the findings that are known, and with a remark on those that are gone."""
+        entries = _entries(result)
+        gone = len([pair for pair in _pairs(self._known) - _pairs(entries) if self._was_looked_for(*pair)])
+        left = _without(result, entries, self._known)
+        if not gone:
+            return left
+        they, them = (
+            ("1 finding of the baseline is", "it") if gone == 1 else (f"{gone} findings of the baseline are", "them")
+        )
+        return replace(left, notes=(*left.notes, f"{they} gone: `--write-baseline` takes {them} out."))
+
+    def recording(self, result: RunResult) -> RunResult:
+        """The result without any finding that is left, since all of them are written to the file and known from now on.
+
+        What the file had of files and rules that this run did not look at stays in it. A file that cannot be written is a failure of
+        the result.
+        """
+        entries = _entries(result)
+        kept = {pair for pair in _pairs(self._known) if not self._was_looked_for(*pair)}
+        findings: dict[str, list[str]] = {}
+        for file, entry in sorted(kept | _pairs(entries)):
+            findings.setdefault(file, []).append(entry)
+        text = json.dumps({"schema_version": BASELINE_SCHEMA, "findings": findings}, indent=1) + "\n"
+        try:
+            write_whole(self._path, text.encode("ascii"))
+        except OSError as error:
+            failure = FileFailure(str(self._path), "baseline", f"it cannot be written: {error.strerror or error}")
+            return replace(result, failures=(*result.failures, failure))
+        number, gone = len(_pairs(findings)), len(_pairs(self._known) - _pairs(findings))
+        pruned = (
+            f"; {gone} that {'is' if gone == 1 else 'are'} gone {'was' if gone == 1 else 'were'} taken out"
+            if gone
+            else ""
+        )
+        note = f"The baseline {self._path.name} has {number} finding{'' if number == 1 else 's'}{pruned}."
+        return replace(_without(result, entries, findings), notes=(*result.notes, note))
+
+    def _was_looked_for(self, file: str, entry: str) -> bool:
+        """Whether this run would have found it, were it there."""
+        if not os.path.lexists(self._options.root / file):
+            return True
+        return file in self._files and entry.partition(" ")[0] in self._options.codes
+
+
+def _read(path: Path) -> BaselineFile:
+    try:
+        baseline = read_record(BaselineFile, json.loads(file_bytes(path)))
+    except FileNotFoundError:
+        raise ConfigError(f"There is no baseline {path}; `--write-baseline` makes one.") from None
+    except OSError as error:
+        raise ConfigError(f"The baseline {path} cannot be read: {error.strerror or error}.") from None
+    except RecordError as error:
+        raise ConfigError(f"The baseline {path} cannot be used. {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"The baseline {path} is not JSON ({error}); remove it and `--write-baseline`.") from None
+    if baseline.schema_version != BASELINE_SCHEMA:
+        raise ConfigError(
+            f"The baseline {path} has schema {baseline.schema_version}, and this torchlift reads schema {BASELINE_SCHEMA}; "
+            "remove it and `--write-baseline`."
+        )
+    return baseline
+
+
+def _pairs(entries: _Entries) -> set[tuple[str, str]]:
+    return {(file, entry) for file, listed in entries.items() for entry in listed}
+
+
+def _entries(result: RunResult) -> dict[str, list[str]]:
+    """For each file, what stands in a baseline for the findings that are left in it, in their order."""
+    listed: list[tuple[FileOutcome, Finding]] = [
+        (outcome, item) for outcome in result.outcomes for item in outcome.left
+    ]
+    named = identities((item, outcome.shown) for outcome, item in listed)
+    entries: dict[str, list[str]] = {outcome.path: [] for outcome in result.outcomes}
+    for (outcome, item), identity in zip(listed, named, strict=True):
+        entries[outcome.path].append(f"{item.code} {identity}")
+    return entries
+
+
+def _without(result: RunResult, entries: Mapping[str, list[str]], known: _Entries) -> RunResult:
+    outcomes = []
+    for outcome in result.outcomes:
+        here = set(known.get(outcome.path, ()))
+        kept = [index for index, entry in enumerate(entries[outcome.path]) if entry not in here]
+        left = tuple(outcome.left[index] for index in kept)
+        edits = tuple(outcome.edits[index] for index in kept) if outcome.edits else ()
+        if left or outcome.fixed or outcome.new_text is not None:
+            outcomes.append(replace(outcome, left=left, edits=edits))
+    number = len(_pairs(entries) & _pairs(known))
+    return replace(result, outcomes=tuple(outcomes), known=number)
