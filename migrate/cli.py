@@ -144,7 +144,12 @@ if TYPE_CHECKING:
     callback=patterns,
     help="Files to leave out, beside the configured ones.",
 )
-@click.option("--force-exclude", is_flag=True, default=None, help="Apply excludes to explicitly named files too.")
+@click.option(
+    "--force-exclude",
+    is_flag=True,
+    default=None,
+    help="Apply excludes to explicitly named files too, and leave out those of kinds that are not read (for hooks).",
+)
 @click.option("--no-respect-gitignore", is_flag=True, help="Look at files that .gitignore names, too.")
 @click.option("--allow-dirty", is_flag=True, default=None, help="Write files with uncommitted changes.")
 @click.option("--allow-no-vcs", is_flag=True, default=None, help="Write files outside version control.")

@@ -66,7 +66,8 @@ def discover(
         root: what the result is relative to; paths outside it move it up.
         exclude: patterns (see `globs`) in the place of `DEFAULT_EXCLUDES`.
         extend_exclude: further patterns.
-        force_exclude: whether patterns also apply to the named paths themselves and to the folders above them.
+        force_exclude: whether patterns also apply to the named paths themselves and to the folders above them, and named files
+            of kinds that are not read are left out.
         respect_gitignore: whether ignored files are left out.
         base: folder that patterns with a slash are relative to, `root` or above it; anything else means `root`.
     """

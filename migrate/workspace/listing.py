@@ -31,6 +31,7 @@ _HEAD = 128
 # Recordings and exports; what people write by hand is far smaller.
 _MOST_TEXT = 1_000_000
 _INCLUDABLE = (".txt", ".in")
+_PYTHON_SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?python")
 _INCLUDED = re.compile(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
 _UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 
@@ -84,8 +85,11 @@ class Listing:
         elif stat.S_ISDIR(mode):
             self.folders[real] = None
         elif stat.S_ISREG(mode):
-            self.named.add(relative)
             head = b"" if relative.endswith(SUFFIXES) else _head(real)
+            if force_exclude and not _is_of_a_known_kind(relative, head):
+                self.excluded.add(relative)
+                return
+            self.named.add(relative)
             (self.files if named_kind(relative, head) is None else self.texts).add(relative)
         else:
             self.fail(self.name_of(named), "It is neither a file nor a folder, so there is nothing to analyse.")
@@ -307,6 +311,11 @@ def _may_be_text(path: bytes) -> bool:
     """Whether a name belongs to a text file, or has no suffix and needs a look inside."""
     last = path[path.rfind(b"/") + 1 :]
     return b"." not in last or last.endswith(tuple(map(os.fsencode, _INCLUDABLE))) or is_text_name(path)
+
+
+def _is_of_a_known_kind(path: str, head: bytes) -> bool:
+    """Whether a file that a program named, and not a person, is one that is read."""
+    return path.endswith(SUFFIXES) or text_kind(path, head) is not None or _PYTHON_SHEBANG.match(head) is not None
 
 
 def _head(path: str) -> bytes:

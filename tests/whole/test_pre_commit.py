@@ -56,9 +56,17 @@ def project(folder: Path, source: Path, hook: str) -> None:
 def test_the_check_hook_fails_and_changes_nothing(hooks: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     source, env = hooks
     project(tmp_path, source, "torchlift-check")
+    (tmp_path / "requirements-gpu.txt").write_text("torch==1.13.1+cu116\n")
+    (tmp_path / "setup.cfg").write_text("[options]\ninstall_requires =\n    torch==1.13.1+cu116\n")
+    (tmp_path / "deploy").write_text("#!/usr/bin/env python3\nimport torch\ntorch.ger(1, 2)\n")
+    (tmp_path / "model.json").write_text('{"kind": "torch.jit.load"}\n')
+    git(tmp_path, "add", "-A")
     done = run(tmp_path, sys.executable, "-m", "pre_commit", "run", "--all-files", env=env)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "TL401" in done.stdout and "model.py:5:12" in done.stdout
+    for place in ("requirements-gpu.txt:1:", "setup.cfg:3:", "deploy:3:"):
+        assert place in done.stdout
+    assert "notes.txt" not in done.stdout and "model.json" not in done.stdout
     assert (tmp_path / "model.py").read_text() == MODEL
 
 
