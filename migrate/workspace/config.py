@@ -177,7 +177,7 @@ class _Table:
         except OSError as error:
             raise ConfigError(f"The configuration {_shown(path)} cannot be read ({error.strerror or error}).") from None
         try:
-            values = parsed_toml(text)
+            values: Any = parsed_toml(text)
         except (RecursionError, ValueError) as error:
             if type(error).__name__ != "TOMLDecodeError":  # nested too deeply, or a number with thousands of digits
                 raise ConfigError(f"{_shown(path)} is beyond what can be read ({error}); simplify it.") from None

@@ -1,0 +1,100 @@
+"""What docs/ci.md offers to CI systems, run by the shell that they run it with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import junitparser
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+OLD = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI systems run these by bash")
+
+
+def action_step(name: str) -> str:
+    action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+    [step] = [step for step in action["runs"]["steps"] if step["name"] == name]
+    return str(step["run"])
+
+
+def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    # As the runner starts `shell: bash`.
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "runner"
+    (home / "torchlift").mkdir(parents=True)
+    (home / "torchlift/bin").symlink_to(Path(sys.executable).parent)
+    return {
+        "RUNNER_TEMP": str(home),
+        "GITHUB_STEP_SUMMARY": str(home / "summary.md"),
+        "GITHUB_OUTPUT": str(home / "output"),
+        "GITHUB_ACTION_PATH": str(ROOT),
+    }
+
+
+@pytest.mark.parametrize(("fail", "status"), [("true", 1), ("false", 0)])
+def test_the_action_annotates_summarises_and_hands_on_what_it_found(
+    tmp_path: Path, runner: dict[str, str], fail: str, status: int
+) -> None:
+    (tmp_path / "a.py").write_text(OLD)
+    done = run(action_step("Check"), tmp_path, ARGUMENTS="a.py --select TL4", FAIL=fail, **runner)
+    assert done.returncode == status, done.stderr
+    assert done.stdout.startswith("::warning title=TL401 moved-name,file=a.py,line=5,")
+    home = Path(runner["RUNNER_TEMP"])
+    assert "| moved-name | 1 | 1 safe |" in (home / "summary.md").read_text()
+    assert (home / "output").read_text() == f"sarif={home}/torchlift.sarif\n"
+    assert len(json.loads((home / "torchlift.sarif").read_text())["runs"][0]["results"]) == 1
+
+
+def test_what_could_not_be_done_fails_the_action_whatever_it_may_pass_over(
+    tmp_path: Path, runner: dict[str, str]
+) -> None:
+    done = run(action_step("Check"), tmp_path, ARGUMENTS=". --select NONE", FAIL="false", **runner)
+    assert done.returncode == 2 and "is no rule" in done.stderr
+    assert not Path(runner["GITHUB_OUTPUT"]).exists()
+
+
+@pytest.mark.exhaustive
+def test_the_action_installs_torchlift_from_its_own_checkout(tmp_path: Path, runner: dict[str, str]) -> None:
+    (tmp_path / "runner/torchlift/bin").unlink()
+    done = run(action_step("Install torchlift"), tmp_path, PYTHON=sys.executable, **runner)
+    assert done.returncode == 0, done.stderr
+    shown = run('"$RUNNER_TEMP/torchlift/bin/torchlift" --version', tmp_path, **runner)
+    assert shown.stdout.startswith("torchlift, version ")
+
+
+def test_the_action_uses_nothing_by_a_name_that_can_be_moved() -> None:
+    action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+    used = [step["uses"].partition("@")[2] for step in action["runs"]["steps"] if "uses" in step]
+    assert used and all(len(revision) == 40 and int(revision, 16) for revision in used)
+
+
+def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> None:
+    job: dict[str, Any] = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())["torchlift"]
+    (tmp_path / "a.py").write_text(OLD)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = run(
+        "\n".join(job["script"]), tmp_path, PATH=path, TORCHLIFT_ARGUMENTS=job["variables"]["TORCHLIFT_ARGUMENTS"]
+    )
+    assert done.returncode == 1, done.stderr
+    reports = job["artifacts"]["reports"]
+    [issue] = json.loads((tmp_path / reports["codequality"]).read_text())
+    assert issue["location"] == {
+        "path": "a.py",
+        "positions": {"begin": {"line": 5, "column": 12}, "end": {"line": 5, "column": 21}},
+    }
+    assert junitparser.JUnitXml.fromfile(str(tmp_path / reports["junit"])).failures == 1
