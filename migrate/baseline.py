@@ -57,18 +57,6 @@ class KnownFindings:
         self._options = options
         self._files = frozenset((*options.files, *options.texts))
 
-    @classmethod
-    def of(cls, config: Config, options: RunOptions, *, write: bool) -> KnownFindings | None:
-        """The baseline that `config` names, if it names one; the usual one where it does not and a baseline is to be written.
-
-        Raises:
-            ConfigError: it cannot be used.
-        """
-        if config.baseline is None and not write:
-            return None
-        path = config.path_of(config.baseline) if config.baseline is not None else options.root / _DEFAULT_NAME
-        return cls(path, {} if write and not path.exists() else _read(path).findings, options)
-
     def leaving_out(self, result: RunResult) -> RunResult:
         """The result without the findings that are known, and with a remark on those that are gone."""
         entries = _entries(result)
@@ -114,6 +102,16 @@ class KnownFindings:
         return file in self._files and entry.partition(" ")[0] in self._options.codes
 
 
+def known_findings(config: Config, options: RunOptions, *, write: bool) -> KnownFindings:
+    """What the baseline knows that `config` names, or else the usual one, which need not be there yet if it is to be written.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    path = config.path_of(config.baseline) if config.baseline is not None else options.root / _DEFAULT_NAME
+    return KnownFindings(path, {} if write and not path.exists() else _read(path).findings, options)
+
+
 def _read(path: Path) -> BaselineFile:
     try:
         baseline = read_record(BaselineFile, json.loads(file_bytes(path)))
@@ -154,9 +152,6 @@ def _without(result: RunResult, entries: Mapping[str, list[str]], known: _Entrie
     for outcome in result.outcomes:
         here = set(known.get(outcome.path, ()))
         kept = [index for index, entry in enumerate(entries[outcome.path]) if entry not in here]
-        left = tuple(outcome.left[index] for index in kept)
-        edits = tuple(outcome.edits[index] for index in kept) if outcome.edits else ()
-        if left or outcome.fixed or outcome.new_text is not None:
-            outcomes.append(replace(outcome, left=left, edits=edits))
-    number = len(_pairs(entries) & _pairs(known))
-    return replace(result, outcomes=tuple(outcomes), known=number)
+        outcomes.append(outcome.keeping(kept))
+    left = tuple(outcome for outcome in outcomes if outcome.has_something_to_say)
+    return replace(result, outcomes=left, known=len(_pairs(entries) & _pairs(known)))

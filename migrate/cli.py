@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torchlift.migrate.tell.output import Manner
     from torchlift.migrate.verification.trials import Verification
     from torchlift.migrate.workspace.config import Config
-    from torchlift.wheels.machine import Machine
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -101,6 +100,9 @@ if TYPE_CHECKING:
     "--write-baseline", is_flag=True, help="Write what is left to the baseline. [default: .torchlift-baseline.json]"
 )
 @click.option(
+    "--since", metavar="REV", help="List only what is on lines changed since this revision of git; goes with --check."
+)
+@click.option(
     "--verify",
     "command",
     metavar="CMD",
@@ -172,7 +174,6 @@ def migrate(
     facts: Path | None,
     output_file: tuple[Report, ...],
     command: str | None,
-    write_baseline: bool,
     verify_runs: int,
     verify_timeout: float,
     flaky: bool,
@@ -194,19 +195,14 @@ def migrate(
     from torchlift.migrate.find.parallel import calm_collector
     from torchlift.migrate.flags import configured, described_machine, refuse_contradictions
     from torchlift.migrate.tell.output import Manner
-    from torchlift.migrate.workspace.config import Config, ConfigError, load_config
 
     refuse_contradictions(click.get_current_context().params)
     verify = _verification(
         command, verify_runs, verify_timeout, flaky, quiet or flags["output_format"] not in {None, *FOR_PEOPLE}
     )
     named = _named(paths, stdin_filename)
-    start = named[0] if named[0].is_dir() else named[0].parent
-    try:
-        config = Config() if isolated else load_config(start, explicit=config_file)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from None
-    config = configured(config, **flags)
+    counted = {name: flags.pop(name) for name in ("write_baseline", "since")}
+    config = configured(_config(named[0], config_file, isolated), **flags)
     calm_collector()
     given = sys.stdin.buffer.read() if stdin_filename is not None else None
     mode: Literal["check", "diff", "write"] = "check" if check else "diff" if diff else "write"
@@ -214,7 +210,14 @@ def migrate(
         raise click.UsageError("--statistics counts findings; it goes with the formats full, concise and json alone.")
     wants_edits = not {config.output_format, *(chosen for chosen, _ in output_file)}.isdisjoint(WITH_EDITS)
     result = _run(
-        named, config, mode, described_machine(gpus, driver, facts), given, verify, wants_edits, write_baseline
+        named,
+        config,
+        mode=mode,
+        machine=described_machine(gpus, driver, facts),
+        given=given,
+        verify=verify,
+        want_edits=wants_edits,
+        **counted,
     )
     if flags["min_torch"] is not None:
         result = replace(result, min_torch_source="--min-torch")
@@ -229,6 +232,16 @@ def main() -> None:
     run_command(migrate, "migrate")
 
 
+def _config(path: Path, explicit: Path | None, isolated: bool) -> Config:
+    """The configuration for a path, without what options say."""
+    from torchlift.migrate.workspace.config import Config, ConfigError, load_config
+
+    try:
+        return Config() if isolated else load_config(path if path.is_dir() else path.parent, explicit=explicit)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+
 def _named(paths: tuple[Path, ...], stdin_filename: Path | None) -> list[Path]:
     """The paths to look at; the name that standard input goes by, if that is read."""
     stdin = Path("-") in paths
@@ -241,16 +254,8 @@ def _named(paths: tuple[Path, ...], stdin_filename: Path | None) -> list[Path]:
     return [stdin_filename]
 
 
-def _run(
-    named: list[Path],
-    config: Config,
-    mode: Literal["check", "diff", "write"],
-    machine: Machine | None,
-    given: bytes | None,
-    verify: Verification | None,
-    want_edits: bool,
-    write_baseline: bool,
-) -> RunResult:
+def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "write"], **how: Any) -> RunResult:
+    """The library's `migrate`, with a progress line, and with errors as click words them."""
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
     from torchlift.migrate.tell.progress import Progress
@@ -261,17 +266,7 @@ def _run(
 
     progress = Progress() if sys.stderr.isatty() else None
     try:
-        return migrated(
-            named,
-            config,
-            mode=Mode(mode),
-            machine=machine,
-            given=given,
-            want_edits=want_edits,
-            progress=progress,
-            verify=verify,
-            write_baseline=write_baseline,
-        )
+        return migrated(named, config, mode=Mode(mode), progress=progress, **how)
     except (ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
     except VerificationFailed as error:

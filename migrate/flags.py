@@ -132,6 +132,8 @@ def refuse_contradictions(given: Mapping[str, Any]) -> None:
     if given["command"] is not None and (given["check"] or piped):
         other = "--check, which applies no fix" if given["check"] else "standard input, which no command runs"
         raise click.UsageError(f"--verify does not go with {other}.")
+    if given["since"] is not None and (not given["check"] or given["write_baseline"] or piped):
+        raise click.UsageError("--since goes with --check, and with neither --write-baseline nor standard input.")
     if given["write_baseline"] and (given["diff"] or piped):
         raise click.UsageError("--write-baseline goes with neither --diff nor standard input, which change no file.")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchlift.migrate import run
-from torchlift.migrate.baseline import KnownFindings
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import Mode, RunResult
@@ -39,6 +38,7 @@ def migrate(
     progress: Callable[[str, int, int], None] | None = None,
     verify: Verification | None = None,
     write_baseline: bool = False,
+    since: str | None = None,
 ) -> RunResult:
     """Find code in `paths` that breaks on a newer torch, and rewrite what can be rewritten safely.
 
@@ -55,6 +55,7 @@ def migrate(
         progress: told about every finished file: `"select"` or `"check"`, files done, files in all.
         verify: a command of the user's by which fixes are tried; those that make it fail are left out.
         write_baseline: whether what is left goes to the baseline, which then knows all of it.
+        since: a revision of git's; only findings on lines that have changed since are in the result. For `Mode.CHECK`.
 
     Returns:
         What was found, file by file; see `RunResult`.
@@ -73,7 +74,7 @@ def migrate(
         found = _listed(config, paths, project_root(paths), force_exclude=config.force_exclude)
         overlay = {}
     options = _options(paths, config, found, mode, machine, is_listed=given is None)
-    baseline = KnownFindings.of(config, options, write=write_baseline)
+    counted = _counted(config, options, since, write_baseline=write_baseline)
     options = replace(
         _with_evidence(options, config, overlay),
         guard=_guard(config, found.root) if given is None else None,
@@ -83,10 +84,28 @@ def migrate(
     )
     reading = replace(run.read(options), failures=found.failures)
     result = _with_nested(_examined(reading, verify), found)
-    result = _written(result) if mode is Mode.WRITE and given is None else result
-    if baseline is None:
-        return result
-    return baseline.recording(result) if write_baseline else baseline.leaving_out(result)
+    return counted(_written(result) if mode is Mode.WRITE and given is None else result)
+
+
+def _counted(
+    config: Config, options: RunOptions, since: str | None, *, write_baseline: bool
+) -> Callable[[RunResult], RunResult]:
+    """What takes from a result what does not count: known findings, and those on old lines.
+
+    Raises:
+        ConfigError: what is known cannot be read.
+    """
+    steps: list[Callable[[RunResult], RunResult]] = []
+    if config.baseline is not None or write_baseline:
+        from torchlift.migrate.baseline import known_findings
+
+        known = known_findings(config, options, write=write_baseline)
+        steps.append(known.recording if write_baseline else known.leaving_out)
+    if since is not None:
+        from torchlift.migrate.changed_lines import ChangedLines
+
+        steps.append(ChangedLines(options.root, since).only)
+    return lambda result: reduce(lambda so_far, step: step(so_far), steps, result)
 
 
 def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Sequence
+from dataclasses import field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -43,6 +44,16 @@ class FileOutcome:
     new_text: str | None = None
     refused: str | None = None
     edits: tuple[tuple[TextEdit, ...], ...] = ()
+
+    def keeping(self, indices: Sequence[int]) -> FileOutcome:
+        """The outcome with those of `left` that stand at `indices`."""
+        edits = tuple(self.edits[index] for index in indices) if self.edits else ()
+        return replace(self, left=tuple(self.left[index] for index in indices), edits=edits)
+
+    @property
+    def has_something_to_say(self) -> bool:
+        """Whether a run has a reason to list it."""
+        return bool(self.left or self.fixed or self.new_text is not None)
 
     @property
     def is_removed(self) -> bool:
