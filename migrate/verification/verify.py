@@ -139,7 +139,7 @@ def _described(baseline: Baseline) -> str:
     failing, unstable = len(baseline.failing), len(baseline.unstable)
     more = f", {failing} that fail anyway" if failing else ""
     more += f", {unstable} that do not end the same way twice" if unstable else ""
-    return f"Without any fix: {len(baseline.tests)} tests{more}."
+    return f"Without any fix: {len(baseline.tests)} test{'' if len(baseline.tests) == 1 else 's'}{more}."
 
 
 def _dropped(verdict: SearchEnd, verification: Verification) -> dict[int, DroppedFix]:

@@ -26,9 +26,13 @@ PROBES = {"rows + 3": "same", "one row": "same", "other dtype": "not tried: eage
 
 
 def place_of(text: str, called: str) -> SourcePlace:
-    """The only call or decorator whose line holds `called`, the outermost where several do."""
-    lines = text.splitlines()
-    found = [place for place in PlacesOf(text).all() if called in lines[place.line - 1][place.column - 1 :]]
+    """The only call or decorator whose line, or lines, hold `called`, the outermost where several do."""
+    lines, more = text.splitlines(), called.count("\n")
+    found = [
+        place
+        for place in PlacesOf(text).all()
+        if called in "\n".join(lines[place.line - 1 : place.line + more])[place.column - 1 :]
+    ]
     return min(found, key=lambda place: (place.line, place.column)) if len(found) > 1 else found[0]
 
 
