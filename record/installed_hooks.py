@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from torchlift.at_start import STARTUP, with_room
+
 _NAME = "torchlift_record.pth"
 _ASK = "import json, sysconfig; print(json.dumps(sysconfig.get_paths()['purelib']))"
 
@@ -75,14 +77,15 @@ def _site_packages(python: str) -> Path:
 
 
 def _line(pth: Path, spool: Path, variables: Mapping[str, str]) -> str:
-    startup = str(Path(__file__).parent / "startup" / "attach.py")
+    hooks = Path(__file__).parent / "hooks"
+    attach = str(hooks / "attach.py")
     facts = {
         "pth": str(pth),
         "owner": str(spool / "owner"),
         "process": os.getpid(),
-        "startup": startup,
-        "variables": dict(variables),
+        "startup": STARTUP,
+        "variables": {**variables, **with_room({}, "_torchlift_record", str(hooks))},
     }
-    run = f"exec(compile(open({startup!r}, encoding='utf-8').read(), {startup!r}, 'exec'), {{'FACTS': {facts!r}}})"
+    run = f"exec(compile(open({attach!r}, encoding='utf-8').read(), {attach!r}, 'exec'), {{'FACTS': {facts!r}}})"
     # One line that begins with `import`, as `site` wants it.
-    return f"import os; os.path.exists({startup!r}) and {run}\n"
+    return f"import os; os.path.exists({attach!r}) and {run}\n"

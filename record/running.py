@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from torchlift import __version__
+from torchlift.at_start import with_room
 from torchlift.evidence.records import RecordedEvidence
 from torchlift.lazy_dataclass import dataclass
 from torchlift.record.assembly import assembled
@@ -136,9 +137,8 @@ def _remove_if_left(folder: Path) -> None:
 
 def _run(command: Sequence[str], how: Recording, variables: Mapping[str, str]) -> int:
     """Exit status of the command, negative for a signal."""
-    environment = {**(os.environ if how.environment is None else how.environment), **variables}
-    inherited = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = os.pathsep.join([str(_HERE / "startup"), *([inherited] if inherited else [])])
+    inherited = os.environ if how.environment is None else how.environment
+    environment = with_room({**inherited, **variables}, "_torchlift_record", str(_HERE / "hooks"))
     try:
         process = subprocess.Popen(list(command), env=environment, cwd=how.folder)
     except OSError as error:

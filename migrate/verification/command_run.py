@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from torchlift.at_start import with_room
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.verification.tree_copy import TreeCopy
 
@@ -115,14 +116,15 @@ def run_command(
 
 def _environment(copy: TreeCopy, spool: str, working: str) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
-    paths = [str(_HERE / "startup")]
+    paths = []
     for entry in environment.get("PYTHONPATH", "").split(os.pathsep):
         is_inside = entry == copy.tree or entry.startswith(copy.tree + os.sep)
         if entry:
             paths.append(copy.folder + entry[len(copy.tree) :] if is_inside else entry)
     # The order of sets may not differ between two runs that are compared.
     environment.setdefault("PYTHONHASHSEED", "0")
-    return environment | {"PYTHONPATH": os.pathsep.join(paths), "TORCHLIFT_VERIFY": spool, "PWD": working}
+    environment |= {"PYTHONPATH": os.pathsep.join(paths), "TORCHLIFT_VERIFY": spool, "PWD": working}
+    return with_room(environment, "_torchlift_verify", str(_HERE / "inside"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

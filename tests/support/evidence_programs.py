@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from torchlift.at_start import with_room
 from torchlift.evidence.conclusions import exported
 from torchlift.evidence.file import write_evidence
 from torchlift.evidence.records import RecordedEvidence, RecordedSite
@@ -161,12 +162,11 @@ def _hooked(root: Path, spool: Path, first_call_only: bool, limits: Mapping[str,
     import torch
 
     options = {"prover": str(ROOT / "record" / "prover"), "limits": dict(limits)}
-    startup = str(ROOT / "record" / "startup")
-    os.environ.update(
-        TORCHLIFT_SPOOL=str(spool), TORCHLIFT_ROOT=str(root), TORCHLIFT_RECORD=json.dumps(options), PYTHONPATH=startup
-    )
+    variables = {"TORCHLIFT_SPOOL": str(spool), "TORCHLIFT_ROOT": str(root), "TORCHLIFT_RECORD": json.dumps(options)}
+    folder = str(ROOT / "record" / "hooks")
+    os.environ.update(with_room(variables, "_torchlift_record", folder))
     hooks: Any = type(sys)("_torchlift_record")
-    hooks.__path__ = [str(ROOT / "record" / "hooks")]
+    hooks.__path__ = [folder]
     sys.modules[hooks.__name__] = hooks
     from _torchlift_record import calls, installing  # type: ignore[import-not-found]
 

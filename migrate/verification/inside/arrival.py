@@ -26,12 +26,13 @@ class Telling:
         self.file.write(json.dumps([kind, about]) + "\n")
 
 
-def arrive(folder: str) -> None:
-    """Set up what the file `task.json` in `folder` asks for.
+def arrive() -> None:
+    """Set up what the file `task.json` asks for, in the folder that the environment names.
 
     Its keys: `tree` (the user's), `copy` (of it), `tests` (ids of those to run, null for all), `returns` (whether what
     functions return is noted).
     """
+    folder = os.environ["TORCHLIFT_VERIFY"]
     with open(os.path.join(folder, "task.json"), encoding="utf-8") as file:
         task = json.load(file)
     from .redirect import redirect

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arrival import Telling
-from .waiting import after_import
+
+if TYPE_CHECKING:
+    from torchlift.at_start.shared.after_import import after_import
+else:
+    from .after_import import after_import
 
 _FRAME = re.compile(
     r'^\s*(?:File "(?P<quoted>[^"]+)", line (?P<at>\d+)|(?P<path>[^\s:"][^:"\n]*\.py):(?P<line>\d+):)', re.M

@@ -13,11 +13,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .arrival import Telling
-from .waiting import after_import
+
+if TYPE_CHECKING:
+    from torchlift.at_start.shared.after_import import after_import
+else:
+    from .after_import import after_import
 
 _MOST_CALLS = 50
 _MOST_LEAVES = 64

@@ -1,7 +1,7 @@
 """What the `.pth` file of `--install` runs: the hooks, in processes below a recorder that is still running.
 
 Also run by Python 3.9 and without torchlift. `FACTS` is put there by the line of the `.pth` file: its path, the recorder's
-process and lock, the variables that the hooks read.
+process and lock, what runs at the start of a process, the variables that it and the hooks read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _arrive(facts: Any) -> None:
         return
     if _is_below(facts["process"]):
         os.environ.update(facts["variables"])
-        path = os.path.join(os.path.dirname(os.path.abspath(facts["startup"])), "sitecustomize.py")
+        path = facts["startup"]
         with open(path, encoding="utf-8") as file:
             source = file.read().partition("\ntry:\n")[0]
         names: dict[str, Any] = {"__file__": path, "__name__": "_torchlift_startup"}

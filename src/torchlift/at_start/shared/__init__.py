@@ -1,0 +1,1 @@
+"""What every room can import as a file of its own."""
