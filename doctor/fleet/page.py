@@ -10,10 +10,11 @@ from torchlift.doctor.fleet.fleet import Fleet, FleetMember
 from torchlift.doctor.fleet.text_report import ranges, smoke_counts, verdict
 from torchlift.doctor.report.alike import alike
 from torchlift.doctor.report.page.machine import body, failed_smoke
-from torchlift.doctor.report.page.markup import Child, Markup, element, table
-from torchlift.doctor.report.page.parts import bars, finding, page, pair_table, section, trouble
+from torchlift.doctor.report.page.parts import bars, finding, foot, pair_table, trouble
 from torchlift.doctor.report.rates import Rate, pairs_of, rates_of, shown
 from torchlift.doctor.report.words import count
+from torchlift.page.frame import page, section
+from torchlift.page.markup import Child, Markup, element, table
 
 _MOST_COLUMNS = 10
 """More machines than these are named in groups by value, not in a column each."""
@@ -26,7 +27,7 @@ def render(fleet: Fleet) -> str:
     status = "problem" if fleet.health == "problems" else "warning" if fleet.serious_differences else "ok"
     taken = min((each.examination.facts.taken for each in fleet.machines if each.examination is not None), default="")
     head = element("p", f"{count(len(fleet.machines), 'machine')}.", class_="where")
-    return page("torchlift doctor, many machines", verdict(fleet), status, head, _body(fleet), taken=taken)
+    return page("torchlift doctor, many machines", verdict(fleet), status, head, _body(fleet), foot=foot(taken))
 
 
 def _body(fleet: Fleet) -> Iterator[Child]:

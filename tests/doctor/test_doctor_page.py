@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from browser import Browser, why_not
 from commands import told
 from doctor_machines import MACHINES, healthy
+from html_page import ALLOWED, Page
 
 from torchlift.doctor.checks.registry import all_checks
 from torchlift.doctor.diagnose import diagnose
@@ -28,50 +28,17 @@ from torchlift.doctor.fleet.record import Record
 from torchlift.doctor.fleet.redact import redacted as redacted_fleet
 from torchlift.doctor.report import markdown
 from torchlift.doctor.report.page import machine
-from torchlift.doctor.report.page.look import CSS
-from torchlift.doctor.report.page.markup import element
 from torchlift.doctor.report.rates import Rate, pairs_of, rates_of, shown
 from torchlift.doctor.report.redact import redacted
 from torchlift.doctor.smoke.parent.outcome import SmokeResult
 from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.json_records.writing import plain
+from torchlift.page.look import CSS
+from torchlift.page.markup import element
 
 pytestmark = pytest.mark.xdist_group("page")
 
 HOSTILE = '"><script>document.title="owned"</script><img src=x onerror="document.title=1">\u202e`|@all #1 </style>'
-VOID = {"meta", "br", "col", "link"}
-ALLOWED = set(
-    """html head meta title style body a header h1 h2 h3 p span dl dt dd main section article pre code ul li table caption
-    thead tbody tr th td div details summary footer strong""".split()
-)
-
-
-class Page(HTMLParser):
-    """The elements of a page, and whether they are closed in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.texts)
 
 
 def _smokes(slow: bool = False, name: str = "NVIDIA H100 80GB HBM3") -> SmokeReport:

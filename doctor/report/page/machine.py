@@ -9,16 +9,14 @@ from torchlift.doctor.check import GROUPS
 from torchlift.doctor.examination import Examination
 from torchlift.doctor.report import words
 from torchlift.doctor.report.alike import alike
-from torchlift.doctor.report.page.markup import Child, Markup, element, table
 from torchlift.doctor.report.page.parts import (
     WORDS,
     bars,
     command,
     finding,
-    page,
+    foot,
     pair_table,
     result_details,
-    section,
     trouble,
 )
 from torchlift.doctor.report.rates import pairs_of, rates_of
@@ -26,6 +24,8 @@ from torchlift.doctor.report.sheet import machine_lines, status_of, wants_instal
 from torchlift.doctor.report.verdict import verdict
 from torchlift.doctor.smoke.parent.report import SmokeReport
 from torchlift.json_records.writing import plain
+from torchlift.page.frame import page, section
+from torchlift.page.markup import Child, Markup, element, table
 from torchlift.wheels.answer import Answer, Choice
 
 _WRONG = ("problem", "failed", "warning")
@@ -36,7 +36,12 @@ def render(examination: Examination) -> str:
     facts = examination.facts
     head = element("dl", *_pairs(machine_lines(facts)))
     return page(
-        "torchlift doctor", verdict(examination), status_of(examination), head, body(examination), taken=facts.taken
+        "torchlift doctor",
+        verdict(examination),
+        status_of(examination),
+        head,
+        body(examination),
+        foot=foot(facts.taken),
     )
 
 

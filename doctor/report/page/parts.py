@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from torchlift import __version__
 from torchlift.doctor.check import Evidence, Result
 from torchlift.doctor.diagnose import Diagnosed
-from torchlift.doctor.report.page.look import CSS
-from torchlift.doctor.report.page.markup import Child, Markup, element, table
 from torchlift.doctor.report.rates import Pair, Rate, shown
 from torchlift.doctor.report.words import data_age, sentence
+from torchlift.page.frame import link
+from torchlift.page.markup import Child, Markup, element, table
 
-MARKS = {"ok": "✓", "note": "•", "warning": "!", "problem": "✗", "skipped": "-", "failed": "?"}
 WORDS = {
     "ok": "well",
     "note": "note",
@@ -29,35 +28,9 @@ _WARN_BELOW, _FAIL_BELOW = 0.5, 0.2
 """Shares of a full rate below which a bar changes its colour: as the smokes judge."""
 
 
-def page(title: str, verdict: str, status: str, head: Child, body: Iterable[Child], *, taken: str) -> str:
-    """The whole document, as text that a file or a mail can hold."""
-    first = element("p", element("span", f"{MARKS[status]} ", aria_hidden="true"), verdict, class_=f"verdict {status}")
-    inside = (
-        element("a", "To what was found", href="#found", class_="skip"),
-        element("header", element("h1", title), first, head),
-        element("main", *body, id="found"),
-        element("footer", f"torchlift {__version__}, looked at {taken or 'an unknown time'}. {data_age()}"),
-    )
-    top = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # Nothing is loaded and nothing runs, whatever a name in the report may try.
-        element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-        ),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"{title}: {verdict}"[:120]),
-        element("style", Markup(CSS)),
-    )
-    return f"<!doctype html>\n{element('html', top, element('body', *inside), lang='en')}\n"
-
-
-def section(id: str, title: str, *children: Child) -> Markup:
-    """A part of the page with a heading that names it."""
-    return element("section", element("h2", title, id=id), *children, aria_labelledby=id)
+def foot(taken: str) -> str:
+    """The last line of a page about what was `taken` at a time, and how old the tables are that judge it."""
+    return f"torchlift {__version__}, looked at {taken or 'an unknown time'}. {data_age()}"
 
 
 def trouble(status: str, text: str, *details: Child, where: str | None = None) -> Markup:
@@ -95,13 +68,6 @@ def result_details(result: Result) -> list[Child]:
 def command(text: str) -> Markup:
     """Something to paste into a shell."""
     return element("pre", element("code", text))
-
-
-def link(address: str) -> Child:
-    """A link where it is one, text otherwise: never a scheme that does something."""
-    if address.startswith(("https://", "http://")):
-        return element("a", address, href=address, rel="noreferrer noopener")
-    return address
 
 
 def bars(rates: Sequence[Rate], titles: dict[str, str]) -> list[Markup]:

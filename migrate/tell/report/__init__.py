@@ -74,12 +74,32 @@ def _exchanged(
         from torchlift.migrate.tell.report.summary import verdict
 
         return markdown.render(found, troubles, verdict(result))
+    if output_format == "html":
+        from torchlift.migrate.tell.report.formats import html
+        from torchlift.migrate.tell.report.summary import verdict
+
+        return html.render(
+            found, troubles, html.RunHead(verdict(result), not result.exit_code, _facts(result), result.notes)
+        )
     if output_format in {"github", "gitlab", "junit", "rdjson"}:
         from importlib import import_module
 
         text: str = import_module(f"{__name__}.formats.{output_format}").render(found, troubles)
         return text
     raise ValueError(f"{output_format!r} is not an output format; choose one of {', '.join(OUTPUT_FORMATS)}")
+
+
+def _facts(result: RunResult) -> tuple[tuple[str, str], ...]:
+    """What a run was about, as names and values."""
+    source = f" ({result.min_torch_source})" if result.min_torch_source else ""
+    files = f"{result.files_seen}, of which {result.files_analysed} mention something that a rule knows"
+    known = [("known", f"{result.known} findings of the baseline are not listed")] if result.known else []
+    return (
+        ("target", f"torch {result.target}"),
+        ("lowest", f"torch {result.min_torch}{source}"),
+        ("files", files),
+        *known,
+    )
 
 
 def _explained(codes: Collection[str]) -> dict[str, tuple[str, str]]:

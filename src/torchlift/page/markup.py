@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-_VOID = frozenset({"meta", "br", "link", "col"})
+_VOID = frozenset({"meta", "br", "link", "col", "input"})
 
 
 class Markup(str):
@@ -37,6 +37,14 @@ def joined(children: Iterable[Child], between: str = "") -> Markup:
     return Markup(
         between.join(child if isinstance(child, Markup) else _text(child) for child in children if child is not None)
     )
+
+
+def sentence(text: str) -> Markup:
+    """Text in which what stands in backquotes is code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return joined([text])
+    return joined(element("code", part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def table(caption: str, head: Iterable[Child], rows: Iterable[Iterable[Child]], *, class_: str | None = None) -> Markup:

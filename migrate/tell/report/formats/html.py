@@ -1,0 +1,195 @@
+"""One page for a browser: what breaks, what is automatic, where, and each finding with its change. No scripts, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from difflib import unified_diff
+from itertools import groupby
+
+from torchlift import __version__
+from torchlift.finding import Safety, Severity
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
+from torchlift.page.frame import link, page, section
+from torchlift.page.markup import Child, Markup, element, joined, sentence, table
+from torchlift.terminal.columns import one_line
+
+_FIXES = {
+    Safety.SAFE: "safe",
+    Safety.PROVEN: "proven",
+    Safety.UNSAFE: "to review",
+    Safety.MANUAL: "by hand",
+}
+_LEVELS = {Severity.ERROR: "problem", Severity.WARNING: "warning", Severity.INFO: "note"}
+_LONGEST_CHANGE = 60
+"""Lines of a change that are shown."""
+
+_CSS = """
+.bar { display: flex; height: 1.1rem; border-radius: .25rem; overflow: hidden; background: var(--code); margin: .2rem 0; }
+.bar span { min-width: 2px; } .bar .safe, .bar .proven { background: var(--ok); } .bar .unsafe { background: var(--mid); }
+.bar .manual { background: var(--faint); } .filters { position: sticky; top: 0; background: var(--paper); padding: .4rem 0; }
+.filters fieldset { border: 0; padding: 0; margin: 0 0 .2rem; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+.filters legend { float: left; margin-right: 1rem; color: var(--faint); } .filters label { white-space: nowrap; }
+.found { border-top: 1px solid var(--line); padding: .6rem 0; } .found h3 { font-weight: 500; }
+del, ins { display: block; text-decoration: none; } del { color: var(--problem); } ins { color: var(--ok); }
+"""
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """What stands at the top of the page.
+
+    Attributes:
+        verdict: what the run comes to, in a sentence.
+        clean: whether nothing is left.
+        facts: names with values: target, lowest torch, files.
+        notes: sentences about the whole run.
+    """
+
+    verdict: str
+    clean: bool
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: RunHead) -> str:
+    """The whole page."""
+    facts = [part for name, value in head.facts for part in (element("dt", name), element("dd", value))]
+    status = "problem" if troubles else "ok" if head.clean else "warning"
+    foot = f"torchlift {__version__}"
+    body = list(_body(entries, troubles, head))
+    return page("torchlift migrate", head.verdict, status, element("dl", *facts), body, foot=foot, css=_css(entries))
+
+
+def _body(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: RunHead) -> Iterator[Child]:
+    if troubles:
+        items = [element("li", element("code", one_line(trouble.path)), f": {trouble.text}") for trouble in troubles]
+        yield section("troubles", "What could not be done", element("ul", *items))
+    if head.notes:
+        yield section("notes", "Worth knowing", element("ul", *(element("li", sentence(note)) for note in head.notes)))
+    if not entries:
+        return
+    yield section("effort", "What it takes", _effort(entries))
+    yield section("rules", "By rule", _counted(entries, "rule", lambda entry: f"{entry.code} {entry.name}", _rule_link))
+    yield section("folders", "By folder", _counted(entries, "folder", lambda entry: _folder(entry.path)))
+    files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
+    yield section("findings", "Findings", _filters(entries), *(_file(found, len(entries) <= 50) for found in files))
+
+
+def _effort(entries: Sequence[ListedFinding]) -> Markup:
+    counts = Counter(entry.safety for entry in entries)
+    named = [f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety]]
+    waits = sum(entry.waits for entry in entries)
+    tail = f"; {waits} wait for another place to change first" if waits else ""
+    return joined([_bar(counts), element("p", f"{', '.join(named)}{tail}.")])
+
+
+def _counted(
+    entries: Sequence[ListedFinding],
+    what: str,
+    key: Callable[[ListedFinding], str],
+    shown: Callable[[str, ListedFinding], Child] = lambda name, entry: name,
+) -> Markup:
+    groups: dict[str, list[ListedFinding]] = {}
+    for entry in entries:
+        groups.setdefault(key(entry), []).append(entry)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    rows = []
+    for name, found in ordered:
+        counts = Counter(entry.safety for entry in found)
+        kinds = ", ".join(f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety])
+        rows.append((shown(name, found[0]), element("span", str(len(found)), class_="number"), kinds, _bar(counts)))
+    return table(f"Findings of each {what}", (what, "findings", "what it takes", "share"), rows)
+
+
+def _rule_link(name: str, entry: ListedFinding) -> Child:
+    return link(entry.url, name) if entry.url else name
+
+
+def _folder(path: str) -> str:
+    folder, slash, _ = one_line(path).rpartition("/")
+    return "/".join(folder.split("/")[:2]) if slash else "."
+
+
+def _bar(counts: Counter[Safety]) -> Markup:
+    total = sum(counts.values())
+    parts = [
+        element("span", class_=safety.value, style=f"width: {counts[safety] / total:.1%}")
+        for safety in _FIXES
+        if counts[safety]
+    ]
+    return element("div", *parts, class_="bar", aria_hidden="true")
+
+
+def _filters(entries: Sequence[ListedFinding]) -> Markup:
+    """Boxes to untick: style sheets hide what they stand for."""
+    kinds = [(safety.value, word) for safety, word in _FIXES.items() if any(e.safety is safety for e in entries)]
+    codes = [(code, code) for code in sorted({entry.code for entry in entries})]
+    folders = [(_mark(folder), folder) for folder in sorted({_folder(entry.path) for entry in entries})]
+    rows = [_boxes("Takes", kinds), _boxes("Rule", codes)]
+    if 1 < len(folders) <= 40:
+        rows.append(_boxes("Folder", folders))
+    return element("div", element("details", element("summary", "Filter"), *rows, open=True), class_="filters")
+
+
+def _boxes(title: str, names: Sequence[tuple[str, str]]) -> Markup:
+    boxes = [
+        element("label", element("input", type="checkbox", id=f"show-{mark}", checked=True), f" {name}")
+        for mark, name in names
+    ]
+    return element("fieldset", element("legend", title), *boxes)
+
+
+def _css(entries: Sequence[ListedFinding]) -> str:
+    marks = {mark for entry in entries for mark in (entry.safety.value, entry.code, _mark(_folder(entry.path)))}
+    hidden = [f"body:has(#show-{mark}:not(:checked)) .is-{mark} {{ display: none; }}" for mark in sorted(marks)]
+    return "\n".join([_CSS, *hidden, ""])
+
+
+def _mark(folder: str) -> str:
+    """A name for style sheets that tells folders apart, whatever signs they hold."""
+    return f"in-{folder.encode('utf-8', 'backslashreplace').hex()}"
+
+
+def _file(found: Sequence[ListedFinding], is_open: bool) -> Markup:
+    path = found[0].path
+    shown = [_finding(entry) for entry in found]
+    title = element("summary", element("code", one_line(path)), f": {len(found)}")
+    return element("details", title, *shown, open=is_open, class_=f"is-{_mark(_folder(path))}")
+
+
+def _finding(entry: ListedFinding) -> Markup:
+    kind = element("span", f"{entry.code} ", class_=_LEVELS[entry.severity])
+    where = f"line {entry.place.row}, {_FIXES[entry.safety]}"
+    return element(
+        "article",
+        element("h3", kind, sentence(entry.message)),
+        element("p", where, class_="where"),
+        element("p", sentence(entry.advice)) if entry.advice else None,
+        _change(entry) if entry.edits else _line(entry),
+        class_=f"found is-{entry.code} is-{entry.safety.value}",
+    )
+
+
+def _line(entry: ListedFinding) -> Markup:
+    return element("pre", element("code", entry.source.line(entry.place.row).strip()))
+
+
+def _change(entry: ListedFinding) -> Markup:
+    """The lines that the fix changes, before and after."""
+    text, edits = entry.source.text, sorted(entry.edits, key=lambda edit: (edit.span.start, edit.span.end))
+    after, at = "", 0
+    for edit in edits:
+        after += text[at : edit.span.start] + edit.text
+        at = edit.span.end
+    after += text[at:]
+    lines: list[Child] = []
+    for line in list(unified_diff(text.splitlines(), after.splitlines(), n=1, lineterm=""))[3:]:
+        if line.startswith("@@"):
+            lines.append("...\n")
+        else:
+            tag = {"-": "del", "+": "ins"}.get(line[0])
+            lines.append(element(tag, line) if tag else f"{line}\n")
+    more = ["..."] if len(lines) > _LONGEST_CHANGE else []
+    return element("pre", element("code", *lines[:_LONGEST_CHANGE], *more))
