@@ -10,7 +10,7 @@ from typing import Literal
 
 from torchlift.doctor.errors.known_error import KnownError, Level
 from torchlift.doctor.errors.lines import Chunk, Line, cleaned
-from torchlift.doctor.errors.matching import candidates, expression, vocabulary
+from torchlift.doctor.errors.matching import candidates, expression, vocabulary, worded
 from torchlift.doctor.errors.table import KNOWN
 from torchlift.lazy_dataclass import dataclass
 
@@ -95,7 +95,7 @@ class _Search:
             match = expression(row).search(text)
             if match is not None:
                 self._left.remove(row)
-                self._found.append(Recognised(row, starts.place(match.start(), match.end())))
+                self._found.append(Recognised(worded(row, match), starts.place(match.start(), match.end())))
         self._note_unexplained(lines, chunk.first + chunk.text.count("\n", 0, chunk.new))
 
     def _note_unexplained(self, lines: Sequence[Line], new: int) -> None:

@@ -18,7 +18,8 @@ class KnownError:
     """A row of the table that smokes, `--explain-error` and docs/errors.md share.
 
     A blank in `pattern` stands for any blanks, also for the end of a line, since terminals and boxes wrap what they show.
-    Every repetition in it is bounded, so that searching takes a time proportional to the text.
+    Every repetition in it is bounded, so that searching takes a time proportional to the text. What a named group matches is put where cause,
+    remedy and command have the name in braces; `{name2}` in an other alternative is another spelling of `{name}`.
     """
 
     id: str
@@ -30,6 +31,8 @@ class KnownError:
     """What to do, without a full stop."""
     command: str | None = None
     """The remedy as a line for a shell, where one line does it on every machine."""
+    terms: tuple[tuple[str, str], ...] = ()
+    """What is written for `{meaning}`, by what the group `term` matched."""
     checks: tuple[str, ...] = ()
     """Ids of the checks that look at it on a machine."""
     says: tuple[str, ...] = ()
@@ -56,6 +59,9 @@ def torch_file(path: str, release: str = "2.13.0") -> str:
     """A file of a release of torch in which the message stands."""
     return f"torch {release}, {path}, {READ}"
 
+
+UNREAD = "the wording as programs print it; no thread was read for it, 2026-11-23"
+"""The source of a row of which cause and remedy follow from the message itself."""
 
 WHEEL = "Run `torchlift doctor`: it prints the wheel for this GPU and driver"
 """What to say where the machine is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 from torchlift.doctor.errors.known_error import KnownError
@@ -12,6 +13,10 @@ from torchlift.doctor.errors.table import KNOWN
 _BLANKS = r"(?:\s{1,60})"
 _QUANTIFIERS = "?*+{"
 _SHORTEST_WORD = 3
+_DIGITS = "0123456789"
+_NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
+_LONGEST_NAME = 80
+_GROUP_NAME = re.compile(r"\?(?::|P<\w+>)")
 _TOKEN = re.compile(r"[A-Za-z_]{3,}")
 _LETTERS_ONLY = {code: " " for code in range(128) if not (chr(code).isalpha() or chr(code) == "_")}
 
@@ -22,6 +27,26 @@ def expression(row: KnownError) -> re.Pattern[str]:
     return re.compile(row.pattern.replace(" ", _BLANKS), re.MULTILINE)
 
 
+def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = ()) -> str:
+    """A cause, remedy or command in which the names of the pattern's groups stand in braces, with what they matched."""
+    if not match.re.groupindex:
+        return text
+    named = {name.rstrip(_DIGITS): value for name, value in match.groupdict().items() if value}
+    # Only what names consist of: the text that is read may be hostile.
+    said = {name: _NOT_IN_NAMES.sub("", value)[:_LONGEST_NAME].strip(":") for name, value in named.items()}
+    said["meaning"] = dict(terms).get(said.get("term", ""), "")
+    return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1]) or "what it names", text)
+
+
+def worded(row: KnownError, match: re.Match[str]) -> KnownError:
+    """The row with the names in this place of a text."""
+    if not match.re.groupindex:
+        return row
+    cause, remedy = (filled(text, match, row.terms) for text in (row.cause, row.remedy))
+    command = None if row.command is None else filled(row.command, match, row.terms)
+    return replace(row, cause=cause, remedy=remedy, command=command)
+
+
 def first_match(text: str, rows: Iterable[KnownError] = KNOWN) -> KnownError | None:
     """The first row of the table that is anywhere in a short text."""
     return next((row for row in rows if expression(row).search(text)), None)
@@ -29,12 +54,31 @@ def first_match(text: str, rows: Iterable[KnownError] = KNOWN) -> KnownError | N
 
 @cache
 def words(pattern: str) -> tuple[frozenset[str], ...]:
-    """For each alternative of a pattern, letters that stand in every text that it matches."""
-    found = []
-    for alternative in _alternatives(pattern):
-        letters = frozenset(word for run in _literals(alternative) for word in _TOKEN.findall(run))
-        found.append(letters)
-    return tuple(found)
+    """For each alternative of a pattern, letters that stand in every text that it matches; where all stand in a group, for each of its."""
+    return tuple(each for alternative in _alternatives(pattern) for each in _words(alternative))
+
+
+def _words(alternative: str) -> list[frozenset[str]]:
+    letters = frozenset(word for run in _literals(alternative) for word in _TOKEN.findall(run))
+    if letters:
+        return [letters]
+    for group in _groups(alternative):
+        inner = [each for part in _alternatives(group) for each in _words(part)]
+        if all(inner):
+            return inner
+    return [letters]
+
+
+def _groups(alternative: str) -> Iterator[str]:
+    """What stands in the outermost groups that match something in every text."""
+    start = 0
+    for index, character, depth in _walk(alternative):
+        if character == "(" and depth == 1:
+            start = index + 1
+        elif character == ")" and depth == 1:
+            group = _GROUP_NAME.sub("", alternative[start:index])
+            if not alternative.startswith(("?", "*", "{0"), index + 1) and not group.startswith("?"):
+                yield group
 
 
 def vocabulary(text: str) -> str:

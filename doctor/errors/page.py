@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.errors.matching import expression, worded
 from torchlift.doctor.errors.table import KNOWN, SUBJECTS
 
 _HEAD = """\
@@ -49,7 +50,9 @@ def _page() -> Iterator[str]:
                 yield from _entry(row)
 
 
-def _entry(row: KnownError) -> Iterator[str]:
+def _entry(known: KnownError) -> Iterator[str]:
+    match = expression(known).search(known.says[0])
+    row = known if match is None else worded(known, match)
     yield f"### {row.id}"
     yield ""
     yield "```text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 ROWS = (
@@ -69,7 +70,7 @@ ROWS = (
     KnownError(
         id="no-kernel-image",
         pattern=r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
-        r"|invalid device function|CUDA_ERROR_NO_BINARY_FOR_GPU",
+        r"|invalid device function|CUDA_ERROR_NO_BINARY_FOR_GPU" + cuda_codes(98, 209),
         cause="This torch (or the library that failed) has no code for this GPU's architecture, "
         "although torch.cuda.is_available() says True",
         remedy=WHEEL,

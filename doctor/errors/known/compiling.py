@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -44,7 +45,7 @@ ROWS = (
     ),
     KnownError(
         id="triton-missing",
-        pattern=r"Cannot find a working triton installation|TritonMissing|No module named 'triton(\.[\w.]{1,60})?'"
+        pattern=r"Cannot find a working triton installation|TritonMissing|No module named 'triton'"
         r"|Triton is not installed\b",
         cause="torch.compile for GPUs, and some libraries, need Triton, which is not installed or does not fit this torch",
         remedy="On Linux install torch again with its dependencies; on Windows install triton-windows; or do without "
@@ -154,7 +155,7 @@ ROWS = (
         id="stream-capture",
         pattern=r"operation not permitted when stream is capturing|operation failed due to a previous error during capture"
         r"|Offset increment outside graph capture|operation would make the legacy stream depend on a capturing"
-        r"|cudaErrorStreamCapture\w{1,40}",
+        r"|cudaErrorStreamCapture\w{1,40}" + cuda_codes(900, 901, 902, 903, 904, 905, 906, 907, 908),
         cause="While a CUDA graph is captured, something ran that may not: a wait for the GPU (.item(), .cpu(), print), an "
         "allocation on another stream or GPU, or a library's first start",
         remedy="Warm up first, keep everything on the capturing device and stream, and take what waits out of the captured part",

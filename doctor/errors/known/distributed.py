@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -76,7 +77,7 @@ ROWS = (
     KnownError(
         id="peer-access",
         pattern=r"peer access is not supported between these two devices|failed to open CUDA IPC handle|cuMemImportFromShareable"
-        r"Handle|cudaErrorPeerAccessUnsupported",
+        r"Handle|cudaErrorPeerAccessUnsupported" + cuda_codes(217),
         cause="The program copies from GPU to GPU directly, which these cards, the slots that they are in, or a virtual machine "
         "do not allow",
         remedy="Set NCCL_P2P_DISABLE=1; switch off custom all-reduce where a server has it (vLLM: --disable-custom-all-reduce)",

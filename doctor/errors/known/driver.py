@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import WHEEL, KnownError, thread, torch_file
 
 _FAKE = "torch 2.15.0 against a libcuda that fails on purpose, measured 2026-11-21"
@@ -47,7 +48,7 @@ ROWS = (
     ),
     KnownError(
         id="uncorrectable-ecc",
-        pattern=r"uncorrectable ECC error|uncorrectable NVLink error|Xid.{0,60}: (48|94|95),",
+        pattern=r"uncorrectable ECC error|uncorrectable NVLink error|Xid.{0,60}: (48|94|95)," + cuda_codes(214, 220),
         cause="The GPU's memory or link reported an error that it could not correct",
         remedy="Drain the machine and reset the GPU; replace it if the error returns",
         command="sudo nvidia-smi --gpu-reset",
@@ -59,7 +60,7 @@ ROWS = (
     KnownError(
         id="unsupported-ptx",
         pattern=r"the provided PTX was compiled with an unsupported toolchain|CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
-        r"|Error 222\b",
+        r"|Error 222\b" + cuda_codes(222),
         cause="Code compiled at run time by this CUDA toolkit is newer than the driver can read: minor-version "
         "compatibility does not cover PTX",
         remedy="Upgrade the driver to the one paired with the toolkit, or install torch for an older CUDA",
@@ -73,7 +74,7 @@ ROWS = (
     KnownError(
         id="driver-too-old",
         pattern=r"The NVIDIA driver on your system is too old|CUDA driver version is insufficient for CUDA runtime version"
-        r"|unsatisfied condition: (cuda|driver)|cudaErrorInsufficientDriver",
+        r"|unsatisfied condition: (cuda|driver)|cudaErrorInsufficientDriver" + cuda_codes(35),
         cause="The driver is older than this CUDA needs (the number that torch prints is a CUDA version, not a driver)",
         remedy=WHEEL,
         checks=("driver-too-old",),
@@ -119,7 +120,7 @@ ROWS = (
     ),
     KnownError(
         id="stub-libcuda",
-        pattern=r"CUDA driver is a stub library|CUDA_ERROR_STUB_LIBRARY",
+        pattern=r"CUDA driver is a stub library|CUDA_ERROR_STUB_LIBRARY" + cuda_codes(34),
         cause="The loader found the toolkit's stub of libcuda instead of the driver's library",
         remedy="Remove the folder named stubs from LD_LIBRARY_PATH",
         checks=("stub-libcuda",),
@@ -131,7 +132,8 @@ ROWS = (
     ),
     KnownError(
         id="forward-compatibility",
-        pattern=r"forward compatibility was attempted on non supported HW|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        pattern=r"forward compatibility was attempted on non supported HW|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"
+        + cuda_codes(804),
         cause="A CUDA compatibility package is on the loader's path, and this GPU is not one that may use it; or an upgrade "
         "of the driver waits for a restart",
         remedy="Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d; after an upgrade of the driver, "
@@ -146,7 +148,8 @@ ROWS = (
     ),
     KnownError(
         id="driver-mix",
-        pattern=r"unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        pattern=r"unsupported display driver / cuda driver combination|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
+        + cuda_codes(803),
         cause="The libcuda that was loaded does not belong to the kernel driver that runs",
         remedy="Restart after a driver upgrade; remove cuda-compat folders; in a container, use the host's version",
         checks=("driver-library-mix", "compat-package"),
@@ -155,7 +158,7 @@ ROWS = (
     ),
     KnownError(
         id="system-not-ready",
-        pattern=r"system not yet initialized|CUDA_ERROR_SYSTEM_NOT_READY",
+        pattern=r"system not yet initialized|CUDA_ERROR_SYSTEM_NOT_READY" + cuda_codes(802),
         cause="The NVSwitch fabric is not up",
         remedy="Start nvidia-fabricmanager in exactly the driver's version",
         command="sudo systemctl start nvidia-fabricmanager",
@@ -265,7 +268,7 @@ ROWS = (
     ),
     KnownError(
         id="no-gpus",
-        pattern=r"No CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected",
+        pattern=r"No CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected" + cuda_codes(100),
         cause="CUDA sees no GPU: CUDA_VISIBLE_DEVICES hides them, or the container was given none",
         remedy="Look at CUDA_VISIBLE_DEVICES (empty or -1 hides every GPU)",
         checks=("cuda-visible-devices", "mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),
@@ -279,7 +282,7 @@ ROWS = (
     KnownError(
         id="cuda-unknown",
         pattern=r"CUDA unknown error\b|Error 999\b|CUDA_ERROR_UNKNOWN"
-        r"|CUDA error: unknown error",
+        r"|CUDA error: unknown error" + cuda_codes(999),
         cause="CUDA could not start or lost its context: the device node of nvidia-uvm is missing, or the machine was suspended",
         remedy="Load the module, or restart",
         command="sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
@@ -293,7 +296,8 @@ ROWS = (
     ),
     KnownError(
         id="busy",
-        pattern=r"CUDA-capable device\(s\) is/are busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE",
+        pattern=r"CUDA-capable device\(s\) is/are busy or unavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
+        + cuda_codes(46, 216),
         cause="Another process holds the GPU in exclusive mode, or its compute mode is prohibited",
         remedy="Let several programs use it, or end the process that holds it",
         command="sudo nvidia-smi -c DEFAULT",
@@ -305,7 +309,8 @@ ROWS = (
     KnownError(
         id="invalid-device-ordinal",
         pattern=r"invalid device ordinal|Attempting to deserialize object on CUDA device \d{1,4} but "
-        r"torch\.cuda\.device_count\(\) is|CUDA unavailable, invalid device|AssertionError: Invalid device id",
+        r"torch\.cuda\.device_count\(\) is|CUDA unavailable, invalid device|AssertionError: Invalid device id"
+        + cuda_codes(101),
         cause="The program asks for a GPU by a number that this process does not have: it sees fewer GPUs, because the "
         "machine has fewer or CUDA_VISIBLE_DEVICES hides some",
         remedy="Start as many processes as there are GPUs in view, and count from 0 among those; load files of other machines "
@@ -365,7 +370,7 @@ ROWS = (
     KnownError(
         id="cuda-initialisation",
         pattern=r"Unexpected error from cudaGetDeviceCount\(\)|CUDA driver initialization failed"
-        r"|CUDA error: initialization error|Can't initialize NVML",
+        r"|CUDA error: initialization error|Can't initialize NVML" + cuda_codes(3),
         cause="The driver refused to start CUDA for this process; the error number behind the text says why",
         remedy="Run `torchlift doctor` on the machine: it asks the driver itself",
         checks=("nvml-and-cuda-disagree", "driver-version-mismatch", "driver-library-broken", "cuda-unknown-error"),

@@ -23,7 +23,7 @@ ROWS = (
     ),
     KnownError(
         id="extension-not-installed",
-        pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|\w{2,40}_cuda)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'"
+        pattern=r"No module named '([\w.]{1,60}\.)?(_ext|_C|\w{2,40}_cuda)'|name '_C' is not defined|cannot import name '(_C|\w{2,40}_cuda)'(?! from '(gsplat|nerfacc|groundingdino|pytorch3d|sam2|natten|detectron2))"
         r"|Failed to load custom C\+\+ ops",
         cause="The compiled part of the package that is named was not built when it was installed, or for another Python",
         remedy="Install a wheel of it for this torch, CUDA and Python, or build it: with a CUDA toolkit, and pip's "

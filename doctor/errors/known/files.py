@@ -25,7 +25,7 @@ ROWS = (
     ),
     KnownError(
         id="checkpoint-damaged",
-        pattern=r"PytorchStreamReader failed|unexpected EOF, expected \d{1,20} more bytes|invalid load key, |HeaderTooLarge"
+        pattern=r"PytorchStreamReader failed|unexpected EOF, expected \d{1,20} more bytes|invalid load key, (?!'v')|HeaderTooLarge"
         r"|InvalidHeaderDeserialization|MetadataIncompleteBuffer|Invalid magic number; corrupt file"
         r"|Error while deserializing header|UnpicklingError: (could not find MARK|pickle data was truncated|unpickling stack underflow)|load a PyTorch model from a TF 2\.0 checkpoint|Unable to load weights from pytorch checkpoint file|not a ZIP archive|invalid header or archive is corrupted",
         cause="The file is not what it should be: a download that was cut, a Git LFS pointer or an error page in its place, or a "
@@ -34,7 +34,7 @@ ROWS = (
         says=(
             "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
             "RuntimeError: unexpected EOF, expected 3302200 more bytes. The file might be corrupted.",
-            "_pickle.UnpicklingError: invalid load key, 'v'.",
+            "_pickle.UnpicklingError: invalid load key, '<'.",
             "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
         ),
         sources=(

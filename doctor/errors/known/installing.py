@@ -101,7 +101,7 @@ ROWS = (
         id="cuda-home",
         pattern=r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist|nvcc was not found\b"
         r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc: (command )?not found|Could NOT find CUDA\b"
-        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b",
+        r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b(?! library)",
         cause="An extension is being built, and there is no CUDA toolkit with a compiler (nvcc): torch's wheels bring "
         "libraries, not the compiler",
         remedy="Install the CUDA toolkit of torch's version and set CUDA_HOME to it; better, install a wheel of the extension",
@@ -292,7 +292,7 @@ ROWS = (
         checks=("toolkit-mismatch", "host-compiler"),
         says=(
             "error: metadata-generation-failed",
-            "ERROR: Failed building wheel for detectron2",
+            "ERROR: Failed building wheel for mypackage",
             "python setup.py egg_info did not run successfully.",
         ),
         sources=(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
         id="device-side-assert",
         pattern=r"device-side assert triggered|block: \[\d{1,9},\d{1,9},\d{1,9}\], thread: \[\d{1,9},\d{1,9},\d{1,9}\] Assertion"
-        r"|cudaErrorAssert\b|hipErrorAssert\b",
+        r"|cudaErrorAssert\b|hipErrorAssert\b" + cuda_codes(710),
         cause="A kernel found a value that it may not be given, and stopped: nearly always an index or a label outside of its "
         "range (label >= number of classes, token >= size of the embedding). It is the program's data, not the machine",
         remedy="Run on the CPU, or with CUDA_LAUNCH_BLOCKING=1, which shows the line; compare the largest index with the size",
@@ -48,7 +49,7 @@ ROWS = (
         id="illegal-access",
         pattern=r"an illegal memory access was encountered|CUDA error: misaligned address|unspecified launch failure"
         r"|an illegal instruction was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS"
-        r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS",
+        r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS" + cuda_codes(700, 715, 716, 719),
         cause="A kernel touched memory that is not its own: a defect of the kernel, or of the hardware",
         remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the kernel; `torchlift doctor --smoke` tries the hardware; look at "
         "the kernel log for Xid messages",
@@ -66,7 +67,7 @@ ROWS = (
     ),
     KnownError(
         id="launch-timeout",
-        pattern=r"the launch timed out and was terminated|CUDA_ERROR_LAUNCH_TIMEOUT",
+        pattern=r"the launch timed out and was terminated|CUDA_ERROR_LAUNCH_TIMEOUT" + cuda_codes(702),
         cause="The GPU also drives a screen, and the system stops kernels that run for more than a few seconds",
         remedy="Do less in one kernel, use a GPU without a screen, or raise the limit (TdrDelay in the registry of Windows)",
         says=("RuntimeError: CUDA error: the launch timed out and was terminated",),
@@ -289,13 +290,13 @@ ROWS = (
     ),
     KnownError(
         id="cuda-invalid-argument",
-        pattern=r"(CUDA|HIP) error: (invalid argument|invalid resource handle|invalid configuration argument|invalid value)"
-        r"|Triton Error \[(CUDA|HIP)\]: invalid (argument|resource handle)|cuda runtime error \(9\)",
+        pattern=r"(CUDA|HIP) error: invalid (argument|value)|Triton Error \[(CUDA|HIP)\]: invalid argument"
+        + cuda_codes(1),
         cause="A call of CUDA got a value that it does not take: too large a launch for this GPU, an empty tensor, or an object of "
         "another device or process",
         remedy="Run with CUDA_LAUNCH_BLOCKING=1, which shows the call; upgrade the library that makes it",
         checks=("forgotten-switches",),
-        says=("RuntimeError: CUDA error: invalid argument", "RuntimeError: CUDA error: invalid configuration argument"),
+        says=("RuntimeError: CUDA error: invalid argument",),
         sources=(thread("unslothai/unsloth", 2863, "2025-07-02"),),
         level="vague",
     ),
@@ -316,7 +317,8 @@ ROWS = (
     KnownError(
         id="cuda-not-supported",
         pattern=r"CUDA( driver)? error: operation not supported|cudaErrorNotSupported|CUDA_ERROR_NOT_SUPPORTED"
-        r"|API call is not supported in the installed CUDA driver|Unable to pin memory: operation not supported",
+        r"|API call is not supported in the installed CUDA driver|Unable to pin memory: operation not supported"
+        r"|[Cc]uda runtime error \(801\)|Cuda failure 801\b" + cuda_codes(36),
         cause="The driver does not offer what was called: virtual memory (expandable_segments, cudaMallocAsync) or managed memory on a vGPU, on "
         "Jetson or under WSL, or kernels with large arguments before driver 530",
         remedy="Take expandable_segments and cudaMallocAsync out of PYTORCH_ALLOC_CONF; upgrade the driver; on a vGPU let the host switch on "
@@ -337,7 +339,8 @@ ROWS = (
     ),
     KnownError(
         id="pinned-memory",
-        pattern=r"OS call failed or operation not supported on this OS|cudaErrorOperatingSystem|cudaHostAlloc.{0,40}fail",
+        pattern=r"OS call failed or operation not supported on this OS|cudaErrorOperatingSystem|cudaHostAlloc.{0,40}fail"
+        + cuda_codes(304),
         cause="The system refused to pin memory, or to share GPU memory between processes: pinned memory is limited (WSL, memlock), and Windows "
         "shares no CUDA tensors",
         remedy="Set pin_memory=False, or pin less; keep CUDA tensors out of data loader workers",
@@ -352,7 +355,8 @@ ROWS = (
     ),
     KnownError(
         id="kernel-not-in-module",
-        pattern=r"CUDA (driver )?error: named symbol not found|CUDA_ERROR_NOT_FOUND|Cuda failure '?named symbol not found",
+        pattern=r"CUDA (driver )?error: named symbol not found|CUDA_ERROR_NOT_FOUND|Cuda failure '?named symbol not found"
+        + cuda_codes(500),
         cause="A library has no such kernel for this GPU: it was built for other architectures",
         remedy="Install its build for this GPU, or build it here with TORCH_CUDA_ARCH_LIST set to the GPU's capability",
         checks=("gpu-architecture",),
@@ -366,7 +370,8 @@ ROWS = (
     ),
     KnownError(
         id="kernel-image-invalid",
-        pattern=r"device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_SOURCE",
+        pattern=r"device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_SOURCE"
+        + cuda_codes(200, 300),
         cause="A kernel was compiled for this GPU in a form that its driver cannot load: the driver is older than the compiler, or the file is "
         "damaged",
         remedy="Upgrade the driver; delete the caches of kernels (~/.triton/cache, ~/.nv/ComputeCache) and reinstall the package",
@@ -384,7 +389,7 @@ ROWS = (
     ),
     KnownError(
         id="launch-resources",
-        pattern=r"too many resources requested for launch|ERROR_LAUNCH_OUT_OF_RESOURCES",
+        pattern=r"too many resources requested for launch|ERROR_LAUNCH_OUT_OF_RESOURCES" + cuda_codes(701),
         cause="A kernel asks for more registers than the GPU has for so many threads: it was tuned for a larger GPU",
         remedy="Build the package for this GPU (TORCH_CUDA_ARCH_LIST), or lower its threads a block",
         checks=("gpu-architecture",),
@@ -397,7 +402,7 @@ ROWS = (
     ),
     KnownError(
         id="too-many-peers",
-        pattern=r"peer mapping resources exhausted|CUDA_ERROR_TOO_MANY_PEERS",
+        pattern=r"peer mapping resources exhausted|CUDA_ERROR_TOO_MANY_PEERS" + cuda_codes(711),
         cause="One process opened peer access among more than eight GPUs, which the driver does not allow",
         remedy="Use one process a GPU, or show each process at most eight",
         command="export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7",

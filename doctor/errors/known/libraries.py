@@ -26,15 +26,14 @@ ROWS = (
     KnownError(
         id="name-not-in-this-library",
         pattern=r"cannot import name '\w{1,80}' from '(huggingface_hub|diffusers|accelerate|peft|trl|datasets|tokenizers"
-        r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine|triton)(\.[\w.]{1,80})?'"
+        r"|pytorch_lightning|lightning|torchmetrics|timm|safetensors|vllm|deepspeed|flash_attn|xformers|mmcv|mmengine)(\.[\w.]{1,80})?'"
         r"|No module named '(transformers|huggingface_hub|diffusers|accelerate|peft|trl|pytorch_lightning|lightning|torchmetrics|timm|mmcv|vllm"
-        r"|deepspeed|triton)\.[a-z][\w.]{1,80}'"
-        r"|module '(transformers|diffusers|accelerate|peft|pytorch_lightning|torchmetrics|timm|mmcv|triton)(\.[\w.]{1,80})?' has no attribute",
+        r"|deepspeed)\.[a-z][\w.]{1,80}'"
+        r"|module '(transformers|diffusers|accelerate|peft|pytorch_lightning|torchmetrics|timm|mmcv)(\.[\w.]{1,80})?' has no attribute",
         cause="The installed release of the library has no such name: the program was written for another one",
         remedy="Install the release that the program's requirements name; where it names none, one from the time when it was written",
         says=(
             "ImportError: cannot import name 'cached_download' from 'huggingface_hub'",
-            "ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler'",
             "ModuleNotFoundError: No module named 'pytorch_lightning.utilities.distributed'",
         ),
         sources=(

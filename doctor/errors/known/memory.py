@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlift.doctor.errors.codes import cuda_codes
 from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
 
 ROWS = (
@@ -122,7 +123,7 @@ ROWS = (
         r"|(HIP|hip) error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory"
         r"|Cuda failure ?\d{0,4} ?'out of memory'|cudaGetDeviceCount\(\).{0,160}Error 2: out of memory"
         r"|UR_RESULT_ERROR_OUT_OF_(DEVICE_MEMORY|HOST_MEMORY|RESOURCES)|PI_ERROR_OUT_OF_RESOURCES|ran out of memory on GPU"
-        r"|Triton Error \[CUDA\]: out of memory|Not enough memory on the device",
+        r"|Triton Error \[CUDA\]: out of memory|Not enough memory on the device" + cuda_codes(2),
         cause="There was not enough memory on the GPU: the program needs more than is free, or other programs hold some",
         remedy="Look at what uses it (nvidia-smi); make the batch smaller; where much is `reserved but unallocated`, set "
         "PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9 PYTORCH_CUDA_ALLOC_CONF)",
@@ -254,10 +255,7 @@ ROWS = (
         cause="A data loader worker ended without a word: its own error stands above, or it ran out of memory",
         remedy="Run once with num_workers=0, which shows the error itself",
         checks=("shm-size",),
-        says=(
-            "RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",
-            "RuntimeError: DataLoader worker (pid 1234) is killed by signal: Segmentation fault.",
-        ),
+        says=("RuntimeError: DataLoader worker (pid(s) 12345) exited unexpectedly",),
         sources=(torch_file("torch/utils/data/dataloader.py"),),
         level="vague",
     ),

@@ -182,7 +182,7 @@ ROWS = (
     KnownError(
         id="missing-cuda-library",
         pattern=r"lib(cu(blas|blasLt|dart|fft|fftw|file|pti|rand|solver|solverMg|sparse|sparseLt)|nccl|nvrtc|nvJitLink|nvToolsExt"
-        r"|nvshmem\w{0,20}|torch\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5|hip\w{0,20}|roc\w{0,20}"
+        r"|nvshmem\w{0,20}|torch(?!_cuda_(cpp|cu|linalg))\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5|hip\w{0,20}|roc\w{0,20}"
         r"|MIOpen|rccl|amdhip64|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object file"
         r"|(libcudart|libcublas|libnccl)\w{0,10}\.so\S{0,20} not found in the system path",
         cause="A library that torch or an extension was built with is not installed or not found; a number that is not torch's "
@@ -355,8 +355,8 @@ ROWS = (
     ),
     KnownError(
         id="name-not-in-this-torch",
-        pattern=r"cannot import name '\w{1,80}' from 'torch(\.[\w.]{1,80})?'|module 'torch(\.[\w.]{1,80})?' has no attribute"
-        r" '\w{1,80}['`]|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
+        pattern=r"cannot import name '\w{1,80}' from 'torch(\.[\w.]{1,80})?'(?! \(unknown)|cannot import name '\w{1,80}' from 'torch\.[\w.]{1,80}' \(unknown|module 'torch(\.[\w.]{1,80})?' has no attribute"
+        r" '(?!__version__|__file__|__path__)\w{1,80}['`]|No module named 'torch\.[\w.]{1,80}'|No module named 'torch\._six'",
         cause="The code, or a package that it imports, uses a name that the installed torch does not have: it was written for "
         "a newer or an older release",
         remedy="Run `torchlift migrate --check` on the code, which knows what was removed; upgrade the package, or torch where "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from torchlift.doctor.errors.matching import expression
+from torchlift.doctor.errors.matching import expression, filled
 from torchlift.doctor.errors.table import KNOWN
 from torchlift.doctor.smoke.smoke import Signature
 
@@ -27,6 +28,7 @@ COMMON = tuple(_signature(row) for level in ("cause", "vague") for row in KNOWN 
 def find_signature(text: str, own: Iterable[Signature] = ()) -> Signature | None:
     """The first signature in the text; a smoke's `own` come before the common ones."""
     for signature in (*own, *COMMON):
-        if re.search(signature.pattern, text, re.MULTILINE):
-            return signature
+        match = re.search(signature.pattern, text, re.MULTILINE)
+        if match is not None:
+            return replace(signature, cause=filled(signature.cause, match), remedy=filled(signature.remedy, match))
     return None

@@ -1,0 +1,221 @@
+"""Containers, Kubernetes, and the installation of drivers."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
+
+_XIDS = (
+    ("8", "the driver's engine did not finish in time"),
+    ("13", "a program's kernel went wrong"),
+    ("31", "a program touched memory that is not its own"),
+    ("32", "the driver got a command that it could not read, through a bad link or a defect"),
+    ("38", "the driver's firmware failed"),
+    ("43", "a program's work was stopped"),
+    ("45", "a program's work was cleaned up, after another error"),
+    ("46", "the GPU stopped processing"),
+    ("61", "its microcontroller stopped"),
+    ("62", "its microcontroller halted"),
+    ("63", "a bad memory row is replaced at the next reset"),
+    ("64", "a bad memory row could not be replaced"),
+    ("68", "the video processor failed"),
+    ("69", "the graphics engine met an error of its class"),
+    ("74", "an NVLink error"),
+    ("92", "many memory errors that were corrected"),
+    ("109", "switching between programs timed out"),
+    ("119", "its firmware (GSP) did not answer"),
+    ("120", "its firmware (GSP) failed"),
+    ("121", "the link between processor and GPU (C2C) had an error"),
+    ("137", "a program touched memory of another GPU over NVLink that is not its own"),
+    ("140", "a memory error that was not recovered"),
+    ("143", "it could not be initialised"),
+    ("145", "an NVLink error, after which its links are down"),
+    ("149", "an NVLink error, after which its links are down"),
+    ("154", "it needs what is named there: a reset, or a restart of the machine"),
+)
+
+ROWS = (
+    KnownError(
+        id="xid",
+        pattern=r"Xid \(PCI:[0-9a-fA-F:.]{4,16}\): (?P<term>\d{1,3})\b|Xid (?P<term2>\d{1,3})\b",
+        cause="The driver reported an error of the GPU, Xid {term}: {meaning} (NVIDIA's catalogue has every number)",
+        remedy="13, 31, 43, 45 alone are mostly a program's defect (CUDA_LAUNCH_BLOCKING=1, compute-sanitizer); the others are the GPU, its link, power or driver: reset it, update driver and "
+        "firmware, and have it replaced if the error returns",
+        terms=_XIDS,
+        checks=("xid-errors", "ecc-errors", "recovery-action"),
+        says=("NVRM: Xid (PCI:0000:01:00): 31, pid=12345, name=python, Ch 00000008, intr 10000000. MMU Fault",),
+        sources=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, read 2026-11-23",),
+    ),
+    KnownError(
+        id="container-unknown-device",
+        pattern=r"nvidia-container-cli: device error: (?P<device>[^\n:]{1,60}): unknown device|no-gpu-has-\w{1,20}-to-run|unknown device id|failed to (construct|get) (device|visible devices).{0,60}(NVIDIA_VISIBLE_DEVICES|nvidia)",
+        cause="The container asks for a GPU by a name that this host does not have ({device}): NVIDIA_VISIBLE_DEVICES holds a number, UUID or a note of a scheduler that found no free GPU",
+        remedy="Compare with nvidia-smi -L on the host; with a GPU-sharing scheduler, ask for less or wait until a GPU is free",
+        checks=("cuda-visible-devices", "container-devices"),
+        says=("nvidia-container-cli: device error: no-gpu-has-128MiB-to-run: unknown device: unknown",),
+        sources=(thread("NVIDIA/nvidia-container-toolkit", 223, "2023-02-10"),),
+    ),
+    KnownError(
+        id="container-mount",
+        pattern=r"nvidia-container-cli: (mount error|ldcache error|container error|permission error|requirement error)|error running (prestart )?hook #\d.{0,200}nvidia-container|nvidia-container-cli\.real: |bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|failed to add device rules",
+        cause="The NVIDIA container runtime could not put the driver into the container: the driver was upgraded without a restart, the toolkit is too old for the kernel, cgroup v2 or this driver, a "
+        "file it mounts is already in the image, or the storage does not allow it",
+        remedy="Restart the host after a driver upgrade; upgrade nvidia-container-toolkit; do not install driver files (libcuda, libnvidia-*) in the image; for rootless containers use CDI "
+        "(nvidia-ctk cdi generate)",
+        command="sudo apt-get install --only-upgrade -y nvidia-container-toolkit && sudo systemctl restart docker",
+        checks=("driver-version-mismatch",),
+        says=(
+            "nvidia-container-cli: mount error: mount operation failed: /var/lib/docker/overlay2/b9f5/merged/proc/driver/nvidia/params/version/registry: no such file or directory",
+            "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown.",
+        ),
+        sources=(thread("NVIDIA/nvidia-docker", 1068, "2019-09-07"),),
+        likely=True,
+    ),
+    KnownError(
+        id="container-runtime-not-configured",
+        pattern=r"no runtime for \"nvidia\" is configured|RuntimeHandler \"nvidia\" not supported|exec: \"nvidia-container-runtime\S{0,8}\": executable file not found|nvidia-container-runtime-hook.{0,40}(not found|no such file)|fork/exec \S{0,60}nvidia-container-runtime\S{0,10}: no such file",
+        cause="The container runtime (containerd, CRI-O, Docker) is to start containers with NVIDIA's runtime, and does not know it: the toolkit is missing on this node, or its configuration was "
+        "overwritten",
+        remedy="Install nvidia-container-toolkit on the node and configure its runtime; in Kubernetes let the GPU operator's toolkit pods become ready",
+        command="sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd",
+        checks=("driver-missing",),
+        says=(
+            'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "nvidia" is configured',
+        ),
+        sources=(thread("NVIDIA/gpu-operator", 413),),
+    ),
+    KnownError(
+        id="container-device-node",
+        pattern=r"(error gathering device information|stat|lstat|no such file|not found).{0,60}/dev/(nvidia\w{0,12}|kfd|dri)\b.{0,60}(no such file|not found)?|/dev/(nvidia\w{0,12}|kfd|dri\S{0,12}): (no such file|No such file)",
+        cause="The host does not have the device node that the container or program is to get: the driver's module is not loaded, nvidia-uvm has not been used yet, or the machine has no such GPU",
+        remedy="Load the modules on the host (nvidia-modprobe -u -c=0, or modprobe amdgpu), and see that nvidia-smi or rocminfo works there",
+        command="sudo nvidia-modprobe -u -c=0",
+        checks=("driver-not-loaded", "device-permissions"),
+        says=(
+            'docker: Error response from daemon: error gathering device information while adding custom device "/dev/kfd": no such file or directory.',
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="nvidia-smi-missing",
+        pattern=r"exec: \"nvidia-smi\": executable file not found|nvidia-smi: (command )?not found|'nvidia-smi' is not recognized|No such file or directory: '?nvidia-smi|Command '\[?'?nvidia-smi[^\n]{0,120}(No such file|returned non-zero)",
+        cause="There is no nvidia-smi here: the driver is not installed, or the container was started without the NVIDIA runtime (or without the capability `utility`)",
+        remedy="On the host install the driver; start containers with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        checks=("driver-missing",),
+        says=(
+            'exec: "nvidia-smi": executable file not found in $PATH: unknown.',
+            "bash: nvidia-smi: command not found",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="image-platform",
+        pattern=r"exec format error|does not match the detected host platform|no matching manifest for (?P<platform>linux/\w{3,8}|windows\S{0,20})|cannot execute binary file: Exec format",
+        cause="The image or program is for another kind of processor (x86_64 against ARM) or system than this host",
+        remedy="Take the image for this platform (docker pull --platform linux/arm64 or linux/amd64), or build it here",
+        checks=("python-platform",),
+        says=(
+            "exec /usr/bin/python3: exec format error",
+            "WARNING: The requested image's platform (linux/amd64) does not match the detected host platform (linux/arm64/v8)",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="module-key-rejected",
+        pattern=r"Key was rejected by service|Required key not available|module verification failed|Lockdown: modprobe: unsigned module loading",
+        cause="Secure Boot is on, and the GPU's kernel module is not signed with a key that the machine trusts",
+        remedy="Enrol the key of DKMS at the next start, or switch Secure Boot off in the firmware",
+        command="sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot",
+        checks=("driver-not-loaded",),
+        says=("modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="module-not-inserted",
+        pattern=r"could not insert '?(?P<module>nvidia\w{0,12}|amdgpu)'?: (No such device|Exec format error|Invalid argument|Unknown symbol|Operation not permitted|Device or resource busy)|Module (?P<module2>nvidia\w{0,12}|amdgpu) not found in directory|insmod: ERROR: could not insert module",
+        cause="The kernel does not take the module {module}. `not found in directory`: it was not built for the running kernel; `No such device`: no card that this driver supports (or nouveau, or a virtual "
+        "machine, has it); `Exec format error` or `Unknown symbol`: built for another kernel; `not permitted`: inside a container",
+        remedy="Look at dmesg; install the headers of the running kernel and build again (dkms autoinstall), restart, and keep nouveau off",
+        command="sudo apt-get install -y linux-headers-$(uname -r) && sudo dkms autoinstall",
+        checks=("driver-not-loaded", "kernel-module-flavour", "driver-too-new-for-gpu"),
+        says=(
+            "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-60-generic",
+            "modprobe: ERROR: could not insert 'nvidia': No such device",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="nvrm-api-mismatch",
+        pattern=r"NVRM: API mismatch|this kernel module has the version",
+        cause="Programs of one driver release talk to the kernel module of another: the driver was upgraded and the module was not loaded anew",
+        remedy="Restart the machine; if it stays, remove the module that another installation left (dkms status)",
+        command="sudo reboot",
+        checks=("driver-version-mismatch",),
+        says=(
+            "NVRM: API mismatch: the client has the version 535.183.01, but NVRM: this kernel module has the version 535.171.04.",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="gpu-bar",
+        pattern=r"This PCI I/O region assigned to your NVIDIA device is invalid|BAR\d? (is )?\S{0,20} ?@ 0x0|can't assign mem|not enough (BAR|MMIO)|NVRM: BAR\d",
+        cause="The firmware or hypervisor gave the GPU no address space that is large enough",
+        remedy="Switch on `Above 4G decoding` and resizable BAR in the firmware; for virtual machines enlarge the 64-bit MMIO window; the kernel's pci=realloc may help",
+        checks=("gpu-missing",),
+        says=("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="driver-installer",
+        pattern=r"The Nouveau kernel driver is currently in use|An NVIDIA kernel module '?nvidia\S{0,12}'? appears to already be loaded|You appear to be running an X server|Unable to find the kernel source tree for the currently running kernel|The kernel header file .{0,80}does not exist",
+        cause="NVIDIA's installer cannot build or load its module: nouveau or a running screen or another driver has the card, or the kernel's headers are missing",
+        remedy="Install the driver from the distribution's packages instead; or: stop the screen (systemctl isolate multi-user.target), blacklist nouveau, install the headers, and run it again",
+        command="sudo ubuntu-drivers install",
+        checks=("driver-not-loaded",),
+        says=(
+            "ERROR: The Nouveau kernel driver is currently in use by your system.  This driver is incompatible with the NVIDIA driver",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="driver-packages-conflict",
+        pattern=r"(nvidia-(driver|dkms|utils|kernel)|cuda-drivers|libnvidia|libcudnn\d?|cuda-(toolkit|runtime|\d))[^\n]{0,80}(Depends|Breaks|Conflicts|PreDepends): |Unable to locate package (nvidia-|cuda|libcudnn|libnccl)|E: Package 'nvidia-\S{1,40}' has no installation candidate|trying to overwrite '.{1,120}nvidia.{0,80}which is also in package",
+        cause="The packages of NVIDIA's repository and the distribution's are mixed, or the repository is not set up for this release of the system",
+        remedy="Remove one family (apt-get purge 'nvidia-*' 'libnvidia-*'), set up one repository, and install one package: cuda-drivers or nvidia-driver-XXX",
+        checks=("driver-library-mix",),
+        says=(
+            " nvidia-driver-535 : Depends: libnvidia-gl-535 (= 535.183.01-0ubuntu1) but it is not going to be installed",
+            "E: Unable to locate package nvidia-container-toolkit",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="apt-key",
+        pattern=r"NO_PUBKEY (A4B469963BF863CC|[0-9A-F]{16}).{0,200}(nvidia|cuda|rocm|amd)|(developer\.download\.nvidia\.com|nvidia\.github\.io|repo\.radeon\.com).{0,300}(NO_PUBKEY|is not signed|signatures couldn't be verified|does not have a Release file)",
+        cause="apt has no valid key for the GPU vendor's repository: NVIDIA changed its keys in 2022, and old images have the old one",
+        remedy="Install the package cuda-keyring of this system from NVIDIA's repository (AMD: rocm.gpg.key), or take a newer image",
+        says=(
+            "W: GPG error: https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 InRelease: The following signatures couldn't be verified because the public key is not available: NO_PUBKEY A4B469963BF863CC",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="compose-gpu",
+        pattern=r"Unsupported config option for services\.\S{1,60}: '(runtime|gpus|device_requests)'|services\.\S{1,40}\.deploy\.resources\.reservations .{0,60}(Unsupported|additional|not allowed|value)|capabilities? is required.{0,40}devices",
+        cause="This docker compose is too old for the way in which the file asks for GPUs",
+        remedy="Upgrade to docker compose v2 (docker-compose-plugin), and ask with deploy.resources.reservations.devices: driver nvidia, capabilities [gpu]",
+        command="sudo apt-get install -y docker-compose-plugin",
+        says=("Unsupported config option for services.app: 'runtime'",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="docker-daemon",
+        pattern=r"permission denied while trying to connect to the Docker daemon|Cannot connect to the Docker daemon",
+        cause="Docker's daemon does not run, or this user may not talk to it",
+        remedy="Start it, and join the group docker",
+        command="sudo systemctl start docker && sudo usermod -aG docker $USER",
+        says=(
+            "docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock.",
+        ),
+        sources=(UNREAD,),
+    ),
+)

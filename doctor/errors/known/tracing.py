@@ -1,0 +1,221 @@
+"""Triton's compiler, torch.compile, torch.export, ONNX and TensorRT: what other files do not have."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
+
+_EXC = torch_file("torch/_dynamo/exc.py")
+
+ROWS = (
+    KnownError(
+        id="triton-too-old-for-gpu",
+        pattern=r"LLVM ERROR: Cannot select: intrinsic %llvm\.nvvm|'sm_\w{1,8}' is not a recognized processor|Unsupported target|Unknown subtarget.{0,20}sm_|assertion .{0,60}computeCapability.{0,80}failed",
+        cause="This Triton (its LLVM) does not know the GPU: it is older than the GPU's architecture",
+        remedy="Install a newer torch with the Triton that it pins (Blackwell: torch 2.7, Triton 3.3 and newer)",
+        checks=("triton-pin", "gpu-architecture"),
+        says=("LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.shfl.sync.bfly.i32",),
+        sources=(thread("NixOS/nixpkgs", 406675, "2025-07-01"),),
+        wheel=True,
+    ),
+    KnownError(
+        id="ptx-feature",
+        pattern=r"Feature '[^'\n]{1,120}' (not supported on \.target|requires \.target|requires PTX ISA)|Instruction '[^'\n]{1,80}' (not supported on|requires) \.target|Unsupported \.version \d\.\d; current version is|PTX \.version \d\.\d does not support \.target|requires PTX ISA \.version \d|ptxas .{1,120}; error {1,4}:",
+        cause="A kernel uses an instruction that the architecture it is compiled for does not have, or ptxas is older than the compiler that wrote the PTX",
+        remedy="Upgrade torch with its Triton (and the library that has the kernel) to a release that supports this GPU; TRITON_PTXAS_PATH names a newer ptxas",
+        checks=("triton-ptxas", "triton-pin", "gpu-architecture"),
+        says=(
+            "ptxas /tmp/tmpkz2cup6g.ptx, line 606; error   : Feature '.tile::gather4 with destination state space as .shared::cluster' not supported on .target 'sm_120a'",
+            "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.4; current version is '8.3'",
+        ),
+        sources=(thread("sgl-project/sglang", 8879),),
+    ),
+    KnownError(
+        id="triton-no-driver",
+        pattern=r"(?P<number>\d) active drivers \(\[.{0,120}\]\)\. There should only be one",
+        cause="Triton sees {number} kinds of GPU drivers and needs exactly one: with 0 torch sees no GPU in this process, with 2 Triton's package for one vendor lies beside another's",
+        remedy="With 0: see why torch sees no GPU, and do not import GPU kernels on machines without one; with 2: keep one of triton, pytorch-triton-rocm, triton-windows, triton-xpu",
+        checks=("driver-missing", "torch-cpu-build", "triton-pin", "cuda-visible-devices"),
+        says=("RuntimeError: 0 active drivers ([]). There should only be one.",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="triton-language-changed",
+        pattern=r"No module named 'triton\.(ops|language\.math|common|compiler\.\w{1,30}|runtime\.\w{1,30}|tools\.\w{1,30}|backends\.\w{1,40})[\w.]{0,40}'|module 'triton(\.\w{1,30}){0,3}' has no attribute '\w{1,40}'|cannot import name '\w{1,60}' from 'triton[\w.]{0,60}'"
+        r"|triton\.compiler\.errors\.(CompilationError|UnsupportedLanguageConstruct)|JITFunction\S{0,12} got an unexpected keyword|CompilationError: at \d{1,4}:\d{1,4}:",
+        cause="A kernel or library was written for another release of Triton than is installed (triton.ops went with 3.2), or is not made for this GPU",
+        remedy="Keep the Triton that torch pins, and take the release of the library (vLLM, bitsandbytes, flash-linear-attention) for this torch",
+        checks=("triton-pin",),
+        says=(
+            "ModuleNotFoundError: No module named 'triton.ops'",
+            "triton.compiler.errors.CompilationError: at 22:25:",
+            "AttributeError: module 'triton.language' has no attribute 'constexpr_function'",
+        ),
+        sources=(thread("vllm-project/vllm", 35091, "2026-02-23"), thread("triton-lang/triton", 1137)),
+        likely=True,
+    ),
+    KnownError(
+        id="triton-cache",
+        pattern=r"(PermissionError|OSError|FileNotFoundError|FileExistsError|BlockingIOError).{0,60}(\.triton[/\\]|torchinductor_|[/\\]triton[/\\]cache)|(\.triton[/\\](cache|dump)|torchinductor_\w{1,40}).{0,200}(Permission denied|Stale file handle|No such file|Read-only file system|already exists)",
+        cause="Triton or inductor cannot use the folder of its cache: another user's, read-only, on a network disk that several machines write to, or (Windows) with too long a path",
+        remedy="Give each user and machine a folder of its own on a local disk",
+        command="export TRITON_CACHE_DIR=/tmp/triton-$USER TORCHINDUCTOR_CACHE_DIR=/tmp/inductor-$USER",
+        says=(
+            "PermissionError: [Errno 13] Permission denied: '/root/.triton/cache/3f2a'",
+            "OSError: [Errno 116] Stale file handle: '/home/me/.triton/cache/1bc2'",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="inductor-symbol-undefined",
+        pattern=r"NameError: name '[suz]\d{1,3}' is not defined",
+        cause="A defect of torch.compile: the generated code names a size that it did not define, with dynamic shapes",
+        remedy="Upgrade torch; until then compile with dynamic=False, or leave that function out (torch.compiler.disable)",
+        says=("NameError: name 's4' is not defined",),
+        sources=(thread("unslothai/unsloth", 1175),),
+        likely=True,
+    ),
+    KnownError(
+        id="dynamo-internal",
+        pattern=r"InternalTorchDynamoError|torch\._dynamo\.exc\.TorchRuntimeError|Dynamo failed to run FX node with fake tensors|Failed running call_(function|method|module)",
+        cause="torch.compile failed at the operation that the message names: it cannot be run with tensors without data (an operator without a fake implementation, a shape or device that "
+        "does not fit), or Dynamo has a defect there",
+        remedy="Run the function without torch.compile: an error in shapes or devices shows there too. Else exclude it with torch.compiler.disable, upgrade torch, or for an operator of your own "
+        "register a fake implementation (torch.library.register_fake)",
+        command="TORCHDYNAMO_DISABLE=1 python PROGRAM",
+        says=(
+            "torch._dynamo.exc.TorchRuntimeError: Failed running call_function <built-in method bmm of type object at 0x7f>(*(FakeTensor(...",
+            "torch._dynamo.exc.InternalTorchDynamoError: AttributeError: 'NoneType' object has no attribute 'source'",
+        ),
+        sources=(_EXC,),
+        likely=True,
+    ),
+    KnownError(
+        id="inductor-lowering",
+        pattern=r"torch\._inductor\.exc\.LoweringException: |LoweringException: (?P<error>\w{1,40}): |NoValidChoicesError|SubprocException: An exception occurred in a subprocess|MissingOperatorWithoutDecomp",
+        cause="Inductor could not turn one operation into code ({error}); the line `target:` names it",
+        remedy="Upgrade torch; compile the rest with torch.compiler.disable on the function that has it, or backend='aot_eager'",
+        says=("torch._inductor.exc.LoweringException: AssertionError: ",),
+        sources=(thread("pytorch/pytorch", 139911), torch_file("torch/_inductor/exc.py")),
+        likely=True,
+    ),
+    KnownError(
+        id="operator-not-registered",
+        pattern=r"No such operator (?P<operator>\w{1,60}::\w{1,80})|operator (?P<operator2>\w{1,60}::\w{1,80}) does not exist|Could not find schema for (?P<operator3>\w{1,60}::\w{1,80})|Unknown (builtin|custom) op:? (?P<operator4>\w{1,60}::\w{1,80})|Could not find the operator (?P<operator5>\w{1,60}::\w{1,80})",
+        cause="The library that registers the operator {operator} was not loaded, or its compiled part is of another torch",
+        remedy="Import the package that has it (the name before ::) before it is used; if it is imported, install it for this torch",
+        checks=("companion-mismatch", "extension-abi"),
+        says=("RuntimeError: Couldn't load library: No such operator fbgemm::jagged_2d_to_dense",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="operator-registered-twice",
+        pattern=r"Only a single TORCH_LIBRARY can be used to register the namespace (?P<name>\w{1,60})|Tried to register (an operator|multiple) .{0,200}(same name|with the same)|Key already registered with the same priority: (?P<name2>\w{1,40})"
+        r"|already registered .{0,60}(kernel|backend) for|generic_type: (type|cannot initialize type) \"(?P<name3>\w{1,60})\"(:| is already registered)",
+        cause="The same compiled library was loaded twice ({name}): two copies of a package, one imported and one loaded by path, or two releases of torch in one process",
+        remedy="Find the copies (pip list, PYTHONPATH, ~/.local) and keep one",
+        checks=("several-torch-copies", "user-site-torch", "pythonpath-torch"),
+        says=(
+            "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions in a single TORCH_LIBRARY block.",
+        ),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="operator-signature",
+        pattern=r"Tried to access or call an operator with a wrong signature|expected at most \d{1,3} argument\(s\) but received \d{1,3} argument\(s\)\. Declaration: (?P<operator>\w{1,60}::\w{1,80})",
+        cause="The program was compiled or exported for another release of the library that has the operator: its arguments changed",
+        remedy="Export the model again with the releases that run it",
+        checks=("companion-mismatch",),
+        says=(
+            "Tried to access or call an operator with a wrong signature.\n  operator: fbgemm::permute_2D_sparse_data(Tensor permute, Tensor lengths)",
+        ),
+        sources=(thread("pytorch/pytorch", 135563, "2024-09-10"),),
+    ),
+    KnownError(
+        id="quantized-engine",
+        pattern=r"Didn't find engine for operation|NoQEngine|quantized engine \w{1,20} is not supported|Unsupported qengine|unsupported qscheme",
+        cause="torch's quantized operators need an engine (x86, fbgemm, qnnpack, onednn) that this build or processor does not have, or none was chosen",
+        remedy="Set torch.backends.quantized.engine to one of torch.backends.quantized.supported_engines (qnnpack on ARM and Macs)",
+        command="python -c 'import torch; print(torch.backends.quantized.supported_engines)'",
+        checks=("python-platform",),
+        says=("RuntimeError: Didn't find engine for operation quantized::conv2d_prepack NoQEngine",),
+        sources=(torch_file("torch/lib/libtorch_cpu.so"),),
+    ),
+    KnownError(
+        id="export-control-flow",
+        pattern=r"Dynamic control flow is not supported at the moment|torch\._dynamo\.exc\.UserError: (?!Constraints)|SpecViolationError|torch\._export\.verifier|Unsupported FX nodes|torch\.export\.unflatten|Found following user inputs located at \[\d",
+        cause="torch.export met code that it cannot hold in a graph: a branch on values, an input or attribute of another kind than tensors, or a changed input",
+        remedy="Write branches with torch.cond or torch.where, state what holds with torch._check, pass Python values as constants; strict=False takes more Python",
+        says=(
+            "torch._dynamo.exc.UserError: Dynamic control flow is not supported at the moment. Please use torch.cond to explicitly capture the control flow.",
+        ),
+        sources=(_EXC,),
+    ),
+    KnownError(
+        id="aoti-load",
+        pattern=r"API call failed at .{0,160}model_container_runner\w{0,12}\.cpp|AOTI_RUNTIME_ERROR_CODE_CHECK|Error in dlopen: .{0,200}|Failed to load (AOTInductor|constants|the model)\b.{0,40}AOT|run_func_\(.{0,60}API call failed|aoti_torch_\w{1,60} (failed|API call failed)",
+        cause="A model compiled by AOTInductor does not run here: it was compiled by another torch, for another GPU or processor, or is called with other shapes or devices than it was compiled for",
+        remedy="Compile it again with the torch and on the kind of GPU that runs it; the line above says which call failed",
+        checks=("gpu-architecture", "extension-abi"),
+        says=(
+            "RuntimeError: run_func_( container_handle_, input_handles.data(), input_handles.size()) API call failed at ../torch/csrc/inductor/aoti_runner/model_container_runner.cpp, line 107",
+        ),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
+        id="onnx-two-gigabytes",
+        pattern=r"exceeds maximum protobuf size of 2GB|ModelProto.{0,60}(exceed|larger than).{0,20}2 ?G|exceeded maximum protobuf size|The serialized model is larger than the 2GiB limit|Failed to serialize proto",
+        cause="One ONNX file holds two gigabytes at most, and the model is larger",
+        remedy="Keep the weights beside it: torch.onnx.export(..., external_data=True), or onnx.save(..., save_as_external_data=True)",
+        says=("RuntimeError: The serialized model is larger than the 2GiB limit imposed by the protobuf library.",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="onnx-export-failed",
+        pattern=r"Failed to export the model (with torch\.export|to ONNX)|torch\.onnx\._internal\.exporter\._errors\.\w{1,40}|ONNX export failed|OnnxExporterError|Failed to decompose the FX graph|Could not export Python function|SymbolicValueError|onnx\.export.{0,40}OrtExport",
+        cause="torch.onnx.export could not capture the model or has no ONNX form for one of its operators; the lines that begin with a cross, or the inner exception, name it",
+        remedy="Follow its advice (it tries strict and non-strict export); rewrite the operation that is named, or export with dynamo=False, as before torch 2.9",
+        says=(
+            "torch.onnx._internal.exporter._errors.TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to ONNX.",
+        ),
+        sources=(torch_file("torch/onnx/_internal/exporter/_core.py"),),
+        likely=True,
+    ),
+    KnownError(
+        id="onnxruntime-model",
+        pattern=r"\[ONNXRuntimeError\] : \d{1,2} : (?P<kind>INVALID_GRAPH|NOT_IMPLEMENTED|INVALID_PROTOBUF|NO_SUCHFILE|FAIL|RUNTIME_EXCEPTION|INVALID_ARGUMENT|EP_FAIL|NO_MODEL|MODEL_LOADED|ENGINE_ERROR)",
+        cause="onnxruntime refuses the model or its inputs ({kind}). INVALID_GRAPH, NOT_IMPLEMENTED, FAIL at loading: the opset or an operator is newer than this onnxruntime knows; INVALID_PROTOBUF, NO_SUCHFILE: "
+        "the file is damaged, missing or a pointer of Git LFS; INVALID_ARGUMENT: another shape or type of input; RUNTIME_EXCEPTION, EP_FAIL: the node that is named failed, on GPUs mostly for memory or cuDNN",
+        remedy="Upgrade onnxruntime or export with a lower opset; fetch the file again; compare the inputs with session.get_inputs()",
+        says=(
+            "onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from model.onnx failed",
+        ),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
+        id="tensorrt-engine-version",
+        pattern=r"engine plan file is not compatible with this version of TensorRT|stdVersionRead == (serializationVersion|kSERIALIZATION_VERSION)|Version tag does not match|Using an engine plan file across different models of devices|plan file is (generated|not compatible).{0,80}(device|platform)|engine plan file across different"
+        r"|TensorRT engine .{0,60}(different|another) (version|device)|magicTagRead == (kPLAN_MAGIC_TAG|magicTag)|deserialize\w{0,12} .{0,60}engine.{0,30}fail|Magic tag does not match",
+        cause="The TensorRT engine was built by another release of TensorRT or for another GPU (or the file is no engine): engines run on the kind that built them only",
+        remedy="Build the engine again here, from the ONNX file (trtexec --onnx=model.onnx --saveEngine=model.engine)",
+        says=(
+            "[TRT] [E] 6: The engine plan file is not compatible with this version of TensorRT, expecting library version 8.6.1.6 got 8.5.3.1, please rebuild.",
+            "[TRT] [E] 1: [stdArchiveReader.cpp::StdArchiveReader::32] Error Code 1: Serialization (Serialization assertion stdVersionRead == serializationVersion failed.Version tag does not match.",
+        ),
+        sources=(UNREAD,),
+    ),
+    KnownError(
+        id="tensorrt-build",
+        pattern=r"Could not find any implementation for node|No importer registered for op: (?P<operator>\w{1,40})|Unable to find plugin|getPluginCreator could not find plugin|UNSUPPORTED_NODE|Insufficient workspace|INVALID_GRAPH: Assertion failed|UNSUPPORTED_GRAPH|In node \d{1,6} .{0,40}(UNSUPPORTED|INVALID)_NODE|parsers/onnx/\w{1,30}\.cpp:\d{1,6}.{0,80}(fail|Assert)",
+        cause="TensorRT cannot build this ONNX graph: an operator that it does not have ({operator}), one that needs a plugin, or too little workspace or memory on the GPU",
+        remedy="Simplify the graph first (onnxsim), export with static shapes, raise the workspace, or upgrade TensorRT; other programs on the GPU must leave memory",
+        checks=("memory-in-use",),
+        says=(
+            "[TRT] [E] 10: Could not find any implementation for node {ForeignNode[/model/Where]}.",
+            "ERROR: ModelImporter.cpp:726: While parsing node number 12 [NonZero -> 'x']: No importer registered for op: NonZero",
+        ),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+)
