@@ -43,6 +43,8 @@ from torchlift.rules.torchscript.values.gradient_mode import without_gradient
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.plain_follower import follow_plain
 from torchlift.rules.torchscript.values.plain_uses import plain_uses
+from torchlift.rules.torchscript.values.stale_comments import stale_above, without_stale_comments
+from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -249,7 +251,7 @@ def _again_in_loop(view: ModuleView, read: ast.AST, call: ast.Call) -> bool:
 
 def _modes(life: ValueLife) -> set[str]:
     """Methods called on the value that change it in place."""
-    found = {"eval"} if life.evals else set()
+    found = {"eval"} if any(_calls_eval(statement) for statement in life.evals) else set()
     if isinstance(life.outer, ast.Call) and life.outer is not life.origin and not life.frozen:
         found.add("eval")
     for obstacle in life.obstacles:
@@ -257,6 +259,10 @@ def _modes(life: ValueLife) -> set[str]:
         if isinstance(parent, ast.Attribute) and parent.value is obstacle.node and parent.attr in _MODES:
             found.add(parent.attr)
     return found
+
+
+def _calls_eval(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr == "eval" for node in walk(statement))
 
 
 def _evaluated(swap: _Swap) -> bool:
@@ -349,11 +355,17 @@ def _replaced(swap: _Swap) -> list[Rewrite]:
     target = life.name or life.attribute
     same = target is not None and view.text(target) == view.text(node)
     rewrites: list[Rewrite]
+    second = without_second_name(view, life.statement, node) if not life.frozen and not life.evals else None
+    if second is not None and _bare(view, life, swap.call):
+        return list(second)
     if same and _bare(view, life, swap.call):
-        rewrites = [DeleteStatement(view.span(life.statement))]
+        rewrites = [DeleteStatement(view.span(life.statement), stale_above(view, life.statement))]
     else:
         module = Template("$module", (("module", view.span(node)),))
-        rewrites = [ReplaceExpression(view.span(swap.call), module)]
+        rewrites = [
+            ReplaceExpression(view.span(swap.call), module),
+            *without_stale_comments(view, (life.statement,)),
+        ]
     for frozen in life.frozen:
         statement = view.parent(frozen)
         if isinstance(statement, ast.Assign) and statement in life.evals:

@@ -36,6 +36,7 @@ _UNDER = "under which TorchScript chooses other dtypes than Python"
 _SILENT = re.compile(
     rb"^\s*(?:from|import)\s|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
 )
+_ON = re.compile(rb"^\s*(?:async\s+)?with\b.*\bautocast|^\s*@.*\b(?:autocast|custom_fwd)\b")
 _NO_CASTS = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled", "torch.cuda.", "torch.profiler.",
     "torch.autograd.", "torch.random.", "warnings.", "tempfile.", "pytest.", "time.", "tqdm.", "contextlib.suppress",
@@ -137,8 +138,9 @@ def _switched_off(node: ast.expr) -> bool:
 
 
 def _autocast(project: Project) -> tuple[str, ...]:
-    """Places that switch autocast on, or have a library do so, by file."""
-    return tuple(place for place, line in _matches(project, _AUTOCAST, _AUTOCAST_WORDS) if _SILENT.search(line) is None)
+    """Places that switch autocast on, or have a library do so, those first at which that can be read."""
+    found = [(p, line) for p, line in _matches(project, _AUTOCAST, _AUTOCAST_WORDS) if _SILENT.search(line) is None]
+    return tuple(place for place, _ in sorted(found, key=lambda one: _ON.search(one[1]) is None))
 
 
 def _subclass_beside(project: Project, path: str) -> str | None:

@@ -226,14 +226,14 @@ TRACED_MODULES: tuple[Bad, ...] = (
     _script(
         "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = torch.jit.trace(net, example)\n"
         "    return traced(x)\n",
-        "\n\ndef run(x):\n    net = Net().eval()\n    traced = net\n    return traced(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    return net(x)\n",
         "drop: the module is called, and its example input goes",
     ),
     _script(
         "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = torch.jit.trace(net, example)\n"
         "    del example\n    return traced(x)\n",
-        "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n    traced = net\n"
-        "    del example\n    return traced(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.zeros(2, 3)\n"
+        "    del example\n    return net(x)\n",
         "drop: an example input that something else names",
     ),
     _script(
@@ -261,7 +261,7 @@ TRACED_MODULES: tuple[Bad, ...] = (
     _script(
         "\n\ndef run(x):\n    net = Net().eval()\n    example = torch.rand(2, 3)\n    traced = torch.jit.trace(net, example)\n"
         "    return traced(x)\n",
-        "\n\ndef run(x):\n    net = Net().eval()\n    traced = net\n    return traced(x)\n",
+        "\n\ndef run(x):\n    net = Net().eval()\n    return net(x)\n",
         "drop: random numbers that go to others",
         unsafe=True,
         run=None,

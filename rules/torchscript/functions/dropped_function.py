@@ -23,6 +23,8 @@ from torchlift.rules.torchscript.functions.scripted_function import read_functio
 from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
+from torchlift.rules.torchscript.values.stale_comments import stale_above, without_stale_comments
+from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 
@@ -45,7 +47,7 @@ def without_decorator(
         uses = read_uses(view, binding, context.project, drops=True)
     if below:
         uses.doubts.append(f"scripting left out what `@{one_line(view, below[0])}` does, which is done from now on")
-    rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)),)
+    rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)), *without_stale_comments(view, (node,)))
     title = "Remove the decorator"
     needs = None
     static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in above)
@@ -88,7 +90,12 @@ def without_call(
             if isinstance(view.parent(parent), ast.ClassDef):
                 rewrites, title, compiled = (static(view, call, value),), f"Keep `staticmethod({shown})`", None
             elif compiled is None and isinstance(value, ast.Name) and value.id == target.id:
-                rewrites, title = (DeleteStatement(view.span(parent)),), f"Leave `{target.id}` as it is"
+                rewrites, title = (
+                    (DeleteStatement(view.span(parent), stale_above(view, parent)),),
+                    f"Leave `{target.id}` as it is",
+                )
+            elif compiled is None and not uses.rewrites:
+                rewrites = without_second_name(view, parent, value) or rewrites
         case ast.Assign(targets=[ast.Attribute() as target]):
             if compiled is None and view.text(target) == view.text(value):
                 rewrites, title = (DeleteStatement(view.span(parent)),), f"Leave `{shown}` as it is"

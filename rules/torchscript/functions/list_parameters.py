@@ -140,6 +140,8 @@ def _call_notices(view: ModuleView, call: ast.Call, place: int | str | None, pro
     if isinstance(function, ast.Name) and function.id in _ALIKE and view.definition(function) is None:
         return False
     name = view.certain_name(function)
+    if name in {"torch.jit.fork", "torch.jit._fork"} and isinstance(place, int) and place:
+        function, place, name = call.args[0], place - 1, ""  # it calls that with what stands behind
     if name.startswith(("torch.", "math.")):
         return name.startswith("torch.jit.")
     found = definition_of(view, function, project, ast.FunctionDef)

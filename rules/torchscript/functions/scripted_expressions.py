@@ -255,6 +255,8 @@ class ExpressionReader(ABC):
         owner = self.view.scope_at(node).lookup(node.id)
         if owner is None or len(owner.bindings[node.id]) < 2:
             return False
+        if all(isinstance(bound.statement, ast.Import) and bound.kind == "import" for bound in owner.bindings[node.id]):
+            return False  # `import torch` and `import torch.fft` bind one package
         return owner.kind == "module" or owner.node is not self.node
 
     def _attribute(self, node: ast.Attribute) -> str:

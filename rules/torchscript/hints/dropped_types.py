@@ -12,6 +12,7 @@ from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
 from torchlift.rules.torchscript.hints.hint_conditions import condition_of
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _WIDER = {
     "ScriptModule": "torch.nn.Module",
@@ -45,16 +46,31 @@ def in_annotation(use: Use, node: ast.expr, context: Context) -> TypeAdvice | No
     """The class `node` in an annotation or type alias; None where it is not known what to write."""
     view = context.view
     wider = _WIDER.get(use.target.rpartition(".")[2])
-    if wider is None or use.kind == "string" or _decides(view, node):
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    if wider is None or (use.kind == "string" and text != use.name) or _decides(view, node):
         return None
+    if (line := _still_scripts(view, node)) is not None:
+        return TypeAdvice(f"It goes with the scripting on line {line}.", waits_for=f"{view.path}:{line}")
     spelling = view.spell(wider, node, use)
     if spelling is None:
         return None
+    if text is not None:
+        quoted = view.text(node).replace(text, spelling.text)
+        rewrite = ReplaceExpression(view.span(node), Template(quoted))
+        return TypeAdvice(None, Fix(f"Annotate `{spelling.text}`", Safety.SAFE, (rewrite, *spelling.imports)))
     rewrites = _narrowed(view, node, spelling.text, wider) or (
         ReplaceExpression(view.span(node), Template(spelling.text)),
         *spelling.imports,
     )
     return TypeAdvice(None, Fix(f"Annotate `{spelling.text}`", Safety.SAFE, rewrites))
+
+
+def _still_scripts(view: ModuleView, node: ast.expr) -> int | None:
+    """Line of a call that makes a TorchScript value of what the annotation is of; None if there is none."""
+    statement = view.statement(node)
+    value = statement.value if isinstance(statement, ast.AnnAssign) else None
+    calls = (child for child in walk(value) if isinstance(child, ast.Call)) if value is not None else ()
+    return next((call.lineno for call in calls if view.possible_name(call.func).startswith("torch.jit.")), None)
 
 
 def _decides(view: ModuleView, node: ast.expr) -> bool:

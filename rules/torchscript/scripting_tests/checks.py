@@ -11,6 +11,7 @@ from torchlift.view.walk import walk
 
 _COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost")
 _CHECKS = re.compile(r"(?i)assert|check|expect|verif|valid|equal|close|compare|match|raises|warns|fail|test")
+_EXPECTS = re.compile(r"(?i)assert|expect|raises|warns|fail|error")
 # Packages whose functions check nothing unless their names say so.
 _LIBRARIES = frozenset(
     """torch numpy random os sys io tempfile shutil warnings logging math copy json pickle time gc pathlib itertools
@@ -31,7 +32,7 @@ def called_name(node: ast.Call) -> str:
 def expects(statement: ast.stmt) -> bool:
     """Whether a statement is a `with` that wants to see an error or a warning."""
     return isinstance(statement, (ast.With, ast.AsyncWith)) and any(
-        isinstance(item.context_expr, ast.Call) and _CHECKS.search(called_name(item.context_expr))
+        isinstance(item.context_expr, ast.Call) and _EXPECTS.search(called_name(item.context_expr))
         for item in statement.items
     )
 

@@ -46,8 +46,9 @@ def overrides(view: ModuleView, function: FunctionNode, project: Project) -> lis
     if not isinstance(owner, ast.ClassDef):
         return []
     found = []
-    for path in project.files_holding(function.name):
-        other = project.view(path) if path != view.path and is_test_file(path) else None
+    heirs = set(project.files_holding(owner.name)) - {view.path}
+    for path in project.files_holding(function.name) if heirs else ():
+        other = project.view(path) if path in heirs and is_test_file(path) else None
         for node in walk(other.tree) if other is not None else ():
             if isinstance(node, ast.ClassDef) and any(_last_name(base) == owner.name for base in node.bases):
                 found += [

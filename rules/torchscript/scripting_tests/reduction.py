@@ -10,6 +10,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.torchscript.scripting_tests.checks import called_name, expects, is_check, is_repeated, is_void
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, MAKERS, MARKS, SAVE, ScriptedValues
+from torchlift.rules.torchscript.scripting_tests.twins import shape_of
 from torchlift.view import Binding
 from torchlift.view.walk import walk
 
@@ -86,6 +87,26 @@ class _Reducer:
                 continue
             for inner in blocks:
                 self._block(inner)
+            if expects(statement) and self._expects_of_scripting(blocks):
+                self.gone.add(statement)
+
+    def _expects_of_scripting(self, blocks: Sequence[Sequence[ast.stmt]]) -> bool:
+        """Whether all that could raise an expected error scripts something, which nothing does any more."""
+        inside = [item for block in blocks for outer in block for item in walk(outer) if isinstance(item, ast.stmt)]
+        scripts = [item for item in inside if item in self.gone or self._only_scripts(item)]
+        called = (item for item in inside if item not in scripts and not list(_blocks_of(item)))
+        return bool(scripts) and not any(
+            isinstance(node, ast.Call) and not self._prepares(node) for item in called for node in walk(item)
+        )
+
+    def _only_scripts(self, statement: ast.stmt) -> bool:
+        match statement:
+            case ast.Assign(targets=[ast.Name()], value=ast.Call() as call):
+                return self.values.target(call) in MAKERS
+        return False
+
+    def _prepares(self, node: ast.Call) -> bool:
+        return self.view.possible_name(node.func).startswith("warnings.")
 
     def _goes(self, statement: ast.stmt) -> bool:
         values = self.values
@@ -143,12 +164,24 @@ class _Reducer:
         checks = [item for item in kept if is_check(item, self.values)]
         for index, statement in enumerate(checks):
             if self.values.depends(statement) and any(
-                is_repeated(statement, earlier, self.same)
+                is_repeated(statement, earlier, self.same) or self._reads_alike(statement, earlier)
                 for earlier in checks[:index]
                 if not self.values.depends(earlier)
                 and any(around is self.view.parent(earlier) for around in self.view.ancestors(statement))
             ):
                 self.gone.add(statement)
+
+    def _reads_alike(self, statement: ast.stmt, earlier: ast.stmt) -> bool:
+        """Whether two checks read the same without scripting, and nothing that they name changed in between."""
+        if not isinstance(statement, ast.Assert) or shape_of(statement, self.values) != shape_of(earlier, self.values):
+            return False
+        if any(earlier.lineno < line <= statement.lineno for _, line, _ in self.same.changes):
+            return False
+        names, others = ([node for node in walk(one) if isinstance(node, ast.Name)] for one in (statement, earlier))
+        return len(names) == len(others) and all(
+            self.values.original(name) is not None or self.view.definition(name) is self.view.definition(other)
+            for name, other in zip(names, others, strict=True)
+        )
 
     # What only fed that
 
@@ -189,7 +222,7 @@ class _Reducer:
     def _is_dead(self, binding: Binding) -> bool:
         reads = [read for read, _ in self.view.reads_of(binding)]
         if not reads:
-            return binding.name == "_" or self._scripts(binding)
+            return self._scripts(binding)
         feeding = self._feeding(binding)
         return any(self._is_gone(read) for read in reads) and all(
             self._is_gone(read) or self.view.statement(read) in feeding for read in reads

@@ -76,6 +76,11 @@ def _shapes(block: list[ast.stmt], values: ScriptedValues, gone: list[ast.stmt])
     return tuple(shapes)
 
 
+def shape_of(statement: ast.stmt, values: ScriptedValues) -> Hashable:
+    """Equal for two statements that read the same without scripting."""
+    return _shape(statement, values, [])
+
+
 def _shape(node: object, values: ScriptedValues, gone: list[ast.stmt]) -> Hashable:
     """Equal for two pieces of code that read the same without scripting."""
     if isinstance(node, list):

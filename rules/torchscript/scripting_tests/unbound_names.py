@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from torchlift.finding import ReplaceExpression, Rewrite
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode
+from torchlift.rules.torchscript.values.stale_names import CHANGES
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
-
-CHANGES = frozenset({"augmented", "delete"})
-"""Kinds of bindings that need the name bound already."""
 
 
 def first_unbound(

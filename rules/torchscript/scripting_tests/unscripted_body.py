@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlift.finding import DeleteStatement, DropDecorator, ReplaceExpression, Rewrite, Template
@@ -24,12 +23,13 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     without_rows,
     without_switch,
 )
-from torchlift.rules.torchscript.scripting_tests.unbound_names import CHANGES, first_unbound
+from torchlift.rules.torchscript.scripting_tests.unbound_names import first_unbound
+from torchlift.rules.torchscript.values.stale_comments import SPEAKS, without_stale_comments
+from torchlift.rules.torchscript.values.stale_names import CHANGES, still_means
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
-_SPEAKS = re.compile(r"(?i)\b(?:torch\s*script\w*|jit\w*|script(?:ed|ing|able|ability|s)?|trac(?:e|ed|ing|eable))\b")
 _LIBRARIES = ("torch.", "numpy.", "copy.")
 
 
@@ -75,6 +75,8 @@ class UnscriptedBody:
         for statement in gone:
             span = self.view.span(statement)
             self.rewrites.append(DeleteStatement(span, self._stale_comments(statement), apart=True))
+        changed = (self.view.statement(place) for place, _ in self._moved)
+        self.rewrites += without_stale_comments(self.view, (item for item in changed if item not in gone))
         unbound = first_unbound(self.view, values.function, gone, self.rewrites, self._moved)
         if unbound is not None:
             raise CannotReplace(f"`{unbound.id}` on line {unbound.lineno} would be bound no more")
@@ -107,7 +109,7 @@ class UnscriptedBody:
     def _stale_comments(self, statement: ast.stmt) -> int:
         """Number of comment lines right above a statement that go with it: all of them if they speak of scripting."""
         comments = comments_above(self.view, statement)
-        return len(comments) if any(_SPEAKS.search(comment) for comment in comments) else 0
+        return len(comments) if any(SPEAKS.search(comment) for comment in comments) else 0
 
     def _decorators(self) -> None:
         for use in self.values.uses:
@@ -178,7 +180,7 @@ class UnscriptedBody:
         if any(other.kind in CHANGES for other in binding.scope.bindings[binding.name]):
             return False
         reads = list(self._reads(binding))
-        if not all(only and self._means(read, source, given) for read, only in reads):
+        if not all(only and still_means(self.view, read, source, given) for read, only in reads):
             return False
         for read, _ in reads:
             if self._stays(read) and self.view.statement(read) not in self._again:
@@ -217,19 +219,6 @@ class UnscriptedBody:
                         seen.add(again)
                         pending.append(again)
 
-    def _means(self, read: ast.Name, source: Binding, given: ast.expr) -> bool:
-        """Whether the name that `source` binds still means that at `read`, behind `given`."""
-        if self.view.scope_at(read).lookup(source.name) is not source.scope:
-            return False
-        loops = [item for item in self.view.ancestors(read) if isinstance(item, (ast.For, ast.AsyncFor, ast.While))]
-        around = {*self.view.ancestors(given)}
-        for other in source.scope.bindings[source.name]:
-            line = getattr(other.node, "lineno", 0)
-            inside = {*self.view.ancestors(other.node)}
-            if given.lineno < line <= read.lineno or any(loop in inside and loop not in around for loop in loops):
-                return False
-        return True
-
     # Assumptions
 
     def _evaluated(self, module: ast.expr) -> bool:
@@ -258,8 +247,14 @@ class UnscriptedBody:
                 self.doubts.append(
                     f"`{one_line(self.view, module)}` is changed on line {line}, behind the scripting, and is the same object from now on"
                 )
-            if self.values.target(call).startswith("torch.jit.trace") and (doubt := self._traced(module)) is not None:
+            if (
+                self.values.target(call).startswith("torch.jit.trace")
+                and (doubt := self._traced(call, module)) is not None
+            ):
                 self.doubts.append(doubt)
+            inside = self.view.function_of(call)
+            if inside is not None and inside is not self.values.function:
+                self.doubts.append(f"`{inside.name}` runs the plain code from now on, whoever calls it here")
             if (asking := self._asks_scripting(module)) is not None:
                 self.doubts.append(f"`{asking}` asks whether it is scripted and does something else where it is not")
             patched = self._patched(call)
@@ -280,8 +275,19 @@ class UnscriptedBody:
         text = found[0].text(found[1])
         return found[1].name if "is_scripting" in text or "is_tracing" in text else None
 
-    def _traced(self, module: ast.expr) -> str | None:
-        """What a trace gives that the traced code does not: tensors for sizes and numbers."""
+    def _traced(self, call: ast.Call, module: ast.expr) -> str | None:
+        """What a trace gives that the traced code does not: tensors for sizes and numbers.
+
+        Raises:
+            CannotReplace: what the traced function reads from around it is an example, and an input of the trace.
+        """
+        found = definition_of(self.view, module, self.values.project, ast.FunctionDef)
+        if found is not None and found[0] is self.view:
+            given = {node.id for argument in call.args[1:] for node in walk(argument) if isinstance(node, ast.Name)}
+            own = {parameter.arg for parameter in walk(found[1].args) if isinstance(parameter, ast.arg)}
+            for node in walk(found[1]):
+                if isinstance(node, ast.Name) and node.id in given - own:
+                    raise CannotReplace(f"`{node.id}` on line {node.lineno} is an input of the trace")
         plain = definition_of(self.view, module, self.values.project, ast.ClassDef) is None
         function = definition_of(self.view, module, self.values.project, ast.FunctionDef) is not None
         reads = any(

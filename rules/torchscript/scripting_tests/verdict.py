@@ -16,6 +16,7 @@ from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.scripting_tests.checks import expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
+from torchlift.rules.torchscript.scripting_tests.remains import still_speaks
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen, imports_of
@@ -23,7 +24,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_o
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import same_test, twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
-from torchlift.rules.torchscript.scripting_tests.written_files import missing_file, written_files
+from torchlift.rules.torchscript.scripting_tests.written_files import missing_file
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -34,6 +35,7 @@ _PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
 _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
 UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
 """Stands in the help about a test of which the user has to say what becomes of it."""
+_OPERATION = re.compile(r"\b(?:prim|aten)::\w")
 _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
@@ -211,7 +213,7 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
 
 
 def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
-    if (missing := missing_file(reduction)) is not None:
+    if (missing := missing_file(reduction) or _looks_at_a_graph(reduction)) is not None:
         return WholeVerdict(f"Not rewritten: {missing}", None)
     try:
         body = UnscriptedBody(values, same, reduction)
@@ -221,16 +223,29 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     if not rewrites:
         return None
     title = "Test the plain code instead"
-    doubts = [*body.doubts, *written_files(reduction)]
+    doubts = body.doubts
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
     if (compiled := _compiled_line(values.view, reduction)) is not None:
         doubts.append(
             f"`torch.compile` on line {compiled} compiles the plain code then; scripted code it refuses, or leaves as it is"
         )
+    left = " ".join(still_speaks(reduction))
     if doubts:
-        return WholeVerdict(f"Needs review: {sentence(doubts)}", Fix(title, Safety.UNSAFE, rewrites))
-    return WholeVerdict(None, Fix(title, Safety.SAFE, rewrites))
+        return WholeVerdict(f"Needs review: {sentence(doubts)} {left}".rstrip(), Fix(title, Safety.UNSAFE, rewrites))
+    return WholeVerdict(left or None, Fix(title, Safety.SAFE, rewrites))
+
+
+def _looks_at_a_graph(reduction: Reduction) -> str | None:
+    """A sentence about the first check that stays and names an operation of TorchScript's graphs."""
+    for check in reduction.checks:
+        for node in walk(check):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _OPERATION.search(node.value):
+                return (
+                    f"line {check.lineno} looks for `{node.value}` in a graph: decide first what it has to find without "
+                    "TorchScript."
+                )
+    return None
 
 
 def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
@@ -256,7 +271,7 @@ def _deleted(
     if twin is not None:
         about = f"`{twin.name}` on line {twin.lineno} tests the same without scripting."
         if same is None:
-            about = f"It tests nothing but scripting; {about.removesuffix(' scripting.')}."
+            about = f"It tests nothing but scripting; `{twin.name}` on line {twin.lineno} tests the same code without."
         return WholeVerdict(about, sure, groups)
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", sure, groups)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
@@ -26,11 +25,8 @@ def missing_file(reduction: Reduction) -> str | None:
         exprs = (node for node in later if isinstance(node, ast.expr) and node.lineno > call.lineno)
         for node in exprs:
             if ast.dump(node) == named and not _is_loaded(reduction, node) and not _is_cleared(values.view, node):
-                return (
-                    f"what line {call.lineno} writes to `{values.view.text(path)}` is looked for on line {node.lineno}: "
-                    "decide first what becomes of the code that reads it."
-                )
-    return None
+                return _sentence(call.lineno, values.view.text(path), node.lineno)
+    return _given_away(reduction)
 
 
 def _is_cleared(view: ModuleView, node: ast.expr) -> bool:
@@ -45,28 +41,37 @@ def _is_cleared(view: ModuleView, node: ast.expr) -> bool:
     return isinstance(value, ast.Call) and "temp" in called_name(value).lower()
 
 
-def written_files(reduction: Reduction) -> Iterator[str]:
-    """Clauses about such files and folders."""
+def _given_away(reduction: Reduction) -> str | None:
+    """A sentence about the first file or folder that is given to what goes and named by what stays."""
     view = reduction.values.view
     kept = {child for statement in reduction.kept for child in walk(statement)}
-    gone = {child for statement in reduction.gone for child in walk(statement)}
-    told: set[str] = set()
+    gone = [child for statement in reduction.gone for child in walk(statement)]
     for call in gone:
         if not isinstance(call, ast.Call) or not isinstance(view.parent(call), ast.Expr):
             continue
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
             for name in walk(argument):
                 binding = view.definition(name) if isinstance(name, ast.Name) else None
-                if binding is None or binding.name in told or not _is_file(view, binding):
+                if binding is None or not _is_file(view, binding):
                     continue
                 later = [
                     read.lineno
                     for read, _ in view.reads_of(binding)
-                    if read in kept and read.lineno > call.lineno and not _is_loaded(reduction, read)
+                    if read in kept
+                    and read.lineno > call.lineno
+                    and not _is_loaded(reduction, read)
+                    and not _is_cleared(view, read)
                 ]
                 if later:
-                    told.add(binding.name)
-                    yield f"what line {call.lineno} writes to `{binding.name}` goes, and line {later[0]} still looks there"
+                    return _sentence(call.lineno, binding.name, later[0])
+    return None
+
+
+def _sentence(written: int, name: str, looked_for: int) -> str:
+    return (
+        f"what line {written} writes to `{name}` is looked for on line {looked_for}: decide first what becomes of the code "
+        "that reads it."
+    )
 
 
 def _is_loaded(reduction: Reduction, read: ast.expr) -> bool:
