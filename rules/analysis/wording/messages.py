@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _LONG = 60
+_PLACED = re.compile(r"(?P<clause>.+) \((?P<place>[^()\s]+:\d+|line \d+)\)")
 
 
 def sentence(reasons: list[str]) -> str:
-    """Clauses as one sentence: each once, and all of them, since any one may be what decides."""
-    return "; ".join(dict.fromkeys(reasons)).rstrip(".") + "."
+    """Clauses as one sentence: each once with all of its places, and all of them, since any one may be what decides."""
+    places: dict[str, list[str]] = {}
+    for reason in reasons:
+        found = _PLACED.fullmatch(reason)
+        listed = places.setdefault(found["clause"] if found is not None else reason, [])
+        listed += [found["place"]] if found is not None else []
+    told = (f"{clause} ({', '.join(dict.fromkeys(at))})" if at else clause for clause, at in places.items())
+    return "; ".join(told).rstrip(".") + "."
 
 
 def shortened(text: str, longest: int = 60) -> str:

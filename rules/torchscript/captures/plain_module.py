@@ -18,7 +18,7 @@ from torchlift.finding import (
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.purpose import enclosing_test
 from torchlift.rules.analysis.values.value_of import definition_of
-from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.fed_statements import fed_only, first_seed
 from torchlift.rules.torchscript.captures.module_call import ModuleVerdict
@@ -416,7 +416,7 @@ def _safety(swap: _Swap) -> Safety:
 
 def _help(swap: _Swap, what: str) -> str:
     left = clauses(safety_of(swap.doubts, swap.recorded)[1])
-    return f"Needs review: {what}: {'; '.join(dict.fromkeys(left))}." if left else ""
+    return f"Needs review: {what}: {sentence(left)}" if left else ""
 
 
 def _notes(swap: _Swap) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.runtime_uses import first_runtime_use
+from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation
 from torchlift.rules.torchscript.hints.hint_conditions import condition_of
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.view import ModuleView, Use
-from torchlift.view.walk import walk
 
 _WIDER = {
     "ScriptModule": "torch.nn.Module",
@@ -49,8 +49,12 @@ def in_annotation(use: Use, node: ast.expr, context: Context) -> TypeAdvice | No
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
     if wider is None or (use.kind == "string" and text != use.name) or _decides(view, node):
         return None
-    if (line := _still_scripts(view, node)) is not None:
-        return TypeAdvice(f"It goes with the scripting on line {line}.", waits_for=f"{view.path}:{line}")
+    place = first_compilation(context.project, view.path) or next(
+        iter(context.project.files_holding("jit.load(")), None
+    )
+    if place is not None:
+        advice = f"It names what {place} still makes or loads: migrate that first."
+        return TypeAdvice(advice, waits_for=place_alone(place))
     spelling = view.spell(wider, node, use)
     if spelling is None:
         return None
@@ -63,14 +67,6 @@ def in_annotation(use: Use, node: ast.expr, context: Context) -> TypeAdvice | No
         *spelling.imports,
     )
     return TypeAdvice(None, Fix(f"Annotate `{spelling.text}`", Safety.SAFE, rewrites))
-
-
-def _still_scripts(view: ModuleView, node: ast.expr) -> int | None:
-    """Line of a call that makes a TorchScript value of what the annotation is of; None if there is none."""
-    statement = view.statement(node)
-    value = statement.value if isinstance(statement, ast.AnnAssign) else None
-    calls = (child for child in walk(value) if isinstance(child, ast.Call)) if value is not None else ()
-    return next((call.lineno for call in calls if view.possible_name(call.func).startswith("torch.jit.")), None)
 
 
 def _decides(view: ModuleView, node: ast.expr) -> bool:

@@ -170,10 +170,35 @@ class _Reducer:
                 and any(around is self.view.parent(earlier) for around in self.view.ancestors(statement))
             ):
                 self.gone.add(statement)
+        before: ast.stmt | None = None
+        for statement in kept:
+            if before is not None and self._is_said_again(statement, before):
+                self.gone.add(statement)
+            elif statement not in self.gone and not self._scripts_a_name(statement):
+                before = statement
+
+    def _scripts_a_name(self, statement: ast.stmt) -> bool:
+        """Whether a statement binds a scripted value, and stays or goes with what is scripted."""
+        return isinstance(statement, ast.Assign) and self.values.original(statement.value) is not None
+
+    def _is_said_again(self, statement: ast.stmt, before: ast.stmt) -> bool:
+        """Whether a call of something scripted says what the call right before it says of the plain value."""
+        match statement, before:
+            case ast.Expr(value=ast.Call()), ast.Expr(value=ast.Call()):
+                alone = self.values.depends(statement) and not self.values.depends(before)
+                return (
+                    alone and self.view.parent(statement) is self.view.parent(before) and self._alike(statement, before)
+                )
+        return False
 
     def _reads_alike(self, statement: ast.stmt, earlier: ast.stmt) -> bool:
         """Whether two checks read the same without scripting, and nothing that they name changed in between."""
-        if not isinstance(statement, ast.Assert) or shape_of(statement, self.values) != shape_of(earlier, self.values):
+        if not isinstance(statement, ast.Assert):
+            return False
+        return self._alike(statement, earlier)
+
+    def _alike(self, statement: ast.stmt, earlier: ast.stmt) -> bool:
+        if shape_of(statement, self.values) != shape_of(earlier, self.values):
             return False
         if any(earlier.lineno < line <= statement.lineno for _, line, _ in self.same.changes):
             return False

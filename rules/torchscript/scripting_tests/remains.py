@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 from torchlift.rules.torchscript.scripting_tests.checks import STEPS_ASIDE, called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
@@ -13,8 +14,13 @@ from torchlift.view.walk import walk
 _IN_NAMES = re.compile(r"(?i)(?:^|_)(?:torch)?script|jit|(?:^|_)trac(?:e|ed|ing)(?:$|_)|[a-z]Script")
 
 
-def still_speaks(reduction: Reduction) -> list[str]:
-    """Sentences about what is called after scripting, or skipped for it, or may script, in what stays of a test."""
+def still_speaks(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[str]:
+    """Sentences about what is called after scripting, or skipped for it, or may script, in what stays of a test.
+
+    Args:
+        reduction: the test.
+        deleted: statements that go for names that do.
+    """
     function = reduction.values.function
     told = ["name"] if _IN_NAMES.search(function.name) else []
     if SPEAKS.search(ast.get_docstring(function) or ""):
@@ -25,14 +31,26 @@ def still_speaks(reduction: Reduction) -> list[str]:
     listed = " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
     sentences = [f"Its {listed} still speak{'s' * (len(told) == 1)} of scripting."] if told else []
     for statement in reduction.kept:
-        for node in walk(statement):
-            if not isinstance(node, ast.Call) or not _IN_NAMES.search(called_name(node)):
-                continue
-            if reduction.values.target(node) or reduction.values.depends(node.func):
-                continue
-            if reduction.values.given_to(node) is None and reduction.values.helper(node) is None:
-                sentences.append(f"`{called_name(node)}` on line {node.lineno} may script, too, and stays.")
-    return sentences
+        match statement:
+            case ast.Expr(value=ast.Call() as call) if _IN_NAMES.search(called_name(call)):
+                if not reduction.values.target(call) and reduction.values.helper(call) is None:
+                    sentences.append(f"`{called_name(call)}` on line {call.lineno} may script, too, and stays.")
+    named = [f"`{name}`" for name in _names_kept(reduction, deleted)]
+    if named:
+        sentences.append(f"{', '.join(named)} keep{'s' * (len(named) == 1)} a name that speaks of scripting.")
+    return list(dict.fromkeys(sentences))
+
+
+def _names_kept(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[str]:
+    """Variables that what stays of a test binds to what came out of scripting, with names that say so."""
+    stored = (
+        node.id
+        for statement in reduction.kept
+        for node in walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and _IN_NAMES.search(node.id)
+        if statement not in deleted and reduction.values.depends(statement)
+    )
+    return list(dict.fromkeys(stored))
 
 
 _SKIPS = frozenset({*(name.lower() for name in STEPS_ASIDE), "skipif", "skipunless"})

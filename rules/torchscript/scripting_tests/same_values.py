@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable
 from functools import cached_property
 
@@ -23,6 +24,8 @@ _LIBRARIES = ("torch.", "numpy.", "math.", "operator.")
 _COPIES = frozenset({"clone", "deepcopy", "copy", "detach", "contiguous", "requires_grad_"})
 # Methods whose call as a statement leaves what a later call computes as it is, as far as a test of scripting can mean.
 _HARMLESS = frozenset({"eval", "train", "to", "cuda", "cpu", "append", "seek", "zero_grad"})
+# Methods of any value that give another form of it.
+_CONVERTS = re.compile(r"(?:to|as)_[a-z]+$|(?:items|keys|values|numpy|tolist|float|double|long|size)$")
 _DEPTH = 25
 
 
@@ -207,7 +210,9 @@ class SameValues:
                 if isinstance(function, ast.Name):
                     return function.id in _PURE and not self._bindings(function)
                 if isinstance(function, ast.Attribute):
-                    return self._repeats(function.value) and not isinstance(function.value, ast.Name)
+                    if isinstance(function.value, ast.Name):
+                        return _CONVERTS.match(function.attr) is not None
+                    return self._repeats(function.value)
                 return self._repeats(function)
             case ast.Name():
                 binding = self._view.definition(node)

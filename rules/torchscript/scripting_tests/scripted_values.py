@@ -134,7 +134,7 @@ class ScriptedValues:
             case ast.Name():
                 binding = self.view.definition(node)
                 if binding is None:
-                    return None
+                    return self._of_each(node)
                 if binding.kind == "param" and node.id in self.given and binding.scope.node is self.function:
                     return node
                 if binding.kind == "def" and isinstance(binding.node, ast.FunctionDef):
@@ -146,6 +146,19 @@ class ScriptedValues:
                     return None
                 return self.original(given) or given
         return None
+
+    def _of_each(self, node: ast.Name) -> ast.expr | None:
+        """What a name is a scripted version of that is bound in several branches, to the same in each."""
+        bound = self.view.bindings_of(node, self.view.scope_at(node))
+        found = [self.original(one.value) if one.kind == "assign" and one.value is not None else None for one in bound]
+        same = len({ast.dump(one) if one is not None else "" for one in found}) == 1
+        return (
+            found[0]
+            if found
+            and same
+            and all(isinstance(self.view.parent(one.statement), ast.If) for one in bound if one.statement is not None)
+            else None
+        )
 
     def _is_script(self, decorator: ast.expr) -> bool:
         return any(use.node is decorator and use.target == "torch.jit.script" for use in self.uses)

@@ -37,11 +37,16 @@ class CannotReplace(Exception):
     """The scripted value cannot be replaced; the message is a clause that says why."""
 
 
+class NotTheSame(Exception):
+    """The plain code is known to do something else; the message is a clause that says why."""
+
+
 class UnscriptedBody:
     """The rewrites, and the clauses about what they assume.
 
     Attributes:
         rewrites: what changes the function.
+        deleted: statements that go.
         doubts: clauses; without any the rewrites are right wherever nobody needs TorchScript.
     """
 
@@ -51,7 +56,7 @@ class UnscriptedBody:
         self.same = same
         self.reduction = reduction
         self._gone = set(reduction.gone)
-        self._deleted: set[ast.stmt] = set(reduction.gone)
+        self.deleted: set[ast.stmt] = set(reduction.gone)
         self._again: set[ast.stmt] = set()
         self._renamed: dict[Binding, tuple[ast.expr, Binding]] = {}
         self._moved: list[tuple[ast.expr, ast.expr]] = []
@@ -86,11 +91,11 @@ class UnscriptedBody:
         return any(isinstance(rewrite, ReplaceExpression) and rewrite.span == span for rewrite in self.rewrites)
 
     def _delete(self, statement: ast.stmt) -> None:
-        self._deleted.add(statement)
+        self.deleted.add(statement)
 
     def _emptied(self) -> list[ast.stmt]:
         """The statements to delete; blocks of which nothing would be left in their place."""
-        outermost = set(self._deleted)
+        outermost = set(self.deleted)
         pending = list(outermost)
         while pending:
             parent = self.view.parent(pending.pop())
@@ -279,7 +284,7 @@ class UnscriptedBody:
         """What a trace gives that the traced code does not: tensors for sizes and numbers.
 
         Raises:
-            CannotReplace: what the traced function reads from around it is an example, and an input of the trace.
+            NotTheSame: what the traced function reads from around it is an example, and an input of the trace.
         """
         found = definition_of(self.view, module, self.values.project, ast.FunctionDef)
         if found is not None and found[0] is self.view:
@@ -287,7 +292,9 @@ class UnscriptedBody:
             own = {parameter.arg for parameter in walk(found[1].args) if isinstance(parameter, ast.arg)}
             for node in walk(found[1]):
                 if isinstance(node, ast.Name) and node.id in given - own:
-                    raise CannotReplace(f"`{node.id}` on line {node.lineno} is an input of the trace")
+                    raise NotTheSame(
+                        f"`{found[1].name}` reads `{node.id}` from around it on line {node.lineno}, which is an input of the trace"
+                    )
         plain = definition_of(self.view, module, self.values.project, ast.ClassDef) is None
         function = definition_of(self.view, module, self.values.project, ast.FunctionDef) is not None
         reads = any(

@@ -23,7 +23,7 @@ from torchlift.rules.torchscript.scripting_tests.scripting_helpers import caller
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
 from torchlift.rules.torchscript.scripting_tests.twins import same_test, twin_of
-from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, UnscriptedBody
+from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, NotTheSame, UnscriptedBody
 from torchlift.rules.torchscript.scripting_tests.written_files import missing_file
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
@@ -219,6 +219,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
         body = UnscriptedBody(values, same, reduction)
     except CannotReplace:
         return None
+    except NotTheSame as reason:
+        return WholeVerdict(f"Not rewritten: {reason}.", None)
     rewrites = tuple(dict.fromkeys(body.rewrites))
     if not rewrites:
         return None
@@ -230,7 +232,7 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
         doubts.append(
             f"`torch.compile` on line {compiled} compiles the plain code then; scripted code it refuses, or leaves as it is"
         )
-    left = " ".join(still_speaks(reduction))
+    left = " ".join(still_speaks(reduction, body.deleted))
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)} {left}".rstrip(), Fix(title, Safety.UNSAFE, rewrites))
     return WholeVerdict(left or None, Fix(title, Safety.SAFE, rewrites))

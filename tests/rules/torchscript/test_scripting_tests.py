@@ -349,3 +349,118 @@ def test_a_value_that_goes_is_not_replaced_by_an_earlier_one_of_the_same_name(tm
     changed, left = migrated(tmp_path, {"test_net.py": body(test)})
     assert not changed
     assert left
+
+
+SAID = {
+    "what is called after scripting": (
+        "test_jit",
+        "    assert torch.jit.script(net)(1) == 2\n",
+        "Its name still speaks of scripting.",
+    ),
+    "a skip that is for scripting": (
+        "test_net",
+        "    assert torch.jit.script(net)(1) == 2\n",
+        "Its `skip` on line 13 still speaks of scripting.",
+    ),
+    "a call that may script": (
+        "test_net",
+        "    assert torch.jit.script(net)(1) == 2\n    test_script_save(net)\n",
+        "`test_script_save` on line 16 may script, too, and stays.",
+    ),
+    "a variable": (
+        "test_net",
+        "    jit_out = torch.jit.script(net)(1)\n    assert jit_out == 2\n",
+        "`jit_out` keeps a name that speaks of scripting.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_still_speaks_of_scripting_is_said(case: str, tmp_path: Path) -> None:
+    name, text, said = SAID[case]
+    skip = "@pytest.mark.skip('no jit for a while')\n" if "skip" in said else ""
+    test = f"import pytest\nfrom other import test_script_save\n\n\n{skip}def {name}():\n    net = Net()\n{text}"
+    (tmp_path / "test_net.py").write_text(body(test))
+    options = RunOptions(
+        tmp_path, ("test_net.py",), Mode.CHECK, CODES,
+        settings=Settings(min_torch=TorchVersion(2, 13), torchscript=DROP), project_files=lambda: ("test_net.py",), jobs=1,
+    )  # fmt: skip
+    (finding,) = (one for outcome in analyse(options).outcomes for one in outcome.left)
+    assert finding.safety is Safety.SAFE
+    assert finding.help == said
+
+
+REDUCED = {
+    "an expected error of scripting goes, and what only made it": (
+        "    with pytest.raises(RuntimeError):\n        bad = Net()\n        torch.jit.script(bad)\n    assert Net()(1) == 2\n",
+        None,
+    ),
+    "a call whose result nobody reads stays": (
+        "    net = Net()\n    _ = net(1)\n    torch.jit.script(net)\n    assert net.training\n",
+        "    net = Net()\n    _ = net(1)\n    assert net.training\n",
+    ),
+    "a check that reads like an earlier one goes": (
+        "    net = Net()\n    assert net(torch.rand(2)).shape == (2,)\n    f = torch.jit.script(net)\n"
+        "    assert f(torch.rand(2)).shape == (2,)\n",
+        "    net = Net()\n    assert net(torch.rand(2)).shape == (2,)\n",
+    ),
+    "a check of another value stays": (
+        "    net, x = Net(), torch.rand(2)\n    f = torch.jit.script(net)\n    assert net(x).shape != (3,)\n    x = torch.rand(4)\n"
+        "    assert f(x).shape != (3,)\n",
+        "    net, x = Net(), torch.rand(2)\n    assert net(x).shape != (3,)\n    x = torch.rand(4)\n    assert net(x).shape != (3,)\n",
+    ),
+    "a comparison of what each branch scripts goes": (
+        "    net = Net()\n    if wide:\n        f = torch.jit.script(net)\n    else:\n        f = torch.jit.trace(net, 1)\n"
+        "    assert net(1) == 2\n    assert f(1) == net(1)\n",
+        "    net = Net()\n    assert net(1) == 2\n",
+    ),
+    "a call that is said again goes": (
+        "    net = Net()\n    export(net, wide)\n    # as scripted\n    net = torch.jit.script(net)\n    export(net, wide)\n",
+        "    net = Net()\n    export(net, wide)\n",
+    ),
+    "a short comment about scripting alone goes": (
+        "    net = Net()\n    # the scripted one\n    assert torch.jit.script(net)(1) == 2\n",
+        "    net = Net()\n    assert net(1) == 2\n",
+    ),
+    "a comment that says more stays": (
+        "    net = Net()\n    # scripted, and it adds one\n    assert torch.jit.script(net)(1) == 2\n",
+        "    net = Net()\n    # scripted, and it adds one\n    assert net(1) == 2\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REDUCED)
+def test_what_would_say_nothing_goes(case: str, tmp_path: Path) -> None:
+    old, new = REDUCED[case]
+    head = "import pytest\nfrom other import export\n\n\ndef test_net(wide):\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body(head + old)}, unsafe=True)
+    if new is None:
+        assert "    assert Net()(1) == 2\n" in changed["test_net.py"] and "raises" not in changed["test_net.py"]
+    else:
+        assert changed["test_net.py"].endswith(f"def test_net(wide):\n{new}")
+
+
+LEFT = {
+    "an operation of a graph": (
+        "def test_net():\n    net = Net()\n    f = torch.jit.script(net)\n    assert 'aten::add' in count(f)\n",
+        "looks for `aten::add` in a graph",
+    ),
+    "a file that a helper wrote": (
+        "def save(net, path):\n    torch.jit.save(net, path + '.ts')\n\n\n"
+        "def test_net(tmp_path):\n    save(torch.jit.script(Net()), f'{tmp_path}/a')\n    assert (tmp_path / 'a.ts').exists()\n",
+        "is looked for on line",
+    ),
+    "an input of the trace that the function reads from around it": (
+        "def test_net():\n    x = torch.ones(2)\n\n    def f(given):\n        return x + given\n\n"
+        "    g = torch.jit.trace(f, (x,))\n    assert g(torch.zeros(2)).sum() == 0\n",
+        "which is an input of the trace",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_what_needs_torchscript_itself_is_left_to_the_user(case: str, tmp_path: Path) -> None:
+    test, said = LEFT[case]
+    changed, left = migrated(tmp_path, {"test_net.py": body("from other import count\n\n\n" + test)}, unsafe=True)
+    assert "assert" in changed.get("test_net.py", body(test)) and "torch.jit" in changed.get("test_net.py", body(test))
+    assert any(said in (finding.help or "") for finding in left)
