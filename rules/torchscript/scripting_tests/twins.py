@@ -123,6 +123,9 @@ def _made_by(view: ModuleView, node: ast.expr) -> Iterator[str]:
         case ast.Call():
             # A class is known by its name; of what a function makes, its arguments say what it is.
             name = ast.unparse(node.func)
+            made = view.definition(node.func)
+            if made is not None and isinstance(made.node, ast.ClassDef) and made.scope.kind != "module":
+                return  # each test has its own of this name
             yield f"{name}(...)" if name.rpartition(".")[2][:1].isupper() else ast.unparse(node)
         case ast.Name():
             binding = view.definition(node)

@@ -102,11 +102,27 @@ class UnscriptedBody:
             if not isinstance(parent, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
                 continue
             inside = [*parent.body, *getattr(parent, "orelse", [])]
-            if parent not in outermost and all(item in outermost or isinstance(item, ast.Pass) for item in inside):
+            if parent not in outermost and all(
+                item in outermost or isinstance(item, ast.Pass) or self._only_filters(item, parent) for item in inside
+            ):
                 outermost.add(parent)
                 pending.append(parent)
         found = [item for item in outermost if outermost.isdisjoint(self.view.ancestors(item))]
         return sorted(found, key=lambda item: item.lineno)
+
+    def _only_filters(self, statement: ast.stmt, around: ast.stmt) -> bool:
+        """Whether a statement sets what warnings do until the end of the block that it stands in."""
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        managers = [item.context_expr for item in getattr(around, "items", ())]
+        caught = [
+            one for one in managers
+            if isinstance(one, ast.Call) and self.view.certain_name(one.func) == "warnings.catch_warnings"
+        ]  # fmt: skip
+        return (
+            len(caught) == len(managers) == 1
+            and isinstance(call, ast.Call)
+            and self.view.certain_name(call.func) in {"warnings.filterwarnings", "warnings.simplefilter"}
+        )
 
     def _stays(self, node: ast.AST) -> bool:
         return not any(ancestor in self._gone for ancestor in self.view.ancestors(node))

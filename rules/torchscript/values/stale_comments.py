@@ -30,7 +30,7 @@ def without_stale_comments(view: ModuleView, statements: Iterable[ast.stmt]) -> 
     """Removals of such comments above statements that stay."""
     for statement in dict.fromkeys(statements):
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-        first = min(view.span(node).start for node in (*decorators, statement))
+        first = min([view.span(statement).start, *(view.span(node).start for node in decorators)])
         last = view.source.location(first)[0]
         for number in range(last - stale_above(view, statement), last):
             line = view.source.line(number)
