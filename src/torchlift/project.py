@@ -14,6 +14,7 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.asked import Asked, Ear
@@ -102,6 +103,8 @@ class Project:
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
         self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        # Made when needed: it cannot be sent to another process.
+        self._of_views: WeakKeyDictionary[ModuleView, dict[Callable[..., Any], tuple[Any, Asked]]] | None = None
         self._ear = Ear()
         self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
         self._reads: dict[str, Reads | None] = {}
@@ -139,6 +142,19 @@ class Project:
         self._ear.asked.answers.add(key)
         known: Answer = self._answers[key]
         return known
+
+    def of_view(self, answer: Callable[[Project, ModuleView], Answer], view: ModuleView) -> Answer:
+        """`answer(project, view)`, worked out once as long as the view of the file is kept: it may name nodes of its tree."""
+        if self._of_views is None:
+            self._of_views = WeakKeyDictionary()
+        known = self._of_views.setdefault(view, {})
+        if answer not in known:
+            with self._ear.listening() as asked:
+                known[answer] = answer(self, view), asked
+        else:
+            self._ear.asked.add(known[answer][1])
+        found: Answer = known[answer][0]
+        return found
 
     # Files
 

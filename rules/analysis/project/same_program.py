@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterator
 
 from torchlift.project import Project
+from torchlift.search.vocabulary import stands_in
 
+_WORD = re.compile(rb"(?:from|import)[ \t]")
 _IMPORT = re.compile(
-    rb"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\r\n#;])*)|import[ \t]+((?:\\\r?\n|[^\r\n#;])+))",
-    re.MULTILINE,
+    rb"from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\r\n#;])*)|import[ \t]+((?:\\\r?\n|[^\r\n#;])+)"
 )
-_COMPUTED = re.compile(
-    rb"\b(?:import_module|__import__|spec_from_file_location|runpy|load_entry_point|iter_entry_points|entry_points|locate|"
-    rb"instantiate|get_class|get_method|exec|_target_)\b"
+_COMPUTING = tuple(
+    b"import_module __import__ spec_from_file_location runpy load_entry_point iter_entry_points entry_points locate "
+    b"instantiate get_class get_method exec _target_".split()
 )
 _NAME = re.compile(rb"(?:^|,)\s*([\w.]+)")
 _NOISE = re.compile(rb"#[^\n]*|[()\\]")
@@ -49,16 +50,23 @@ def _importers(project: Project) -> dict[str, frozenset[str]]:
     tails: dict[str, list[str]] = {}
     for path in project.files:
         tails.setdefault(_stem(path).rpartition("/")[2], []).append(path)
+    computing = frozenset(project.files_holding(*map(bytes.decode, _COMPUTING)))
     found: dict[str, set[str]] = {}
+    known: dict[tuple[str, str], tuple[str, ...]] = {}
     for path in project.files:
         try:
             data = project.data(path)
         except OSError:
             continue
-        if _COMPUTED.search(data) is not None:
+        if path in computing and any(stands_in(word, data) for word in _COMPUTING):
             found.setdefault("", set()).add(path)
-        for imported in {one for name in _imported(path, data) for one in _meant(project, tails, name, path)}:
-            found.setdefault(imported, set()).add(path)
+        folder = path.rpartition("/")[0]
+        for name in set(_imported(path, data)):
+            # What a name means depends on the folder alone that it is imported in.
+            if (name, folder) not in known:
+                known[name, folder] = tuple(_meant(project, tails, name, path))
+            for imported in known[name, folder]:
+                found.setdefault(imported, set()).add(path)
         for implied in _implied(project, path):
             found.setdefault(implied, set()).add(path)
     return {path: frozenset(importers) for path, importers in found.items()}
@@ -66,9 +74,7 @@ def _importers(project: Project) -> dict[str, frozenset[str]]:
 
 def _imported(path: str, data: bytes) -> Iterator[str]:
     """Dotted names of modules that a file may import; one with a dot at the front is a path from the project's root."""
-    if b"import" not in data:
-        return
-    for found in _IMPORT.finditer(data):
+    for found in _import_statements(data):
         base, names, modules = found.groups()
         if modules is not None:
             yield from (name.decode(errors="replace") for name in _NAME.findall(_NOISE.sub(b"", modules)))
@@ -80,6 +86,22 @@ def _imported(path: str, data: bytes) -> Iterator[str]:
             home = "." + ".".join([*folder, *filter(None, [home.lstrip(".")])])
         yield home
         yield from (f"{home}.{name.decode(errors='replace')}" for name in _NAME.findall(_NOISE.sub(b"", names)))
+
+
+def _import_statements(data: bytes) -> Iterator[re.Match[bytes]]:
+    """Imports at the beginning of a line, or behind a colon or semicolon: what else reads like one is text."""
+    end = 0
+    for word in _WORD.finditer(data):
+        at = word.start()
+        while at and data[at - 1] in b" \t":
+            at -= 1
+        before = data[at - 1 : at] if at else b"\n"
+        if at < end or before not in {b"\n", b";", b":"} or (at == end and before != b"\n"):
+            continue
+        found = _IMPORT.match(data, word.start())
+        if found is not None:
+            end = found.end()
+            yield found
 
 
 def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from torchlift.rules.distributed.p2p.batches.batching import plan_batch
 from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, written_operation
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
-from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges
+from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges_of
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.rule import Context
 from torchlift.view import ModuleView, Use
@@ -92,7 +92,7 @@ def _is_for_other_chips(view: ModuleView) -> bool:
 def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
     found: dict[ast.Call, Judged] = {}
     if may_use_nccl(context.project) and not _is_for_other_chips(context.view):
-        for reading in exchanges(context.view, context.project):
+        for reading in context.project.of_view(exchanges_of, context.view):
             first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
             if first is None or (reading.unknown and not _order_may_matter(context.view, reading)):
                 continue
@@ -119,7 +119,7 @@ def lines_that_may_hang(view: ModuleView, project: Project) -> list[int]:
     calls = {use.call: use.node.lineno for use in view.uses(OVERLAPPING) if use.call is not None and use.kind == "call"}
     fine: set[ast.Call] = set()
     hanging: set[ast.Call] = set()
-    for reading in exchanges(view, project):
+    for reading in project.of_view(exchanges_of, view):
         judgement = judge(reading.exchanges)
         ends = judgement is not None and judgement.verdict in {ExchangeVerdict.FINE, ExchangeVerdict.SERIALISED}
         (fine if ends else hanging).update(reading.calls)

@@ -13,10 +13,8 @@ from number_programs import ARGUMENTS, Raised, constructs, outcomes, random_cons
 
 from torchlift.finding import Safety
 from torchlift.project import Project
-from torchlift.rules.distributed.p2p.interpreter import rank_state
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun
-from torchlift.rules.distributed.p2p.interpreter.reading import exchanges
 from torchlift.rules.distributed.p2p.interpreter.values import CodeRaises, CommonChoice, Open, Unknown, unknown_in
 from torchlift.source import SourceText
 
@@ -98,26 +96,3 @@ def test_a_batch_is_not_safe_where_its_order_rests_on_a_number_that_is_not_certa
         finding.code for finding in all_findings(result) if finding.fix is not None and finding.safety is Safety.SAFE
     ]
     assert safe == (["TL210"] if kept else [])
-
-
-def test_a_file_with_many_exchanges_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_state, "MOST_STEPS_OF_FILE", rank_state.MOST_STEPS_OF_FILE // 25)
-    function = "".join(
-        f"    if cfg.option_{i}:\n        b.append(dist.isend(x, (r + {i}) % w))\n    else:\n"
-        f"        b.append(dist.irecv(x, (r - {i}) % w))\n"
-        for i in range(1, 4)
-    )
-    source = (
-        "import argparse\nimport torch.distributed as dist\ncfg = argparse.ArgumentParser().parse_args()\n"
-        + "".join(
-            f"\n\ndef exchange_{n}(x):\n    r, w = dist.get_rank(), dist.get_world_size()\n    b = []\n{function}"
-            "    for one in b:\n        one.wait()\n"
-            for n in range(30)
-        )
-    )
-    project = Project(Path("/nowhere"), ["program.py"], {"program.py": SourceText.from_bytes(source.encode())})
-    view = project.view("program.py")
-    assert view is not None
-    readings = exchanges(view, project)
-    assert readings[0].is_known
-    assert "too much of this kind" in readings[-1].unknown[0]

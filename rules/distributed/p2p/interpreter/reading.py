@@ -65,6 +65,11 @@ class _Attempt:
     escapes: tuple[str, ...]
 
 
+def exchanges_of(project: Project, view: ModuleView) -> list[Reading]:
+    """How the functions of a file send and receive, for all who ask: `project.of_view(exchanges_of, view)`."""
+    return exchanges(view, project)
+
+
 def exchanges(view: ModuleView, project: Project, sizes: Iterable[int] = SIZES) -> list[Reading]:
     """How the functions of a file send and receive, in source order.
 
