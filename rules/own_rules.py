@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
@@ -112,6 +111,8 @@ def _problem_with(rule: Rule, file: Path, others: Mapping[str, Rule]) -> str | N
 
 def _imported(file: Path) -> ModuleType:
     """The module in `file`, as part of a package that is its folder, so that it may import what lies beside it."""
+    from hashlib import sha256  # most runs have no such file
+
     package = f"torchlift_own_rules_{sha256(bytes(file.parent)).hexdigest()[:12]}"
     if package not in sys.modules:
         made = ModuleType(package)

@@ -1,7 +1,8 @@
 """The rules as a run needs them: what they look for, and their code as soon as it is called.
 
-To import every rule takes several times as long as to look at a small change. What is known about them is therefore kept
-beside Python's own compiled modules, as long as no file of torchlift changes.
+To import every rule takes several times as long as to look at a small change. A wheel therefore brings along what is known
+about them; where torchlift runs from its sources it is kept beside Python's own compiled modules, as long as no file of
+torchlift changes.
 """
 
 from __future__ import annotations
@@ -26,11 +27,17 @@ from torchlift.rules.registry import loaded_rules, rule_in
 from torchlift.rules.rule import Rule
 
 _NOT_OF_RULES = frozenset({"__pycache__", "doctor"})
+_IN_WHEEL = "rule_index.pickle"
+_INSTALLING = 600
+"""Seconds between the first and the last file of one installation, at most."""
 
 
 @cache
 def indexed_rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order of the codes: as `all_rules`, but without examples."""
+    shipped = _shipped()
+    if shipped is not None:
+        return shipped
     state = _state()
     kept = Path(cache_from_source(__file__)).with_suffix(".pickle")
     if state is not None:
@@ -38,10 +45,40 @@ def indexed_rules() -> Mapping[str, Rule]:
             found, rules = pickle.loads(kept.read_bytes())
             if found == state:
                 return dict(rules)
-    rules = {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}
+    rules = _made()
     if state is not None and not sys.dont_write_bytecode:
         _keep(kept, pickle.dumps((state, rules), protocol=pickle.HIGHEST_PROTOCOL))
     return rules
+
+
+def ship() -> None:
+    """Write what is known about the rules beside this file: the wheel is built with it."""
+    (Path(__file__).parent / _IN_WHEEL).write_bytes(pickle.dumps((_sizes(), _made()), protocol=4))
+
+
+def _shipped() -> Mapping[str, Rule] | None:
+    """What came with the wheel; None where torchlift does not run from one, or somebody has changed a file since."""
+    path = Path(__file__).with_name(_IN_WHEEL)
+    with suppress(Exception):  # whatever is wrong with it, it is made anew
+        data, installed = path.read_bytes(), path.stat().st_mtime
+        sizes, rules = pickle.loads(data)
+        if sizes == _sizes(written_before=installed + _INSTALLING):
+            return dict(rules)
+    return None
+
+
+def _sizes(written_before: float | None = None) -> frozenset[tuple[str, int]]:
+    """The files that the rules are made of, with their sizes; without those that were written later."""
+    (root,) = torchlift.__path__
+    return frozenset(
+        (path[len(root) :].replace(os.sep, "/"), size)
+        for path, written, size in _files(root)
+        if not path.endswith(_IN_WHEEL) and (written_before is None or written < written_before * 1e9)
+    )
+
+
+def _made() -> dict[str, Rule]:
+    return {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}
 
 
 @dataclass(frozen=True)
@@ -97,7 +134,8 @@ def _described(rule: Rule, module: str) -> Rule:
         text=late("text") if rule.text is not None else None,
         matters=late("matters") if rule.matters is not None else None,
         whole=late("whole") if rule.whole is not None else None,
-        wants=late("wants") if rule.wants is not None else None,
+        # Asked in every run: one that stands apart from the rule spares importing that.
+        wants=late("wants") if rule.wants is not None and rule.wants.__module__ == module else rule.wants,
         applies=late("applies") if rule.applies is not None else None,
         gives_way=_Table({t: rule.gives_way((t,)) for t in rule.targets}) if rule.gives_way is not None else None,
         collectors=tuple(map(described, rule.collectors)),

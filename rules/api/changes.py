@@ -157,8 +157,7 @@ def added_names() -> dict[str, TorchVersion]:
     """Public names that a release was the first of the table to have."""
     found: dict[str, TorchVersion] = {}
     for release, module, names in _read("added")["rows"]:
-        for name in names.split():
-            found[f"{module}.{name}"] = TorchVersion.parse(release)
+        found.update(dict.fromkeys((f"{module}.{name}" for name in names.split()), TorchVersion.parse(release)))
     return found
 
 

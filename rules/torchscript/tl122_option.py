@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding
-from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
+from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.rules.torchscript.facts.deprecation import SOURCES
-from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.facts.intent import dropping, drops
 from torchlift.rules.torchscript.options.empty_selection import empty_selections
 from torchlift.rules.torchscript.options.unread_option import unread_options
 from torchlift.rules.torchscript.options.unread_parameter import NAMES, unread_parameters
@@ -31,14 +31,11 @@ RULE = Rule(
     ),
     targets=(),
     triggers=tuple(NAMES),
+    wants=dropping,
     text_triggers=("pytest", "py.test"),
     text_kinds=SCRIPTS | {"toml", "ini"},
     sources=(*SOURCES, "https://docs.python.org/3/library/argparse.html"),
 )
-
-
-def wants(settings: Settings) -> bool:
-    return settings.torchscript.support == "drop"
 
 
 def whole(context: Context) -> Iterator[Finding]:

@@ -34,6 +34,7 @@ else:
 
 
 def _data_class(cls: type, frozen: bool, eq: bool, slots: bool, kw_only: bool) -> Any:
+    cls.__doc__ = cls.__doc__ or cls.__name__  # the standard one would import a tokenizer to write its signature there
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
     fields = dataclasses.fields(made)
     own = made.__dict__

@@ -14,7 +14,6 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.asked import Asked, Ear
@@ -24,6 +23,7 @@ from torchlift.search.prefilter import Prefilter
 from torchlift.search.project_files import ProjectFiles
 from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
 from torchlift.search.translations import Translations
+from torchlift.search.view_answers import ViewAnswers
 from torchlift.search.view_cache import ViewCache
 from torchlift.search.vocabulary import Needle, encoded
 from torchlift.source import SourceText, UnreadableSource
@@ -97,20 +97,18 @@ class Project:
         self.wrappers = wrappers or Wrappers()
         self._prefilters: dict[str, Prefilter] = {}
         self._modules = ModuleFiles(self.files)
-        earlier = before._files if before is not None else None
-        self._files: ProjectFiles = ProjectFiles(root, self.files, self.overlay, earlier)
+        self._files: ProjectFiles = ProjectFiles(
+            root, self.files, self.overlay, before._files if before is not None else None
+        )
         self._views: ViewCache = before._views if before is not None else ViewCache()
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
         self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
-        # Made when needed: it cannot be sent to another process.
-        self._of_views: WeakKeyDictionary[ModuleView, dict[Callable[..., Any], tuple[Any, Asked]]] | None = None
         self._ear = Ear()
+        self._of_views = ViewAnswers(self._ear)
         self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
         self._reads: dict[str, Reads | None] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None
-
-    # What was asked
 
     def listening(self) -> AbstractContextManager[Asked]:
         """Note what is asked until the end of the block; it counts as asked around the block, too."""
@@ -145,16 +143,7 @@ class Project:
 
     def of_view(self, answer: Callable[[Project, ModuleView], Answer], view: ModuleView) -> Answer:
         """`answer(project, view)`, worked out once as long as the view of the file is kept: it may name nodes of its tree."""
-        if self._of_views is None:
-            self._of_views = WeakKeyDictionary()
-        known = self._of_views.setdefault(view, {})
-        if answer not in known:
-            with self._ear.listening() as asked:
-                known[answer] = answer(self, view), asked
-        else:
-            self._ear.asked.add(known[answer][1])
-        found: Answer = known[answer][0]
-        return found
+        return self._of_views.once(answer, view, lambda: answer(self, view))
 
     # Files
 
@@ -277,8 +266,6 @@ class Project:
         view = self.view(found[0])
         bindings = view.scopes.module.bindings.get(found[1][0], ()) if view is not None else ()
         return (view, bindings[0]) if view is not None and len(bindings) == 1 else None
-
-    # Text
 
     def mentions(self, word: str, skip: Iterable[str] = ()) -> list[str]:
         """`path:line` of every place in the project's text files that holds `word`, leaving out files in `skip`.

@@ -79,6 +79,44 @@ def test_the_tables_of_the_resolver_load_from_the_wheel(wheel: zipfile.ZipFile, 
     assert str(tmp_path) in done.stdout and done.stdout.endswith(" cu126\n")
 
 
+_RULES_IMPORTED = """
+import sys
+from click.testing import CliRunner
+from torchlift.cli import torchlift
+done = CliRunner().invoke(torchlift, ["migrate", "--check", "--isolated", sys.argv[1]])
+print(done.exit_code, *(name for name in sys.modules if name.startswith("torchlift.rules.") and ".tl" in name))
+"""
+
+
+def _imported_rules(installed: Path, source: Path) -> list[str]:
+    """The exit code of a check where nothing can be written, and the modules of rules that it has imported."""
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", _RULES_IMPORTED, str(source)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_the_wheel_brings_its_index_of_rules(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    installed, source = tmp_path / "installed", tmp_path / "project" / "a.py"
+    wheel.extractall(installed)
+    source.parent.mkdir()
+    source.write_text("x = 1\n")
+    assert _imported_rules(installed, source) == ["0"]
+    source.write_text("import torch\n\nx = torch.ger(a, b)\n")
+    code, *rules = _imported_rules(installed, source)
+    assert code == "1" and len(rules) < 5
+
+    rule = next((installed / "torchlift/rules").rglob("tl401_*.py"))
+    rule.write_text(rule.read_text() + "\n# changed\n")
+    assert len(_imported_rules(installed, source)) > 100
+
+    rule.write_text(rule.read_text().removesuffix("\n# changed\n"))
+    assert _imported_rules(installed, source) == ["1", *rules]
+    later = rule.stat().st_mtime + 3600
+    os.utime(rule, (later, later))
+    assert len(_imported_rules(installed, source)) > 100
+
+
 def test_the_wheel_brings_no_other_top_level_name(wheel: zipfile.ZipFile) -> None:
     tops = {name.partition("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"torchlift"}

@@ -83,3 +83,12 @@ def test_each_changed_file_is_read_by_libcst_in_fragments_only(tmp_path: Path) -
 def test_importing_the_rules_imports_neither_torch_nor_libcst() -> None:
     code = "import sys, torchlift.rules.registry as r; r.all_rules(); assert not {'torch', 'libcst'} & set(sys.modules)"
     subprocess.run([sys.executable, "-I", "-c", code], check=True)
+
+
+def test_a_check_without_hits_imports_no_rule_and_nothing_that_only_fixes_and_reports_need(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(_CLEAN)
+    modules_after(["migrate", "a.py", "--check"], tmp_path)  # makes the index of rules where there is none
+    loaded = modules_after(["migrate", "a.py", "--check"], tmp_path)
+    assert not [name for name in loaded if name.startswith("torchlift.rules.") and ".tl" in name]
+    assert loaded & {"concurrent.futures", "libcst", "packaging", "rich", "tomllib"} == set()
+    assert len([name for name in loaded if name.startswith("torchlift.")]) < 135

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ def run_command(command: click.Command, name: str | None) -> None:
     A defect of torchlift becomes a sentence and exit status 2, Ctrl-C 130 and a request to end 143: never 1, which says that
     something was found. What was begun is cleaned up on the way out.
     """
+    # Modules are read, which make no rubbish: a collector that looks for some takes a sixth of the time to start.
+    gc.set_threshold(1_000_000, 20, 20)
     _mend_streams()
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
         # What was started with `nohup`, or is told to ignore a signal, goes on ignoring it.
