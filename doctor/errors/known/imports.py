@@ -360,7 +360,7 @@ ROWS = (
     KnownError(
         id="windows-extension-dll",
         pattern=r"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{1,60}): (The specified module could not be found|找不到指定的模块|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable)"
-        r"|DLL load failed: (The specified module could not be found|找不到指定的模块)",
+        r"|DLL load failed: (The specified module could not be found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C:|torch|libtorch)[\w.]{1,60}): (The parameter is incorrect|The operating system cannot run|%1|Access is denied|An Application Control policy|The paging file)",
         cause="A DLL that {module} needs is not found: those of torch (torch has to be imported first), of the CUDA release it was built with, or "
         "of Visual C++",
         remedy="Import torch before it; install {module} for this torch and CUDA; install Microsoft's Visual C++ Redistributable (x64). The tool Dependencies "
@@ -388,7 +388,7 @@ ROWS = (
     KnownError(
         id="windows-extension-procedure",
         pattern=r"DLL load failed while importing (?P<module>[\w.]{1,60}): The specified procedure could not be found"
-        r"|The procedure entry point \S{1,200} could not be located",
+        r"|DLL load failed: (The specified procedure could not be found|找不到指定的程序)|The procedure entry point \S{1,200} could not be located",
         cause="{module} was built for other releases of the DLLs that it uses than those that are found: another torch, Python or CUDA",
         remedy="Install {module} for exactly this torch, CUDA and Python; see that no other folder on PATH has DLLs of the same names",
         checks=("extension-abi", "companion-mismatch"),
@@ -397,7 +397,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-wrong-bits",
-        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed: %1",
+        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed: (%1|操作系统无法运行)",
         cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged: mostly a 32-bit Python",
         remedy="Install 64-bit Python and everything anew in a fresh environment",
         command="python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",
@@ -419,6 +419,23 @@ ROWS = (
             "ImportError: dlopen(_C.so, 0x0002): symbol not found in flat namespace '__ZN2at4_ops10zeros_like4call'",
         ),
         sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
+        id="library-of-another-release",
+        pattern=r"cannot import name '(?P<name>\w{1,60})' from '(?P<package>(pyannote|gradio|fastai|kornia|monai|whisperx|espnet\d?|speechbrain|nemo|pytorch3d|basicsr|mamba_ssm|sentence_transformers|optimum|auto_gptq"
+        r"|bitsandbytes|torchao|torchdata|torchrl|tensordict|ultralytics|onnxruntime|onnx|ray|nerfstudio|lightning_fabric|lightning_utilities|jax|keras|tensorflow|gymnasium|stable_baselines3|huggingface_hub|google\.protobuf|pydantic)[\w.]{0,60})'"
+        r"|No module named '(?P<package2>(pyannote\.audio|fastai|monai|kornia|nemo|speechbrain|basicsr|pytorch3d|torchdata|torchao|ultralytics|onnxruntime|gradio|keras|optimum|bitsandbytes)\.[\w.]{1,60})'",
+        cause="The installed release of {package} has no such name or module: the code was written for a newer or an older one",
+        remedy="Install the release that the program names; where it names none, one of the time when the code was written (pip index versions lists them)",
+        says=(
+            "ImportError: cannot import name 'Pipeline' from 'pyannote.audio' (/path/lib/python3.9/site-packages/pyannote/audio/__init__.py)",
+            "ModuleNotFoundError: No module named 'pyannote.audio.core'",
+        ),
+        sources=(
+            thread("pyannote/pyannote-audio", 999, "2022-06-02"),
+            thread("pyannote/pyannote-audio", 809, "2021-11-12"),
+        ),
         likely=True,
     ),
 )

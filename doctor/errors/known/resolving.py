@@ -114,7 +114,7 @@ ROWS = (
         id="setuptools-too-new",
         pattern=r"use_2to3 is invalid|error in \S{1,60} setup command: ('|\"|`)?(use_2to3|extras_require|install_requires|tests_require|python_requires)|canonicalize_version\(\) got an unexpected keyword"
         r"|install_layout\. Did you mean|has no attribute 'install_layout'|Invalid dash-separated|module 'setuptools\.\w{1,30}' has no attribute|cannot import name '\w{1,40}' from 'setuptools"
-        r"|TypeError: canonicalize_version|'\w{1,20}' object has no attribute 'install_layout'|invalid command 'bdist_wheel'|No module named 'setuptools\.\w[\w.]{1,60}'",
+        r"|TypeError: canonicalize_version|'\w{1,20}' object has no attribute 'install_layout'|invalid command 'bdist_wheel'|No module named 'setuptools\.\w[\w.]{1,60}'|'_NamespacePath' object has no attribute 'sort'",
         cause="setuptools, wheel or packaging and the package's setup do not fit: the setup was written for older ones, or one of the three is old beside the others",
         remedy="Upgrade the three together; if the package is old, build it with an old setuptools and without isolation",
         command="python -m pip install --upgrade pip wheel packaging 'setuptools<81'",
@@ -334,5 +334,28 @@ ROWS = (
         command="unset PIP_USER",
         says=("ERROR: Can not perform a '--user' install. User site-packages are not visible in this virtualenv.",),
         sources=(_PIP,),
+    ),
+    KnownError(
+        id="wants-another-torch",
+        pattern=r"(?P<package>[\w.-]{1,60}) \S{1,40} requires (?P<wanted>(torch|torchvision|torchaudio|triton|numpy)[^\s,]{0,40})[^\n]{0,80}, but you('ll)? have (?P<found>\w{1,30} \S{1,40}) which is incompatible",
+        cause="{package} asks for {wanted}, and another release is installed ({found}): pip went on, and {package} may fail when it is imported or used",
+        remedy="Install the release of {package} that takes this torch; if there is none, the torch that it asks for with the torchvision and torchaudio of that release, in one command",
+        command="pip check",
+        checks=("companion-mismatch",),
+        says=(
+            "lmdeploy 0.9.2.post1 requires torch<=2.7.1,>=2.0.0, but you have torch 2.8.0+cu128 which is incompatible.",
+        ),
+        sources=(thread("InternLM/lmdeploy", 3931, "2025-09-04"),),
+    ),
+    KnownError(
+        id="distribution-not-found",
+        pattern=r"DistributionNotFound: The '(?P<package>[^'\n]{1,80})' distribution was not found|pkg_resources\.(ContextualVersionConflict|VersionConflict): \((?P<package2>[\w. -]{1,60})",
+        cause="A program asks its environment for {package}, which is not installed there or in another release: the environment was changed after the program was installed",
+        remedy="Install it, or the program again; pip check shows what else does not fit",
+        command="pip check",
+        says=(
+            "pkg_resources.DistributionNotFound: The 'pyannote.core>=2.1' distribution was not found and is required by pyannote.pipeline",
+        ),
+        sources=(thread("pyannote/pyannote-audio", 160, "2019-03-10"),),
     ),
 )
