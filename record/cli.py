@@ -61,7 +61,7 @@ def record(
 
     Exit status and output are those of COMMAND; what torchlift says goes to standard error, behind it.
     """
-    from torchlift.evidence.file import EvidenceError, read_evidence, write_evidence
+    from torchlift.evidence.file import EvidenceError, read_evidence, same_but_for_time, write_evidence
     from torchlift.evidence.merge import merged
     from torchlift.record.installed_hooks import NotInstalled
     from torchlift.record.running import CommandNotStarted, Recording, record
@@ -84,7 +84,8 @@ def record(
             click.echo(f"record: {line}", err=True)
         sys.exit(recorded.status)
     try:
-        write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
+        if not same_but_for_time(path, recorded.evidence) or earlier is not None:
+            write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
     except OSError as error:
         click.echo(f"The evidence file {path} cannot be written: {error.strerror or error}.", err=True)
         sys.exit(recorded.status or 2)

@@ -22,7 +22,7 @@ from torchlift.evidence.records import RecordedEvidence
 from torchlift.lazy_dataclass import dataclass
 from torchlift.record.assembly import assembled
 from torchlift.record.installed_hooks import hooks_installed
-from torchlift.record.proofs import wait_for_proofs
+from torchlift.record.proofs import prove_spooled, wait_for_proofs
 from torchlift.record.redaction import redacted
 
 _HERE = Path(__file__).parent
@@ -88,6 +88,7 @@ def record(command: Sequence[str], how: Recording) -> RecordedRun:
             status = _run(command, how, variables)
         if how.prove:
             wait_for_proofs(spool, how.proof_seconds)
+            prove_spooled(spool, how.proof_seconds, how.environment)
         evidence = assembled(spool, how.root, since)
     evidence.torchlift = __version__
     evidence.recorded_at = began.isoformat().replace("+00:00", "Z")

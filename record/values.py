@@ -150,7 +150,8 @@ def proof_of(path: str | None) -> Proof | None:
         return None
     try:
         found = json.loads(Path(path).read_bytes())
-        found.pop("pending", None)
+        for key in ("pending", "fresh"):
+            found.pop(key, None)
         return read_record(Proof, found)
     except FileNotFoundError:
         return Proof(unproved="the prover did not begin")

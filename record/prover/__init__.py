@@ -18,6 +18,9 @@ What the hooks call, all of it guarded (nothing is raised, printed, or changed; 
     shot.saved(content)                              # the value was written to an archive with this hash
     shot.ended()                                     # the value died, or the process ends: the proof starts
 
+Where a process cannot be forked, the value and its course become files beside the proof, which then names the interpreter as
+"fresh": `python fresh.py PROOF`, run when the program is over, proves it.
+
 `snapshot` returns None if nothing can be proved; the reason is then in the file. `copy=N` on `begin` and `did` names a value
 that was loaded from an archive of this one (each load another N, from 1); it has a course of its own. A value that was
 loaded in another process is snapshot with `original=None, api="torch.jit.load", content=HASH`: it is compared with the

@@ -6,23 +6,22 @@ It runs nothing of the program and nothing of torch, so that it comes to an end 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import marshal
 import os
 import select
 import signal
 import socket
-import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from .channel import HEADER
 from .detached import start_of
 from .limits import Limits
 from .steps import end_descendants
 
-_HEADER = struct.Struct("<Q")
 _LOOK_AFTER_SECONDS = 2.0
 
 
@@ -37,6 +36,7 @@ class Subject:
         originals: the Python objects of all captured modules that are alive, by id.
         process: of the program.
         drawn_before, drawn_after: digests of the random generator around the capture.
+        anew: gives `original` and `captured` again; steps of the proof then run in this process, where they change them.
     """
 
     original: Any
@@ -50,6 +50,7 @@ class Subject:
     process: int
     drawn_before: Optional[bytes]
     drawn_after: Optional[bytes]
+    anew: Optional[Callable[[], tuple[Any, Any]]] = None
 
 
 @dataclass
@@ -81,24 +82,29 @@ def keep(capture: Subject, channel: socket.socket, limits: Limits) -> None:
         os.nice(limits.nice)
     if capture.content is not None and capture.original is None:
         _wait_while_pending(pending_mark(path, capture.content), limits.wait)
-    proof: dict[str, Any]
-    try:
-        from .proof import prove
-
-        with _turn(os.path.join(os.path.dirname(path), "prover.lock"), limits.wait) as mine:
-            if mine:
-                proof = prove(capture, course, limits)
-            else:
-                proof = {"unproved": f"timeout: others were being proved for {limits.wait:.0f} seconds"}
-    except BaseException as error:
-        proof = {"unproved": f"prover: {type(error).__name__}: {error}"}
-    if course.cut:
-        proof["cut"] = True
+    with _turn(os.path.join(os.path.dirname(path), "prover.lock"), limits.wait) as mine:
+        if mine:
+            proof = proved(capture, course, limits)
+        else:
+            proof = {"unproved": f"timeout: others were being proved for {limits.wait:.0f} seconds"}
     end_descendants()
     for content in course.contents:
         with contextlib.suppress(OSError):
             os.remove(pending_mark(path, content))
     write_proof(path, proof)
+
+
+def proved(capture: Subject, course: Doings, limits: Limits) -> dict[str, Any]:
+    """The proof; whatever goes wrong is said in it."""
+    try:
+        from .proof import prove
+
+        proof = prove(capture, course, limits)
+    except BaseException as error:
+        proof = {"unproved": f"prover: {type(error).__name__}: {error}"}
+    if course.cut:
+        proof["cut"] = True
+    return proof
 
 
 def _stopped(number: int, frame: object) -> None:
@@ -141,18 +147,21 @@ def _listen(program: int, channel: socket.socket, path: str) -> Doings:
             course.cut = True
             return course
         waiting += data
-        while len(waiting) >= _HEADER.size:
-            (size,) = _HEADER.unpack_from(waiting)
-            if len(waiting) < _HEADER.size + size:
-                waiting = _rest_of(channel, waiting, _HEADER.size + size)
-                if len(waiting) < _HEADER.size + size:
+        while len(waiting) >= HEADER.size:
+            (size,) = HEADER.unpack_from(waiting)
+            if len(waiting) < HEADER.size + size:
+                waiting = _rest_of(channel, waiting, HEADER.size + size)
+                if len(waiting) < HEADER.size + size:
                     course.cut = True
                     return course
-            message = marshal.loads(waiting[_HEADER.size : _HEADER.size + size])
-            waiting = waiting[_HEADER.size + size :]
+            message = marshal.loads(waiting[HEADER.size : HEADER.size + size])
+            waiting = waiting[HEADER.size + size :]
             if message[0] == "end":
                 return course
-            _note(course, message, path)
+            note(course, message)
+            if message[0] == "saved":
+                with contextlib.suppress(OSError), open(pending_mark(path, message[1]), "w") as mark:
+                    mark.write(str(os.getpid()))
 
 
 def _rest_of(channel: socket.socket, begun: bytes, size: int) -> bytes:
@@ -170,7 +179,8 @@ def _rest_of(channel: socket.socket, begun: bytes, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _note(course: Doings, message: tuple[Any, ...], path: str) -> None:
+def note(course: Doings, message: tuple[Any, ...]) -> None:
+    """Add a message of the program, other than `end`."""
     kind = message[0]
     if kind == "missed":
         course.missed[message[1]] = course.missed.get(message[1], 0) + 1
@@ -180,8 +190,6 @@ def _note(course: Doings, message: tuple[Any, ...], path: str) -> None:
         course.events.append(message)
     if kind == "saved":
         course.contents.append(message[1])
-        with contextlib.suppress(OSError), open(pending_mark(path, message[1]), "w") as mark:
-            mark.write(str(os.getpid()))
 
 
 def _wait_while_pending(mark: str, seconds: float) -> None:
@@ -209,6 +217,8 @@ def _turn(path: str, wait: float) -> Any:
 
 
 def _locked(file: int, end: float) -> bool:
+    import fcntl
+
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

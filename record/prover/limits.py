@@ -17,6 +17,7 @@ class Limits:
         state: bytes of a state dict; larger ones are not sent, and what was trained is not proved.
         calls: how many calls are kept for a value.
         alike: how many calls with equal shapes and modes are kept.
+        spooled: bytes of a captured value in a file, where its process cannot be copied.
         sleeping: how many snapshots of a process may sleep at a time.
         nice: added to the niceness of proofs.
     """
@@ -28,5 +29,6 @@ class Limits:
     state: int = 32 << 20
     calls: int = 64
     alike: int = 4
+    spooled: int = 256 << 20
     sleeping: int = 64
     nice: int = 5

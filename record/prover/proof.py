@@ -12,7 +12,7 @@ from .limits import Limits
 from .probes import probes
 from .replay import Player, eager_loaded, furthest, recorded, script_loaded
 from .shared import Call, Inputs, Mismatch, Raised, Tolerance, call_mismatches, short
-from .steps import Attempt, Emit, attempt
+from .steps import Attempt, Emit, attempt, attempt_here
 
 _TOLERANCE = Tolerance()
 
@@ -61,6 +61,12 @@ class Prover:
 
     def step(self, work: Any) -> Attempt:
         """Runs a step in what time is left."""
+        capture = self.capture
+        if capture.anew is not None:
+            capture.original, capture.captured = capture.anew()
+            made = attempt_here(work)
+            self.seconds += made.seconds
+            return made
         left = max(1.0, self.limits.seconds - self.seconds)
         made = attempt(work, left, max(0.1, self.end - time.monotonic()), self.limits.memory)
         self.seconds += made.seconds
@@ -126,8 +132,7 @@ class Prover:
         return played
 
     def _eager(self, script: PlayedCalls) -> dict[str, Any]:
-        original = self.capture.original
-        made = self.step(lambda emit: self.play(Player(original, eager_loaded, _always), emit))
+        made = self.step(lambda emit: self.play(Player(self.capture.original, eager_loaded, _always), emit))
         eager = collected(made.results)
         failed, worst = compared(script.calls, eager.calls, "eager", made.problem)
         if failed is None and self.capture.drawn_before not in (None, self.capture.drawn_after):

@@ -7,13 +7,13 @@ import hashlib
 import marshal
 import os
 import socket
-import struct
 import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Literal, Optional, TypeVar
+from typing import Any, Literal, Optional, TypeVar, Union
 
+from .channel import CourseFile, Pipe
 from .detached import fork_detached
 from .keeper import Subject, keep, write_proof
 from .limits import Limits
@@ -22,8 +22,6 @@ from .wire import Encoder, OnAccelerator, Unsent
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_HEADER = struct.Struct("<Q")
-_SEND_SECONDS = 5.0
 _MODES = ("train", "eval", "requires_grad_")
 _originals: dict[int, Any] = {}
 _awake: weakref.WeakSet[Snapshot] = weakref.WeakSet()
@@ -83,7 +81,7 @@ def snapshot(
     """
     import torch
 
-    reason = _why_not(torch, limits)
+    reason = _why_not(limits)
     if reason is None and (isinstance(original, type) or (original is None and content is None)):
         reason = "ScriptModule: there is no Python object that TorchScript was made from"
     if reason is not None:
@@ -91,7 +89,8 @@ def snapshot(
         return None
     if original is not None and not derived and kind == "module":
         _remember(captured, original)
-    encoder = Encoder(limits.recorded)
+    apart = _why_no_copy(torch)
+    encoder = Encoder(limits.recorded, any_device=apart is not None)
     try:
         given = None if example is None else encoder.encode((tuple(example[0]), dict(example[1])))
     except Unsent as problem:
@@ -99,15 +98,15 @@ def snapshot(
         return None
     around = (drawn, random_state())
     subject = Subject(original, captured, kind, api, given, spool_path, content, dict(_originals), os.getpid(), *around)
-    return _forked(subject, limits, quiet)
+    return _forked(subject, limits, quiet) if apart is None else _spooled(subject, limits, apart)
 
 
 class Snapshot:
-    """A copy that sleeps; its methods never raise and do nothing in forks of the process that made it."""
+    """A captured value on its way; its methods never raise and do nothing in forks of the process that made it."""
 
-    def __init__(self, channel: socket.socket, module: Any, limits: Limits) -> None:
-        self._channel: Optional[socket.socket] = channel
-        self._node = os.fstat(channel.fileno()).st_ino
+    def __init__(self, channel: Union[Pipe, CourseFile], module: Any, limits: Limits) -> None:
+        self._channel: Optional[Union[Pipe, CourseFile]] = channel
+        self._any_device = isinstance(channel, CourseFile)
         self._process = os.getpid()
         self._limits = limits
         self._lock = threading.RLock()
@@ -166,11 +165,11 @@ class Snapshot:
         if self._kept >= self._limits.calls:
             self._missed(f"after {self._limits.calls} others")
             return ("skipped", tracked)
-        encoder = Encoder(self._limits.recorded - self._size)
+        encoder = Encoder(self._limits.recorded - self._size, self._any_device)
         try:
             state = None
             if moved is not None:
-                state = (moved, _state(tracked.module(), self._limits.state))
+                state = (moved, _state(tracked.module(), Encoder(self._limits.state, self._any_device)))
             inputs = encoder.encode((tuple(args), dict(kwargs)))
         except OnAccelerator as problem:
             self._send(("elsewhere", str(problem)))
@@ -198,7 +197,7 @@ class Snapshot:
 
         _, _, method, copy, modes, inputs, random, state, given = token
         with torch._C.DisableTorchFunction():
-            encoder = Encoder(self._limits.recorded - self._size)
+            encoder = Encoder(self._limits.recorded - self._size, self._any_device)
             outcome: Any
             if error is not None:
                 kind = type(error)
@@ -222,7 +221,7 @@ class Snapshot:
         if not self._mine():
             return
         try:
-            given = Encoder(self._limits.state).encode((tuple(args), dict(kwargs or {})))
+            given = Encoder(self._limits.state, self._any_device).encode((tuple(args), dict(kwargs or {})))
         except Unsent as problem:
             given = _unsent("an argument", problem)
         self._send(("did", method, copy or 0, given))
@@ -248,20 +247,8 @@ class Snapshot:
         self._state.clear()
 
     def _mine(self) -> bool:
-        """Whether the channel is open, and this the process that opened it.
-
-        A program may close all files that it does not know; the number is then somebody else's.
-        """
-        if self._channel is None or os.getpid() != self._process:
-            return False
-        try:
-            same = os.fstat(self._channel.fileno()).st_ino == self._node
-        except OSError:
-            same = False
-        if not same:
-            self._channel.detach()
-            self._channel = None
-        return same
+        """Whether the channel is open, and this the process that opened it."""
+        return self._channel is not None and os.getpid() == self._process and self._channel.is_open()
 
     def _missed(self, why: str) -> None:
         if self._mine():
@@ -270,11 +257,7 @@ class Snapshot:
     def _send(self, message: tuple[Any, ...]) -> None:
         data = marshal.dumps(message)
         with self._lock:
-            if self._channel is None:
-                return
-            try:
-                self._channel.sendall(_HEADER.pack(len(data)) + data, socket.MSG_NOSIGNAL)
-            except OSError:  # it is gone, or does not listen; half a message may be out, so nothing can follow
+            if self._channel is not None and not self._channel.send(data):
                 self._channel.close()
                 self._channel = None
 
@@ -293,17 +276,36 @@ def _forked(subject: Subject, limits: Limits, quiet: Optional[Callable[[], None]
         write_proof(subject.spool_path, {"unproved": "the process could not be forked"})
         return None
     theirs.close()
-    ours.settimeout(_SEND_SECONDS)
-    made = Snapshot(ours, subject.captured if subject.kind == "module" else None, limits)
+    return _awaken(Pipe(ours), subject, limits)
+
+
+def _spooled(subject: Subject, limits: Limits, apart: str) -> Optional[Snapshot]:
+    """The value as files; what cannot be written there is not proved."""
+    from .spooled import CannotSpool, course_path, write_subject
+
+    try:
+        write_subject(subject, limits)
+    except CannotSpool as problem:
+        write_proof(subject.spool_path, {"unproved": f"{apart}, and it {problem}"})
+        return None
+    return _awaken(CourseFile(course_path(subject.spool_path)), subject, limits)
+
+
+def _awaken(channel: Union[Pipe, CourseFile], subject: Subject, limits: Limits) -> Snapshot:
+    made = Snapshot(channel, subject.captured if subject.kind == "module" else None, limits)
     _awake.add(made)
     return made
 
 
-def _why_not(torch: Any, limits: Limits) -> Optional[str]:
+def _why_no_copy(torch: Any) -> Optional[str]:
     if not hasattr(os, "fork") or not sys.platform.startswith("linux"):
         return "fork: this system does not copy processes"
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return "cuda: a process that uses a GPU cannot be copied"
+    return None
+
+
+def _why_not(limits: Limits) -> Optional[str]:
     if sum(1 for one in _awake if one._mine()) >= limits.sleeping:
         return f"limit: {limits.sleeping} captured values were alive at once"
     return None
@@ -322,10 +324,10 @@ def _remember(captured: Any, original: Any) -> None:
     _originals[key] = original
 
 
-def _state(module: Any, limit: int) -> Any:
+def _state(module: Any, encoder: Encoder) -> Any:
     """The encoded state dict; None if it is too large or cannot be sent."""
     try:
-        return Encoder(limit).encode(dict(module.state_dict()))
+        return encoder.encode(dict(module.state_dict()))
     except Unsent:
         return None
 

@@ -30,9 +30,10 @@ class Encoder:
         size: bytes of tensors so far.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, any_device: bool = False) -> None:
         self.size = 0
         self._limit = limit
+        self._any_device = any_device
         self._seen: dict[int, int] = {}
         self._keep: list[Any] = []
 
@@ -72,7 +73,8 @@ class Encoder:
             return ("again", self._seen[id(value)])
         if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_nested or value.layout != torch.strided:
             raise Unsent(f"a {value.layout} tensor of class {type(value).__name__}".replace("torch.strided ", ""))
-        if value.device.type != "cpu":
+        device = "" if value.device.type == "cpu" else str(value.device)
+        if device and not self._any_device:
             raise OnAccelerator(value.device.type)
         plain, scale = value.detach(), None
         if plain.is_quantized:
@@ -84,12 +86,12 @@ class Encoder:
         if self.size > self._limit:
             raise Unsent(f"more than {self._limit >> 20} MiB of tensors")
         strides = tuple(plain.stride())
-        packed = plain.contiguous().resolve_conj().resolve_neg()
+        packed = plain.to("cpu").contiguous().resolve_conj().resolve_neg()
         data = ctypes.string_at(packed.data_ptr(), packed.numel() * packed.element_size()) if packed.numel() else b""
         self._seen[id(value)] = len(self._seen)
         self._keep.append(value)
         grad = bool(value.requires_grad)
-        return ("tensor", str(value.dtype), tuple(plain.shape), strides, grad, scale, data)
+        return ("tensor", str(value.dtype), tuple(plain.shape), strides, grad, scale, data, device)
 
 
 class Decoder:
@@ -125,7 +127,7 @@ class Decoder:
             made[self.decode(key)] = self.decode(item)
         return made
 
-    def _tensor(self, dtype: str, shape: Any, strides: Any, grad: bool, scale: Any, data: bytes) -> Any:
+    def _tensor(self, dtype: str, shape: Any, strides: Any, grad: bool, scale: Any, data: bytes, device: str) -> Any:
         import torch
 
         kind = getattr(torch, dtype.replace("torch.", ""))
@@ -139,6 +141,8 @@ class Decoder:
                 value = torch.empty_strided(shape, strides, dtype=stored).copy_(value)
             except RuntimeError:  # expanded: several elements lie in one place
                 value = value.clone()
+        if device:
+            value = value.to(device)
         value.requires_grad_(grad)
         self._seen.append(value)
         return value
