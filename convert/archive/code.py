@@ -72,6 +72,7 @@ class Class:
         attributes: types as text, by name.
         constants: values as code, of attributes that never change.
         methods: by name.
+        parameters, buffers: names of the attributes that are.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Class:
     attributes: dict[str, str] = field(default_factory=dict)
     constants: dict[str, ast.expr] = field(default_factory=dict)
     methods: dict[str, Function] = field(default_factory=dict)
+    parameters: frozenset[str] = frozenset()
+    buffers: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -182,7 +185,11 @@ def _class(prefix: str, node: ast.ClassDef) -> Class:
             _annotated(made, part.target.id, part.annotation, part.value)
         elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
             name = part.targets[0].id
-            if name not in ("__parameters__", "__buffers__"):
+            if name in ("__parameters__", "__buffers__"):
+                listed = part.value.elts if isinstance(part.value, ast.List) else []
+                names = frozenset(str(one.value) for one in listed if isinstance(one, ast.Constant))
+                setattr(made, name.strip("_"), names)
+            else:
                 made.constants[_plain(name)] = _literal(part.value)
         elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
             slot = part.targets[0]

@@ -153,8 +153,10 @@ class Values:
     def _object(self, value: Made, depth: int) -> Any:
         maker = self.of(value.maker, depth)
         args = self.of(value.args, depth)
-        if not isinstance(maker, Global) or not isinstance(args, tuple):
+        if not isinstance(maker, Global):
             return Thing(Global("", "unknown"), state=args)
+        if not isinstance(args, tuple):
+            args = (args,)  # as TorchScript writes members of enumerations
         name = str(maker)
         if name in _REBUILD_TENSOR:
             return _tensor(args)

@@ -34,6 +34,11 @@ _COMMANDS = {
         "evidence",
         "Show what torchlift record has written: what no run reached, what is proven, what no longer holds.",
     ),
+    "convert": (
+        "torchlift.convert.road.cli",
+        "convert",
+        "Make ExportedPrograms of TorchScript archives, compared with them output by output.",
+    ),
     "inspect": (
         "torchlift.convert.inspection.cli",
         "inspect",

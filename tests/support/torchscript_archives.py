@@ -708,7 +708,7 @@ def with_extra_files() -> Any:
     return _scripted(Mlp())
 
 
-@_archive("float32[4,3]")
+@_archive("float32[4,3] 0.5 2")
 def scripted_function() -> Any:
     return _decay
 

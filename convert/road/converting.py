@@ -1,0 +1,397 @@
+"""One file after the other: inputs, export, proof, and the program in its place if it does the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torchlift import __version__
+from torchlift.convert.archive.model_file import ModelFile, read_model_file
+from torchlift.convert.archive.zip_entries import BadArchive, ZipEntries, opened
+from torchlift.convert.inspection.kinds import KINDS
+from torchlift.convert.road.further_children import module_name
+from torchlift.convert.road.given_inputs import Given, from_evidence, recorded
+from torchlift.convert.road.record import CONVERSION_SCHEMA, ComparedCase, Conversion, Manifest, TriedWay
+from torchlift.convert.road.search import searched
+from torchlift.convert.road.step import Compared, Exported, Found, Problem, Task
+from torchlift.convert.road.writing import put, put_text
+from torchlift.json_records.writing import plain
+from torchlift.lazy_dataclass import dataclass
+from torchlift.testing.difference import Mismatch
+from torchlift.testing.processes import FreshProcesses
+from torchlift.testing.verdict import Verdict, judge, worst
+
+_CHILDREN = "torchlift.convert.road.children"
+_FURTHER = "torchlift.convert.road.further_children"
+_LARGEST_ENTRY = 64 << 20
+_WAYS = 6
+_CONVERTER = -2
+_GIVEN = "inputs as given"
+_COMPILING = 5.0  # a first compilation of a small model took 160 s on two cores (torch 2.13)
+_ASKS_DTYPE = frozenset(
+    ("prim::dtype", "aten::type_as", "aten::is_floating_point", "aten::promote_types", "aten::is_complex")
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for.
+
+    Attributes:
+        inputs: of `--inputs` and `--inputs-file`.
+        evidence: a `RecordedEvidence`.
+        methods: to be converted; `forward` if none is named.
+        allowed: names of cases that may differ.
+        check_only: whether nothing is written.
+        overwrite: whether a file that is there may be replaced.
+        seconds, memory: limits of a step: CPU time, bytes.
+        emit_python: folder for a Python module, which is then made in the place of a program.
+        aoti, executorch: whether the program is also compiled for these.
+    """
+
+    inputs: Given | None = None
+    evidence: Any = None
+    methods: tuple[str, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    check_only: bool = False
+    overwrite: bool = False
+    seconds: float = 120.0
+    memory: int = 8 << 30
+    emit_python: Path | None = None
+    aoti: bool = False
+    executorch: bool = False
+
+
+class Converter:
+    """Converts files, with the same processes for all.
+
+    Args:
+        wish: what the user asked for.
+        processes: where everything under torch runs.
+        tell: gets a few words about what happens now.
+    """
+
+    def __init__(self, wish: Wish, processes: FreshProcesses, tell: Callable[[str], None] = lambda words: None) -> None:
+        self._wish, self._processes, self._tell = wish, processes, tell
+
+    def convert(self, path: Path, target: Path) -> Iterator[Conversion]:
+        """What comes of each method of the file; `target` is where the program of `forward` goes."""
+        started = time.monotonic()
+        problem: str | None
+        try:
+            found = read_model_file(path)
+            problem = _why_not(path, found)
+            digests = {} if problem else _digests(path, found)
+        except OSError as error:
+            problem = f"{path} cannot be read: {error.strerror or error}."
+        except (BadArchive, RecursionError) as error:
+            problem = f"{path} {error}." if isinstance(error, BadArchive) else f"{path} is nested too deeply."
+        if problem is not None:
+            yield Conversion(str(path), "", "refused", problem)
+            return
+        assert found.torchscript is not None
+        if not found.torchscript.methods:
+            yield Conversion(str(path), "", "refused", f"{path} has no method that could be called.")
+        for method in self._wish.methods or _methods(found):
+            place = target if method == "forward" else target.with_suffix(f".{method}{target.suffix}")
+            done = self._method(path, found, digests, method, place)
+            yield replace(done, seconds=round(time.monotonic() - started, 1))
+            started = time.monotonic()
+
+    def _method(self, path: Path, found: ModelFile, digests: dict[str, str], method: str, target: Path) -> Conversion:
+        assert found.torchscript is not None
+        start = Conversion(str(path), method, "failed", "")
+        if method not in found.torchscript.methods:
+            others = ", ".join(found.torchscript.methods) or "none"
+            return replace(start, outcome="refused", said=f"{path} has no method {method!r}; it has: {others}.")
+        if self._wish.emit_python is not None:
+            target = self._wish.emit_python / f"{module_name(path)}.py"
+        if not self._wish.check_only and target.exists() and not self._wish.overwrite:
+            return replace(start, outcome="refused", said=f"{target} is there already; --overwrite replaces it.")
+        reads = bool(_ASKS_DTYPE & set(found.torchscript.code.operators()))
+        task = Task(str(path.resolve()), digests, method, [], memory=self._wish.memory, seconds=self._wish.seconds)
+        task = replace(task, reads_dtype=reads)
+        self._tell(f"{path.name}: inputs")
+        given, task, problem = self._inputs(found, task, self._wish, path)
+        if given is None:
+            return replace(start, outcome="refused", said=f"{path}: {problem}.")
+        start = replace(start, inputs=str(given), inputs_from=given.source, assumption=given.said)
+        with tempfile.TemporaryDirectory(prefix="torchlift-") as folder:
+            if self._wish.emit_python is not None:
+                return self._python(start, replace(task, program=folder), target)
+            return self._programs(start, replace(task, program=str(Path(folder, "program.pt2"))), target)
+
+    def _inputs(self, found: ModelFile, task: Task, wish: Wish, path: Path) -> tuple[Given | None, Task, str]:
+        assert found.torchscript is not None
+        sources: list[list[Given]] = []
+        if wish.inputs is not None:
+            sources.append([wish.inputs])
+        else:
+            if wish.evidence is not None:
+                sources.append(from_evidence(wish.evidence, evidence_hash(path), task.method))
+            sources += [recorded(found.torchscript, task.method), list(searched(found, task.method))]
+        problem = "nobody gave inputs, and its types leave too much open to guess; --inputs gives them"
+        for tries in filter(None, sources):
+            asked = replace(task, tries=[(one.args, one.kwargs) for one in tries])
+            result = self._run("list_inputs", asked)
+            if isinstance(result, Found):
+                given = tries[result.number]
+                if given.source == "search":
+                    given = replace(given, said=f"{given.said} Tried: {result.tried}.")
+                settled = replace(task, tries=[(given.args, given.kwargs)], below=result.below)
+                return given, settled, ""
+            problem = result.text if isinstance(result, Problem) else "the archive gave no answer"
+            if wish.inputs is not None:
+                break
+        return None, task, problem
+
+    def _programs(self, start: Conversion, task: Task, target: Path) -> Conversion:
+        tried: list[TriedWay] = []
+        best: Conversion | None = None
+        for number in (*range(_WAYS), _CONVERTER):
+            self._tell(f"{Path(start.path).name}: export")
+            made = self._run("convert_graph" if number == _CONVERTER else "export", replace(task, way=number))
+            if not isinstance(made, Exported):
+                problem = made.text if isinstance(made, Problem) else "it gave no answer"
+                if problem == "no further way":
+                    continue
+                name, _, reason = (
+                    problem.partition(": ") if number != _CONVERTER else ("torch's converter", "", problem)
+                )
+                if any(one.failed == (reason or name) for one in tried):
+                    continue
+                tried.append(TriedWay(name if reason else f"way {number + 1}", reason or name))
+                continue
+            self._tell(f"{Path(start.path).name}: proof")
+            cases, stopped = self._cases("prove", replace(task, way=-1 if made.plain else 0))
+            judged = _judged(start, made, cases, stopped, self._wish.allowed)
+            if judged.outcome == "same":
+                plainly = replace(task, way=-1 if made.plain else 0)
+                return self._finished(replace(judged, tried=tried), plainly, target)
+            tried.append(TriedWay(made.way, judged.said))
+            if best is None or len(_unequal(judged)) < len(_unequal(best)):
+                best = judged
+        if best is not None:
+            return replace(best, tried=tried)
+        first = tried[0].failed if tried else "no way of exporting applies"
+        return replace(
+            start, outcome="failed", said=f"{start.path}: no way makes a program; the first: {first}.", tried=tried
+        )
+
+    def _python(self, start: Conversion, task: Task, target: Path) -> Conversion:
+        self._tell(f"{Path(start.path).name}: Python")
+        made = self._run("emit_python", task)
+        if not isinstance(made, Exported):
+            reason = made.text if isinstance(made, Problem) else "it gave no answer"
+            return replace(start, outcome="failed", said=f"{start.path} cannot be written as Python: {reason}.")
+        cases, problem = self._cases("prove_python", task)
+        done = _judged(start, made, cases, problem, self._wish.allowed)
+        if done.outcome != "same" or self._wish.check_only:
+            return done
+        names = (target.name, f"test_{target.name}", f"{target.stem}.safetensors")
+        try:
+            for name in names[1:] + names[:1]:
+                put(Path(task.program, name), target.with_name(name))
+        except OSError as error:
+            return replace(done, outcome="failed", said=f"{target} cannot be written: {error.strerror or error}.")
+        return replace(done, outcome="converted", written=[str(target.with_name(name)) for name in names])
+
+    def _finished(self, done: Conversion, task: Task, target: Path) -> Conversion:
+        done = self._further(done, task, target)
+        if self._wish.check_only:
+            return done
+        manifest = target.with_name(f"{target.name}.json")
+        further = [
+            (Path(task.program).with_suffix(suffix), target.with_suffix(suffix)) for suffix in _further_suffixes(done)
+        ]
+        files = [(Path(task.program), target), *further]
+        done = replace(done, outcome="converted", written=[*(str(place) for _, place in files), str(manifest)])
+        archive = Path(done.path)
+        text = Manifest(
+            CONVERSION_SCHEMA,
+            __version__,
+            _torch_version(),
+            archive.name,
+            _sha256(archive),
+            _sha256(Path(task.program)),
+            done,
+        )
+        try:
+            for source, place in files:
+                put(source, place)
+            put_text(json.dumps(plain(text), indent=2) + "\n", manifest)
+        except OSError as error:
+            said = f"{target} cannot be written: {error.strerror or error}."
+            return replace(done, outcome="failed", said=said, written=[])
+        return done
+
+    def _further(self, done: Conversion, task: Task, target: Path) -> Conversion:
+        """What else was asked for: compiled for other runtimes, and whether that does the same."""
+        also: list[TriedWay] = []
+        asked = (
+            ("AOTInductor", "compile_package", self._wish.aoti),
+            ("ExecuTorch", "lower_for_executorch", self._wish.executorch),
+        )
+        for name, function, wanted in asked:
+            if not wanted:
+                continue
+            self._tell(f"{Path(done.path).name}: {name}")
+            made = self._run(function, replace(task, seconds=_COMPILING * task.seconds))
+            failed = made.text if isinstance(made, Problem) else None
+            if failed is None and name == "AOTInductor":
+                cases, problem = self._cases("prove_package", task)
+                judged = _judged(done, Exported(name, {}, False), cases, problem, self._wish.allowed)
+                failed = None if judged.outcome == "same" else judged.said
+            also.append(TriedWay(name, failed))
+        return replace(done, also=also)
+
+    def _cases(self, function: str, task: Task) -> tuple[list[Compared], str]:
+        ending = self._processes.run(_target(function), task, timeout=2 * task.seconds)
+        problems = [one.text for one in ending.records if isinstance(one, Problem)]
+        return [one for one in ending.records if isinstance(one, Compared)], "; ".join(problems) or _ended(ending)
+
+    def _run(self, function: str, task: Task) -> Any:
+        """The last that a step said; a `Problem` if it did not come to its end."""
+        ending = self._processes.run(_target(function), task, timeout=2 * task.seconds)
+        problem = _ended(ending)
+        if problem:
+            return Problem(problem)
+        return ending.records[-1] if ending.records else Problem("it gave no answer")
+
+
+def _target(function: str) -> str:
+    room = _CHILDREN if function in ("list_inputs", "export", "convert_graph", "prove") else _FURTHER
+    return f"{room}:{function}"
+
+
+def _further_suffixes(done: Conversion) -> list[str]:
+    suffixes = {"AOTInductor": ".aoti.pt2", "ExecuTorch": ".pte"}
+    return [suffixes[one.way] for one in done.also if one.failed is None]
+
+
+def _ended(ending: Any) -> str:
+    if ending.how == "timed out":
+        return "it did not end in time (--timeout)"
+    if ending.how == "crashed":
+        limit = " (--timeout)" if ending.reason == "SIGXCPU" else ""
+        return f"the process was ended by {ending.reason}{limit}"
+    return ""
+
+
+def _why_not(path: Path, found: ModelFile) -> str | None:
+    if found.kind != "torchscript" or found.torchscript is None:
+        what, advice = KINDS[found.kind]
+        return f"{path} is {what}, and no TorchScript archive. {advice.format(path=path)}".strip()
+    if found.torchscript.refused:
+        return f"{path} {found.torchscript.refused}. It is not loaded."
+    if found.remarks and any("twice" in one or "outside" in one for one in found.remarks):
+        return f"{path}: {found.remarks[0]} It is not loaded."
+    if found.torchscript.model is None:
+        return f"{path} has no object of a model in it."
+    return None
+
+
+def _methods(found: ModelFile) -> list[str]:
+    """`forward`; without one, every method that is there."""
+    assert found.torchscript is not None
+    return ["forward"] if "forward" in found.torchscript.methods else list(found.torchscript.methods)
+
+
+def _digests(path: Path, found: ModelFile) -> dict[str, str]:
+    """Hashes of all that was looked through, by the names that torch's reader has for them."""
+    assert found.torchscript is not None
+    prefix = found.torchscript.prefix
+    with opened(path) as file:
+        entries = ZipEntries(file)
+        names = [
+            name
+            for name in entries.sizes
+            if name.startswith(prefix)
+            and (
+                (name.startswith(f"{prefix}code/") and name.endswith(".py"))
+                or name.endswith(("/data.pkl", "/constants.pkl"))
+            )
+        ]
+        return {
+            name.removeprefix(prefix): hashlib.sha256(entries.read(name, _LARGEST_ENTRY)).hexdigest() for name in names
+        }
+
+
+def _judged(
+    start: Conversion, made: Exported, cases: list[Compared], problem: str, allowed: frozenset[str]
+) -> Conversion:
+    compared, verdicts = [], []
+    for case in cases:
+        mismatches = [
+            Mismatch(path, aspect, left, right, extent) for aspect, path, left, right, extent in case.differences
+        ]
+        judged = judge(mismatches, None)
+        verdict = worst([one for one, _ in judged])
+        lines = list(dict.fromkeys(_difference(one) for _, one in judged))
+        compared.append(ComparedCase(case.case, case.given, case.calls, verdict.value, lines))
+        if case.case not in allowed - {_GIVEN}:
+            verdicts.append(verdict)
+    done = replace(start, way=made.way, cases=compared, fixed_sizes=made.fixed)
+    if made.plain:
+        note = "Named tuples come back as plain tuples."
+        done = replace(done, assumption=f"{done.assumption} {note}".strip())
+    if problem or not compared:
+        return replace(
+            done, outcome="failed", said=f"the comparison did not come to its end: {problem or 'no case ran'}"
+        )
+    found = worst(verdicts)
+    if found is Verdict.SAME:
+        skipped = [case.name for case in compared if case.verdict != Verdict.SAME.value]
+        more = f", allowed to differ: {', '.join(skipped)}" if skipped else ""
+        calls = sum(case.calls for case in compared)
+        return replace(
+            done, outcome="same", said=f"{Verdict.SAME.value} in {calls} calls of {len(compared)} cases{more}"
+        )
+    first = next(
+        case for case in compared if case.name not in allowed - {_GIVEN} and case.verdict != Verdict.SAME.value
+    )
+    return replace(done, outcome="differs", said=f"{found.value}: {first.name}: {first.differences[0]}")
+
+
+def _difference(one: Mismatch) -> str:
+    what = {"error": "", "values": ""}.get(one.aspect, f"{one.aspect}: ")
+    extent = f" ({one.extent})" if one.extent else ""
+    return f"{one.path}: {what}TorchScript {one.left}, migrated {one.right}{extent}"
+
+
+def _unequal(done: Conversion) -> list[str]:
+    return [case.name for case in done.cases if case.verdict != Verdict.SAME.value] or ["all"] * 99 * (not done.cases)
+
+
+def evidence_hash(path: Path) -> str:
+    """The hash by which evidence names an archive (record/hooks/archives.py)."""
+    from torchlift.record.hooks.archives import _Digest
+
+    return str(_Digest.of_file(str(path)))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _slow(file)
+
+
+def _slow(file: Any) -> str:
+    digest = hashlib.sha256()
+    while data := file.read(1 << 20):
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _torch_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""

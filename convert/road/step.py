@@ -1,0 +1,153 @@
+"""One step in a process of its own: what it is told, what it answers, its limits, and the archive that it loads."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import resource
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.lazy_dataclass import dataclass
+from torchlift.testing.difference import Aspect
+
+Emit = Callable[[Any], None]
+Difference = tuple[Aspect, str, str, str, str]
+"""Aspect, path, left, right and extent, as in `Mismatch`."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One archive, and what is to be done with one of its methods.
+
+    Attributes:
+        path: the archive.
+        digests: SHA-256 of everything in it that was looked through, by the name of the entry.
+        method: that is called.
+        tries: inputs to try, as pairs of args and kwargs; a single one with `below` where they are settled.
+        below: what whole numbers in tensors stay below.
+        way: number of the way of exporting.
+        program: the exported program's file.
+        memory: bytes that a process may allocate.
+        seconds: of CPU time that it may take.
+        reads_dtype: whether the code asks for dtypes.
+    """
+
+    path: str
+    digests: dict[str, str]
+    method: str
+    tries: list[tuple[list[Any], dict[str, Any]]]
+    below: int = 2
+    way: int = 0
+    program: str = ""
+    memory: int = 8 << 30
+    seconds: float = 120.0
+    reads_dtype: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a step came to no result, as a sentence without its end."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """Inputs with which the archive runs: which of the tries, and below what whole numbers stay."""
+
+    number: int
+    below: int
+    tried: int
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A program was written: the way, sizes that it takes in one size only by input, remarks."""
+
+    way: str
+    fixed: dict[str, list[int]]
+    plain: bool
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One case: its name, inputs, how often it was called, and what differs: aspect, path, left, right, extent."""
+
+    case: str
+    given: str
+    calls: int
+    differences: list[Difference]
+
+
+def loaded(task: Task) -> Any:
+    """The archive as TorchScript has it, once it is sure that it is what was looked through."""
+    import torch
+
+    reader = torch._C.PyTorchFileReader(task.path)
+    names = [str(name) for name in reader.get_all_records()]
+    code = {name for name in names if name.startswith("code/") and name.endswith(".py")}
+    wanted = {name for name in task.digests if name.startswith("code/")}
+    same = code == wanted and all(
+        hashlib.sha256(reader.get_record(name)).hexdigest() == digest for name, digest in task.digests.items()
+    )
+    if not same:
+        raise BadArchive("is read by torch in another way than by torchlift: its tables contradict each other")
+    return torch.jit.load(task.path, map_location="cpu")  # type: ignore[no-untyped-call]
+
+
+def callee(script: Any, method: str) -> Any:
+    """What is called of the archive: the module itself, or a bound method."""
+    return script if method == "forward" else getattr(script, method)
+
+
+def own_method(model: Any, method: str) -> Any:
+    """The same of a module of our own."""
+    return model if method == "forward" else getattr(model, method)
+
+
+@contextlib.contextmanager
+def said(emit: Emit) -> Iterator[None]:
+    """What goes wrong becomes a `Problem`."""
+    try:
+        yield
+    except BadArchive as error:
+        emit(Problem(f"it {error}"))
+    except MemoryError:
+        emit(Problem("it needs more memory than it may have (--memory)"))
+    except Exception as error:
+        emit(Problem(f"{type(error).__name__}: {first_line(error)}"))
+
+
+@contextlib.contextmanager
+def bounded(task: Task) -> Iterator[None]:
+    """Limits of this process, which is used for nothing else afterwards."""
+    with Path("/proc/self/statm").open() as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    for kind, bound in ((resource.RLIMIT_AS, used + task.memory), (resource.RLIMIT_CPU, int(task.seconds) + 1)):
+        with contextlib.suppress(OSError, ValueError):
+            _, hard = resource.getrlimit(kind)
+            resource.setrlimit(kind, (bound if hard == resource.RLIM_INFINITY else min(bound, hard), hard))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    yield
+
+
+@contextlib.contextmanager
+def warnings_off() -> Iterator[None]:
+    """What torch says about TorchScript on the way is known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def first_line(error: BaseException) -> str:
+    """The line of its message that says most, not too long."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    skipped = ("The following operation failed", "Traceback", "File ", "~", "Serialized")
+    kept = [line for line in lines if not line.startswith(skipped)] or lines
+    last = next((line for line in reversed(lines) if line.startswith(("RuntimeError", "builtins."))), None)
+    return (last or (kept[0] if kept else type(error).__name__))[:240]

@@ -1,0 +1,160 @@
+"""One function of an archive as a Python function."""
+
+from __future__ import annotations
+
+import ast
+
+from torchlift.convert.archive.code import Class, Function, dotted
+from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.translation.expressions import Expressions
+from torchlift.convert.translation.names import Names
+from torchlift.convert.translation.operators import called
+from torchlift.convert.translation.unread import without_unread
+from torchlift.convert.translation.vocabulary import (
+    ERRORS,
+)
+
+
+def translated(
+    function: Function, names: Names, owner: Class | None = None, name: str | None = None
+) -> ast.FunctionDef:
+    """The function, written anew. Raises `BadArchive` for what has no counterpart."""
+    body = _Body(function, names, owner)
+    return body.function(function.node, name or function.name)
+
+
+class _Body(Expressions):
+    def function(self, node: ast.FunctionDef, name: str) -> ast.FunctionDef:
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[self._argument(one, first=number == 0) for number, one in enumerate(node.args.args)],
+            kwonlyargs=[self._argument(one) for one in node.args.kwonlyargs],
+            kw_defaults=[None if one is None else self.expression(one) for one in node.args.kw_defaults],
+            defaults=[self.expression(one) for one in node.args.defaults],
+        )
+        returns = None if node.returns is None else self._names.type_of(node.returns)
+        made = ast.FunctionDef(name, arguments, self.block(node.body), [], returns)
+        without_unread(made)
+        return made
+
+    def _argument(self, one: ast.arg, first: bool = False) -> ast.arg:
+        of_self = first and self._owner is not None
+        kind = None if one.annotation is None or of_self else self._names.type_of(one.annotation)
+        return ast.arg(self._renamed.get(one.arg, one.arg), kind)
+
+    def block(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements; never empty."""
+        return [made for node in nodes for made in self.statement(node)] or [ast.Pass()]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.Assign):
+            return self._assignment(node.targets[0], node.value)
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            return self._assignment(node.target, node.value)
+        if isinstance(node, ast.Expr):
+            return self._alone(node.value)
+        if isinstance(node, ast.Return):
+            return [ast.Return(None if node.value is None else self.expression(node.value))]
+        if isinstance(node, ast.If):
+            otherwise = [made for one in node.orelse for made in self.statement(one)]
+            if all(isinstance(one, ast.Pass) for one in otherwise):
+                otherwise = []
+            return [ast.If(self.expression(node.test), self.block(node.body), otherwise)]
+        if isinstance(node, ast.While):
+            return [ast.While(self.expression(node.test), self.block(node.body), [])]
+        if isinstance(node, ast.For):
+            return [ast.For(self._target(node.target), self.expression(node.iter), self.block(node.body), [])]
+        if isinstance(node, ast.Assert):
+            said = None if node.msg is None else self.expression(node.msg)
+            return [ast.Assert(self.expression(node.test), said)]
+        if isinstance(node, ast.FunctionDef):
+            return [self.function(node, node.name.strip("_"))]
+        if isinstance(node, (ast.Pass, ast.Break, ast.Continue)):
+            return [type(node)()]
+        raise BadArchive(f"has a {type(node).__name__} that torchlift cannot write anew")
+
+    def _assignment(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        special = self._statement_call(value)
+        if special is not None:
+            return special
+        if isinstance(target, ast.Name):
+            whole = self._whole(value)
+            if whole is not None and target.id in self._once:
+                self._wholes.add(target.id)
+                return [ast.Assign([self._target(target)], whole)]
+            part = self._part_of_self(value) or self._constant_or_alias(target.id, value)
+            if part is not None and target.id in self._once:
+                self._inlined[target.id] = part
+                return []
+            if isinstance(value, ast.Call) and dotted(value.func) == "ops.prim.dtype":
+                self._dtypes.add(target.id)
+        made = self.expression(value)
+        if (
+            isinstance(made, ast.Name)
+            and isinstance(target, ast.Name)
+            and self._stays(made)
+            and target.id in self._once
+        ):
+            self._inlined[target.id] = made
+            return []
+        return [ast.Assign([self._target(target)], made)]
+
+    def _stays(self, name: ast.Name) -> bool:
+        """Whether a variable has one value only."""
+        return name.id in self._once or name.id in self._never
+
+    def _alone(self, value: ast.expr) -> list[ast.stmt]:
+        special = self._statement_call(value)
+        return special if special is not None else [ast.Expr(self.expression(value))]
+
+    def _statement_call(self, node: ast.expr) -> list[ast.stmt] | None:
+        """Calls that Python has a statement for."""
+        name = dotted(node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or name is None:
+            return None
+        if name == "torch._set_item":
+            where, key, value = (self.expression(one) for one in node.args)
+            return [ast.Assign([ast.Subscript(where, key, ast.Store())], value)]
+        if name == "torch.Delete":
+            where, key = (self.expression(one) for one in node.args)
+            return [ast.Delete([ast.Subscript(where, key, ast.Del())])]
+        if name == "ops.prim.RaiseException":
+            kind = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else ""
+            last = str(kind).rpartition(".")[2]
+            return [ast.Raise(called(last if last in ERRORS else "RuntimeError", self.expression(node.args[0])), None)]
+        return None
+
+    def _target(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Name):
+            return ast.Name(self._renamed.get(node.id, node.id), ast.Store())
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self._target(one) for one in node.elts], ast.Store())
+        if isinstance(node, ast.Attribute):
+            return ast.Attribute(self.expression(node.value), node.attr, ast.Store())
+        if isinstance(node, ast.Subscript):
+            return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Store())
+        raise BadArchive(f"assigns to a {type(node).__name__}, which torchlift cannot write anew")
+
+    def _part_of_self(self, node: ast.expr) -> ast.expr | None:
+        """`self.layer` and the like, where nothing in the archive ever puts something else there."""
+        if isinstance(node, ast.Attribute) and node.attr not in self._names.stored:
+            above = node.value
+        elif isinstance(node, ast.Call) and dotted(node.func) == "getattr":
+            above = node.args[0]
+        else:
+            return None
+        if (dotted(node) or "").startswith("__torch__."):
+            return self.expression(node)
+        if isinstance(above, ast.Name) and (above.id == self._self or above.id in self._inlined) and above.id:
+            return self.expression(node)
+        return None
+
+    def _constant_or_alias(self, target: str, node: ast.expr) -> ast.expr | None:
+        """Texts that the printer took out of an expression, and second names for a value of a narrower type."""
+        if target.startswith("_") and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node
+        if isinstance(node, ast.Call) and dotted(node.func) == "unchecked_cast":
+            inner = node.args[1]
+            if isinstance(inner, ast.Name) and self._stays(inner):
+                return self.expression(inner)
+        return None

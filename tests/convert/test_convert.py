@@ -1,0 +1,250 @@
+"""What `torchlift convert` makes of archives of every kind, and that it writes nothing that does something else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import hostile_archives
+import jsonschema
+import pytest
+import torch
+import torchscript_archives as archives
+from click.testing import CliRunner, Result
+from exhaustive import is_exhaustive
+
+import torchlift.convert
+from torchlift.convert.road.cli import convert
+from torchlift.convert.road.converting import Converter, Wish
+from torchlift.convert.road.given_inputs import InputsUnreadable, given_by_user
+from torchlift.convert.road.record import Conversion
+from torchlift.convert.road.step import Problem, Task
+from torchlift.convert.schemas import PUBLISHED
+from torchlift.json_records.schema import schema_text
+from torchlift.testing import FreshProcesses
+
+# What has no single program, or none that torch can write, and the word of the report that says why.
+NOT_CONVERTED = {
+    "state_in_python": "TorchScript 2.471234, migrated 1.471234",
+    "cache_in_a_list": "migrated 0.4712336",
+    "scripted_gru": "rows + 3",
+    "while_on_data": "data-dependent",
+    "branch_on_dtype": "other dtype",
+    "integers": "one row",
+    "texts": "deserializing",
+    "scripted_function": "other numbers",
+    "quantised_dynamically": "LinearPackedParamsBase",
+}
+NOT_WRITTEN_AS_PYTHON = {
+    "quantised_dynamically": "LinearPackedParamsBase",
+    "quantised_statically": "LinearPackedParamsBase",
+}
+QUICK = ("traced_attention", "state_in_python")
+
+
+def _converted(name: str, folder: Path, processes: FreshProcesses, **wish: object) -> Conversion:
+    words = archives.ARCHIVES[name].inputs
+    asked = Wish(inputs=None if words is None else given_by_user(words), **wish)  # type: ignore[arg-type]
+    first, *_ = Converter(asked, processes).convert(archives.write(name, folder), folder / f"{name}.pt2")
+    return first
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.exhaustive)
+        for name in archives.ARCHIVES
+        if name not in NOT_CONVERTED or name in QUICK
+    ],
+)
+def test_an_archive_becomes_a_program_that_does_the_same_or_is_not_written(
+    name: str, tmp_path: Path, processes: FreshProcesses
+) -> None:
+    done = _converted(name, tmp_path, processes)
+    program = next(iter(sorted(tmp_path.glob("*.pt2"))), None)
+    if name in NOT_CONVERTED:
+        assert (done.outcome, program) == ("differs", None)
+        assert NOT_CONVERTED[name] in done.said
+        return
+    assert done.outcome == "converted", done.said
+    assert program is not None
+    assert isinstance(torch.export.load(program), torch.export.ExportedProgram)
+    manifest = json.loads(program.with_name(f"{program.name}.json").read_text())
+    jsonschema.validate(manifest, PUBLISHED["manifest"]())
+    assert {case["verdict"] for case in manifest["conversion"]["cases"]} == {"same"}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NOT_CONVERTED)
+def test_what_has_no_program_is_refused_with_the_reason(name: str, tmp_path: Path, processes: FreshProcesses) -> None:
+    done = _converted(name, tmp_path, processes)
+    assert done.outcome in ("differs", "failed")
+    assert NOT_CONVERTED[name] in done.said + "".join(str(one.failed) for one in done.tried)
+    assert not list(tmp_path.glob("*.pt2*"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "enums" else pytest.param(name, marks=pytest.mark.exhaustive) for name in archives.ARCHIVES],
+)
+def test_emitted_python_does_what_the_archive_does_without_torchlift(
+    name: str, tmp_path: Path, processes: FreshProcesses
+) -> None:
+    done = _converted(name, tmp_path, processes, emit_python=tmp_path / "out")
+    if name in NOT_WRITTEN_AS_PYTHON:
+        assert NOT_WRITTEN_AS_PYTHON[name] in done.said
+        assert not (tmp_path / "out").exists()
+        return
+    assert done.outcome == "converted", done.said
+    test = next(path for path in done.written if Path(path).name.startswith("test_"))
+    if is_exhaustive():
+        blocked = "import sys; sys.modules['torchlift'] = None; sys.argv = sys.argv[1:]; import runpy; "
+        code = (
+            f"{blocked}sys.path.insert(0, {str(tmp_path / 'out')!r}); runpy.run_path(sys.argv[0], run_name='__main__')"
+        )
+        command = [sys.executable, "-W", "ignore", "-c", code, test, str(tmp_path / f"{name}.pt")]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert ran.stdout.strip() == "same", ran.stderr
+
+
+def _run(*words: object) -> Result:
+    return CliRunner().invoke(convert, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("name", hostile_archives.HOSTILE)
+def test_a_hostile_file_is_not_loaded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "mark"
+    monkeypatch.setenv(hostile_archives.MARK, str(mark))
+    path = hostile_archives.write(name, tmp_path)
+
+    class NoProcesses(FreshProcesses):
+        def run(self, *words: object, **named: object) -> object:  # type: ignore[override]
+            raise AssertionError("something of it was about to be loaded")
+
+    (done,) = Converter(Wish(), NoProcesses()).convert(path, tmp_path / "out.pt2")
+    assert done.outcome == "refused"
+    assert done.said.endswith(".")
+    assert not mark.exists()
+    assert not (tmp_path / "out.pt2").exists()
+
+
+def test_an_archive_that_torch_reads_otherwise_is_not_loaded(tmp_path: Path, processes: FreshProcesses) -> None:
+    path = archives.write("scripted_mlp", tmp_path)
+    for digests in ({"code/__torch__.py": "of another code"}, {}):
+        task = Task(str(path), digests, "forward", [(["float32[4,6]"], {})])
+        (answer,) = processes.run("torchlift.convert.road.children:list_inputs", task).records
+        assert isinstance(answer, Problem)
+        assert "tables contradict" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("torch.zeros([1000000000000])", "memory"),
+        ("torch.add(x, torch.ones([3, 3, 3, 3, 3]), out=x)", "hostile"),
+    ],
+)
+def test_what_asks_for_too_much_ends_with_a_sentence(
+    body: str, said: str, tmp_path: Path, processes: FreshProcesses
+) -> None:
+    path = tmp_path / "hostile.pt"
+    path.write_bytes(hostile_archives.torchscript(body))
+    (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+    assert done.outcome in ("refused", "failed")
+    assert said in done.said
+
+
+def test_an_endless_loop_is_ended(tmp_path: Path, processes: FreshProcesses) -> None:
+    lines = ("n = 0", "while torch.ge(n, 0):", "  n = torch.add(n, 1)", "return torch.mul(x, n)")
+    code = hostile_archives._CODE.format(body="x").replace("    return x", "\n".join(f"    {line}" for line in lines))
+    path = tmp_path / "endless.pt"
+    path.write_bytes(hostile_archives.torchscript(code=code))
+    wish = Wish(given_by_user("float32[2]"), seconds=1.0)
+    (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
+    assert "--timeout" in done.said
+
+
+def test_inputs_are_taken_from_the_user_before_the_trace(tmp_path: Path, processes: FreshProcesses) -> None:
+    path = archives.write("traced_mlp", tmp_path)
+    ways = []
+    for wish in (Wish(check_only=True), Wish(given_by_user("float32[3,6]"), check_only=True)):
+        (done,) = Converter(wish, processes).convert(path, tmp_path / "o.pt2")
+        ways.append((done.inputs_from, done.inputs))
+    assert ways == [("trace", "float32[4,6]"), ("user", "float32[3,6]")]
+    assert not list(tmp_path.glob("*.pt2*"))
+
+
+def test_inputs_that_were_found_by_trying_are_said_to_be_an_assumption(
+    tmp_path: Path, processes: FreshProcesses
+) -> None:
+    path = archives.write("scripted_convolutions", tmp_path)
+    (done,) = Converter(Wish(check_only=True), processes).convert(path, tmp_path / "o.pt2")
+    assert (done.outcome, done.inputs_from) == ("same", "search")
+    assert "Nobody gave inputs" in done.assumption
+
+
+@pytest.mark.exhaustive
+def test_a_difference_is_written_only_if_the_case_is_allowed_by_name(tmp_path: Path, processes: FreshProcesses) -> None:
+    path = archives.write("integers", tmp_path)
+    given = given_by_user("float32[6,4] 4 true")
+    outcomes = []
+    for allowed in (frozenset(), frozenset(("one row", "other numbers")), frozenset(("inputs as given",))):
+        (done,) = Converter(Wish(given, allowed=allowed, overwrite=True), processes).convert(path, tmp_path / "o.pt2")
+        outcomes.append((done.outcome, (tmp_path / "o.pt2").exists()))
+        (tmp_path / "o.pt2").unlink(missing_ok=True)
+    assert outcomes == [("differs", False), ("converted", True), ("differs", False)]
+
+
+@pytest.mark.exhaustive
+def test_one_program_for_each_method_that_is_named(tmp_path: Path) -> None:
+    path = archives.write("several_methods", tmp_path)
+    done = _run(path, "--method", "encode", "--inputs", "float32[4,6]")
+    assert done.exit_code == 0, done.output
+    program = torch.export.load(tmp_path / "several_methods.encode.pt2").module()
+    x = torch.rand(5, 6)
+    torch.testing.assert_close(program(x), torch.jit.load(str(path)).encode(x))  # type: ignore[no-untyped-call]
+
+
+def test_a_program_that_is_there_is_kept_and_many_files_have_one_summary(tmp_path: Path) -> None:
+    for name in ("traced_mlp", "enums"):
+        archives.write(name, tmp_path)
+    (tmp_path / "enums.pt2").write_bytes(b"somebody's")
+    done = _run(tmp_path, "--json")
+    assert done.exit_code == 1
+    answer = json.loads(done.stdout)
+    jsonschema.validate(answer, PUBLISHED["convert"]())
+    assert [one["outcome"] for one in answer["files"]] == ["refused", "converted"]
+    assert (tmp_path / "enums.pt2").read_bytes() == b"somebody's"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--inputs", "float33[2]"], 2, "is no input"),
+        (["--inputs", "true", "--inputs-file", "x"], 2, "not both"),
+        (["--evidence", "none.json"], 2, "cannot be read"),
+        (["--method", "nothing"], 1, "has no method 'nothing'"),
+    ],
+)
+def test_bad_words_are_answered_with_a_sentence(words: list[str], code: int, said: str, tmp_path: Path) -> None:
+    done = _run(archives.write("traced_mlp", tmp_path), *words)
+    assert done.exit_code == code
+    assert said in done.output
+
+
+def test_words_of_inputs_are_read() -> None:
+    given = given_by_user('float32[4, 3] \'relu\' 2 ["int64[2]<9", 1.5] mask=bool[3] names={"a": "float32[1]"}')
+    assert given.args == ["float32[4,3]", {"str": "relu"}, 2, ["int64[2]<9", 1.5]]
+    assert given.kwargs == {"mask": "bool[3]", "names": {"dict": {"a": "float32[1]"}}}
+    with pytest.raises(InputsUnreadable):
+        given_by_user("mask=bool[3] float32[1]")
+
+
+@pytest.mark.parametrize("name", ["convert", "manifest"])
+def test_published_schemas_are_made_anew(name: str) -> None:
+    published = Path(torchlift.convert.__file__).with_name(f"{name}.schema.json")
+    assert published.read_text(encoding="utf-8") == schema_text(PUBLISHED[name]()), (
+        f"run: python -m torchlift.convert.schemas {name} > convert/{name}.schema.json"
+    )
