@@ -129,7 +129,7 @@ def _variant(objects: Objects, variant: Variant, bodies: dict[str, list[ast.stmt
     first = ast.FunctionDef("__init__", arguments, body, [], ast.Constant(None))
     lists: list[ast.stmt] = []
     for name, own in own_lists(objects, variant).items():
-        items = [ast.Attribute(name_of("self"), one, ast.Load()) for one in own]
+        items: list[ast.expr] = [ast.Attribute(name_of("self"), one, ast.Load()) for one in own]
         of_self = ast.arguments([], [ast.arg("self")], None, [], [], None, [])
         lists.append(
             ast.FunctionDef(
