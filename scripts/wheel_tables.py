@@ -92,6 +92,7 @@ def _tables(index: str, facts: dict[str, Any], scanned: list[Path]) -> dict[str,
         },
         "indexes.json": {"date": today, "root": facts["index_root"], "rows": _indexes(facts, measured, defaults)},
         "rocm.json": {"date": today, "rows": facts["rocm"]},
+        "ngc.json": {"date": today, "rows": facts["ngc"]},
         "triton.json": {"date": today, "rows": facts["triton"]},
         "drivers.json": facts["drivers"],
     }

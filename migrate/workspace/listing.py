@@ -30,6 +30,7 @@ _SUBMODULE = b" 160000"
 _HEAD = 128
 # Recordings and exports; what people write by hand is far smaller.
 _MOST_TEXT = 1_000_000
+_MOST_LOCKED = 8_000_000
 _INCLUDABLE = (".txt", ".in")
 _PYTHON_SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?python")
 _INCLUDED = re.compile(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
@@ -233,7 +234,7 @@ class Listing:
             return
         if not text:
             self.files.add(path)
-        elif found.st_size <= _MOST_TEXT and (
+        elif found.st_size <= (_MOST_LOCKED if text_kind(path) == "lock" else _MOST_TEXT) and (
             is_text_name(os.fsencode(path)) or (found.st_mode & stat.S_IXUSR and is_shell_script(_head(absolute)))
         ):
             self.texts.add(path)

@@ -13,6 +13,16 @@ _OPEN_SINCE = {"torchvision": ("0.29.0", "2.14.0"), "torchaudio": ("2.11.0", "2.
 torchvision 0.29.1 (`torch>=2.14.0`) and torchaudio 2.11.0 (no torch), read 2026-11-21."""
 
 
+LAST_TORCHAUDIO = "2.11.0"
+"""The release of torchaudio for torch 2.11 and all that came after."""
+
+
+def has_torchaudio(build: str, *, default: bool) -> bool:
+    """Whether the last torchaudio is built for the CUDA of a wheel, or the CPU; `default` where no index is named for it."""
+    row = next(row for row in table("companions")["torchaudio"] if row["version"] == LAST_TORCHAUDIO)
+    return build == row["default"] if default else build in row["builds"]
+
+
 @cache
 def _rows() -> tuple[dict[str, Any], ...]:
     return tuple(table("companions")["rows"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.dependencies.builds import (
@@ -96,3 +96,17 @@ def _ended(build: str, target: tuple[int, int]) -> Problem | None:
         "cannot come from it."
     )
     return Problem(message, Severity.WARNING)
+
+
+def channel_problem(index: Index, settings: Settings) -> Problem | None:
+    """What is wrong with an index of builds that are no releases: it stopped with the releases for its CUDA."""
+    target = target_line(settings.target)
+    if index.channel.startswith("lts"):
+        old = index.channel.partition("/")[2]
+        return Problem(f"This index holds torch {old} of long-term support and nothing newer.", Severity.WARNING)
+    lines = lines_of(index.build)
+    if (lines and lines[-1] < target) or is_older_than_all(index.build):
+        last = spelled(lines[-1]) if lines else "1.13"
+        message = f"No torch after {last} is built for {index.build}, so its index of {index.channel} builds has no torch {spelled(target)}."
+        return Problem(message, Severity.WARNING)
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from functools import lru_cache
 
-from torchlift.dependencies.commands import read_commands
+from torchlift.dependencies.commands import read_commands, read_words
 from torchlift.dependencies.conda_file import read_conda
 from torchlift.dependencies.grammar import is_template
 from torchlift.dependencies.ini_file import read_ini
@@ -13,7 +13,7 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.pyproject_file import read_pyproject
 from torchlift.dependencies.requirements_file import read_requirements
-from torchlift.dependencies.setup_file import read_setup
+from torchlift.dependencies.setup_file import read_setup, string_place
 from torchlift.finding import Severity
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
@@ -23,9 +23,14 @@ from torchlift.view import Use
 from torchlift.view.text import TextKind, TextView, read_text
 
 INSTALLING: frozenset[TextKind] = frozenset(
-    {"shell", "dockerfile", "yaml", "makefile", "requirements", "toml", "ini", "markdown"}
+    {"shell", "dockerfile", "yaml", "makefile", "requirements", "toml", "ini", "markdown", "batch", "powershell"}
 )
 """Kinds of text that install packages or say which ones are needed."""
+
+_LISTS: frozenset[TextKind] = frozenset({"requirements", "ini"})
+_VARIABLES: frozenset[TextKind] = frozenset({"env"})
+NAMING = (INSTALLING - _LISTS) | _VARIABLES
+"""Kinds of text that name images, or give variables a version."""
 
 FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 """Packages of which one release belongs to one release of torch."""
@@ -41,9 +46,9 @@ def sets_of(view: TextView) -> tuple[PinSet, ...]:
     """Everything in a file that is installed together, set by set."""
     if view.kind == "requirements":
         return (read_requirements(view),)
-    if view.kind == "toml":
-        return (read_pyproject(view),)
     found: list[PinSet] = []
+    if view.kind == "toml":
+        found.append(read_pyproject(view))
     if view.kind == "ini":
         found.append(read_ini(view))
     environment = read_conda(view)
@@ -83,6 +88,16 @@ def setup_of(use: Use, context: Context) -> PinSet | None:
     if use.call is None or view.path.rpartition("/")[2] != "setup.py":
         return None
     return read_setup(view.tree, view.source, use.call)
+
+
+def session_install(use: Use, context: Context) -> PinSet | None:
+    """What a session of a noxfile installs; None for everything else, and where a word is no plain string."""
+    if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
+        return None
+    source = context.view.source
+    places = [string_place(source, argument) for argument in use.call.args]
+    words = [(source.slice(place), place.start) for place in places if place is not None]
+    return read_words(words) if words and len(words) == len(places) else None
 
 
 def torch_of(group: list[Pin]) -> Pin | None:

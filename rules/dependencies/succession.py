@@ -21,7 +21,7 @@ from torchlift.rules.dependencies.hardware import Wheel, advice
 from torchlift.rules.rule import Settings
 from torchlift.wheels import drivers
 from torchlift.wheels.compatibility import capability
-from torchlift.wheels.offers import Offer, cuda_of, known_versions, line_of, offers
+from torchlift.wheels.offers import Offer, cuda_of, index_of, known_versions, line_of, offers
 
 Platform = Literal["linux_x86_64", "windows_amd64"]
 _CPU_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:\w+/)?cpu\b")
@@ -73,6 +73,8 @@ def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
     if any(_CPU_INDEX.search(text) for text in texts):
         builds.add("cpu")
     elsewhere = any(_PYTORCH.search(text) and not _CPU_INDEX.search(text) for text in texts) and not item.indexes
+    if builds == {"cpu"} and elsewhere:
+        return f"What such a page lists is not in torchlift's data; write `--index-url {index_of('cpu')}` instead."
     if len(builds) > 1 or elsewhere or any(index.channel for index in item.indexes):
         return advice(settings, path)
     if builds == {"cpu"}:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from torchlift.dependencies.commands import is_code, loose_indexes, read_words
+from torchlift.dependencies.commands import is_code, loose_indexes
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
-from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.hardware import advice
-from torchlift.rules.dependencies.index_problem import builds_in, problem_of
+from torchlift.rules.dependencies.index_problem import builds_in, channel_problem, problem_of
 from torchlift.rules.dependencies.moving import move, repair
-from torchlift.rules.dependencies.reading import INSTALLING, included, sets_of, severity_in
+from torchlift.rules.dependencies.reading import INSTALLING, included, session_install, sets_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
@@ -63,26 +62,20 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         return
     for index in loose_indexes(view, [item for item in sets if item.indexes]):
         line = view.line_at(index.span.start)
-        if index.channel or index.file or is_shown(view, index.span.start):
+        if index.file or is_shown(view, index.span.start):
             continue
         if line is not None and _EXPECTED.search(view.source.slice(Span(line.start, index.span.start))):
             continue
         if view.kind == "markdown" and (line is None or not is_code(view, line)):
             continue
-        problem = problem_of(index.build, None, settings)
+        problem = channel_problem(index, settings) if index.channel else problem_of(index.build, None, settings)
         if problem is not None:
             yield Finding("TL301", view.path, index.span, problem.message, Severity.INFO, advice(settings, view.path))
 
 
 def check(use: Use, context: Context) -> Iterable[Finding]:
     """The commands of a noxfile."""
-    if use.call is None or context.view.path.rpartition("/")[2] != "noxfile.py":
-        return
-    source = context.view.source
-    places = [string_place(source, argument) for argument in use.call.args]
-    words = [(source.slice(place), place.start) for place in places if place is not None]
-    # What is no plain string may be anything.
-    item = read_words(words) if words and len(words) == len(places) else None
+    item = session_install(use, context)
     if item is not None:
         # A makefile is what it is most like: its jobs may test an older torch on purpose.
         yield from _in_set(TextView(context.view.path, "makefile", context.view.source), item, context.settings)
@@ -95,6 +88,11 @@ def _in_set(
     torch = item.named("torch")
     asked = torch or [pin for pin in included or () if pin.name == "torch"]
     wanted = asked[0].specifier if len(asked) == 1 and not asked[0].opaque and not asked[0].conditional else None
+    for index in item.indexes:
+        problem = channel_problem(index, settings) if index.channel else None
+        if problem is not None:
+            severity = severity_in(view, problem.severity)
+            yield Finding("TL301", view.path, index.span, problem.message, severity, advice(settings, view.path))
     for build, span in builds_in(item).items():
         problem = problem_of(build, wanted, settings)
         if problem is None:
@@ -219,7 +217,9 @@ EXAMPLES = (
     ),
     Bad(
         "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu121\n```\n",
-        why="a README, which is only reported",
+        "# Tool\n\n```bash\npip install torch --index-url https://download.pytorch.org/whl/cu132\n```\n",
+        "unsafe",
+        why="a command on a page",
         path="README.md",
         machine=_H100,
     ),
@@ -240,6 +240,21 @@ EXAMPLES = (
         path="noxfile.py",
         machine=_H100,
     ),
+    Bad(
+        "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu121\n",
+        why="nightly builds for a CUDA that was given up",
+        path="install.sh",
+    ),
+    Bad(
+        "pip install torch==1.8.2+cu111 -f https://download.pytorch.org/whl/lts/1.8/torch_lts.html\n",
+        why="the pages of long-term support",
+        path="install.sh",
+    ),
+    Bad(
+        "pip install torch --extra-index-url https://download.pytorch.org/whl/lts/1.8/cu111\n",
+        why="an index of long-term support",
+        path="install.sh",
+    ),
     Ok(
         "pip install torch torchvision --index-url https://download.pytorch.org/whl/cu130\n",
         "an index that has the target",
@@ -258,8 +273,8 @@ EXAMPLES = (
         "c.sh",
     ),
     Ok(
-        "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu128\n",
-        "nightly builds, of which nothing is known",
+        "pip install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu130\n",
+        "nightly builds for a CUDA that releases are built for",
         "d.sh",
     ),
     Ok(

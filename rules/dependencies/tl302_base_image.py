@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
-from torchlift.dependencies.images import ImageLine, read_images, stages
+from torchlift.dependencies.images import ImageLine, image_named, read_images, stages
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
-from torchlift.rules.dependencies.builds import allowed, default_build, target_line
-from torchlift.rules.dependencies.reading import sets_of, torch_of
-from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
-from torchlift.view.text import TextKind, TextView
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.builds import allowed, default_build, spelled, target_line
+from torchlift.rules.dependencies.reading import NAMING, sets_of, torch_of
+from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext, nothing
+from torchlift.view.text import TextView
+from torchlift.view.walk import walk
 from torchlift.wheels.offers import cuda_of, line_of
-
-_KINDS: frozenset[TextKind] = frozenset({"dockerfile", "yaml"})
+from torchlift.wheels.tables import table
 
 RULE = Rule(
     code="TL302",
@@ -24,16 +26,19 @@ RULE = Rule(
         "torch's wheels bring the CUDA libraries that they need; what the image has is used by compilers. "
         "`torch.utils.cpp_extension` raises `The detected CUDA version mismatches the version that was used to compile "
         "PyTorch` where the major versions differ, and wheels of torch 2.15 are for CUDA 13 only. An image of PyTorch holds "
-        "packages that were made for its own torch."
+        "packages that were made for its own torch. NVIDIA's images of NGC hold builds of their own from between two releases "
+        "(24.05 has 2.4.0a0), which pip does not replace by itself."
     ),
     fix="None: which tags an image has is not in torchlift's data. The help names the CUDA to look for.",
     targets=(),
     check=nothing,
-    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda"),
-    text_kinds=_KINDS,
+    triggers=("pytorch/pytorch & -cuda", "nvidia/pytorch & -py3"),
+    text_triggers=("nvidia/cuda & torch", "pytorch/pytorch & -cuda", "nvidia/pytorch & -py3"),
+    text_kinds=NAMING,
     sources=(
         "`_check_cuda_version` in torch/utils/cpp_extension.py of torch 2.15.0",
         "https://hub.docker.com/r/pytorch/pytorch/tags and https://hub.docker.com/r/nvidia/cuda/tags",
+        "NVIDIA's release notes of the PyTorch container and its table for Jetson; versions that the containers print, 2026-11-23",
     ),
 )
 
@@ -42,6 +47,10 @@ _COMPILES = re.compile(
     r"setup\.py[\"', ]+(?:install|develop|build|bdist)|--global-option|DS_BUILD_|transformer[-_]engine|pip3? install[^\n]*"
     r"(?: -e)? \.(?:\s|\[|$)"
 )
+
+
+_IS_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+_REFERENCE = re.compile(r"(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
@@ -56,11 +65,57 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         stage = view.code[image.span.start : end]
         if image.kind == "cuda" and view.kind == "dockerfile":
             yield from _toolkit(view, image, sets, stage, context.settings)
+        elif is_shown(view, image.span.start):
+            continue
         elif image.kind == "torch" and image.torch is not None and line_of(image.torch) < target:
             # A file that bears the release in its name is made for it.
             if image.torch in view.path:
                 continue
             yield from _torch_image(view, image, sets, stage, context.settings)
+        elif image.kind == "ngc" and image.release is not None:
+            yield from _ngc(view.path, image, context.settings)
+
+
+def whole(context: Context) -> Iterator[Finding]:
+    """Images that code starts: strings that are the name of one."""
+    view = context.view
+    if _IS_TEST.search(view.path):
+        return  # what a test expects
+    for node in walk(view.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _REFERENCE.fullmatch(node.value):
+            image = image_named(node.value.removeprefix("docker://"), view.span(node))
+            if image is None:
+                continue
+            if image.kind == "ngc":
+                yield from _ngc(view.path, image, context.settings)
+            elif image.torch is not None and line_of(image.torch) < target_line(context.settings.target):
+                yield _older(view.path, image, context.settings)
+
+
+def _ngc(path: str, image: ImageLine, settings: Settings) -> Iterator[Finding]:
+    row = next((row for row in table("ngc")["rows"] if row["tag"] == image.release), None)
+    first, target = table("ngc")["rows"][0], target_line(settings.target)
+    if row is None and (image.release or "") < first["tag"]:
+        held = f"torch from before {first['torch']}"
+    elif row is not None and line_of(row["torch"]) < target:
+        held = f"torch {row['version']}"
+    else:
+        return
+    fit = next((row["tag"] for row in table("ngc")["rows"] if line_of(row["torch"]) >= target), None)
+    help = (
+        f"Take {fit} or newer."
+        if fit
+        else f"None that is known (up to {table('ngc')['rows'][-1]['tag']}) has torch {spelled(target)}."
+    )
+    message = f"NGC's image {image.release} holds {held}; this project moves to torch {spelled(target)}."
+    yield Finding(
+        "TL302",
+        path,
+        image.span,
+        message,
+        Severity.INFO,
+        f"{help} pip keeps the torch of the image unless told otherwise.",
+    )
 
 
 def _toolkit(view: TextView, image: ImageLine, sets: list[PinSet], stage: str, settings: Settings) -> Iterator[Finding]:
@@ -91,7 +146,6 @@ def _torch_image(
 ) -> Iterator[Finding]:
     installed = _installed([item for item in sets if item.named("torch")], settings)
     held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
-    target = f"{settings.target.major}.{settings.target.minor}"
     if installed is not None and installed[0] != image.torch:
         release, build, whose = installed
         cuda = cuda_of(build)
@@ -102,9 +156,14 @@ def _torch_image(
         help = "What the image has compiled for its own torch breaks. Take an image of the torch that is wanted, or one without."
         yield Finding("TL302", view.path, image.span, message, severity, help)
     elif installed is None:
-        help = f"Take an image of torch {target}, or install torch {target} into an image without it."
-        message = f"{held}; this project moves to torch {target}."
-        yield Finding("TL302", view.path, image.span, message, Severity.INFO, help)
+        yield _older(view.path, image, settings)
+
+
+def _older(path: str, image: ImageLine, settings: Settings) -> Finding:
+    target = spelled(target_line(settings.target))
+    held = f"The image holds torch {image.torch} for CUDA {_spelled(image.cuda or (0, 0))}"
+    help = f"Take an image of torch {target}, or install torch {target} into an image without it."
+    return Finding("TL302", path, image.span, f"{held}; this project moves to torch {target}.", Severity.INFO, help)
 
 
 def _installed(sets: list[PinSet], settings: Settings) -> tuple[str, str, str] | None:
@@ -186,6 +245,23 @@ EXAMPLES = (
         "FROM my/pytorch:2.1.0-cuda12.1-cudnn8-devel\nRUN pip install torch\n",
         "somebody else's image",
         "Dockerfile",
+    ),
+    Bad("FROM nvcr.io/nvidia/pytorch:24.05-py3\n", why="an image of NGC", path="Dockerfile"),
+    Bad(
+        "docker run --gpus all -it pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime bash\n",
+        why="an image that a script runs",
+        path="run.sh",
+    ),
+    Bad(
+        'import torch\n\nIMAGE = "nvcr.io/nvidia/pytorch:24.10-py3"\n',
+        why="an image that code starts",
+        path="launch.py",
+    ),
+    Ok("FROM nvcr.io/nvidia/pytorch:28.01-py3\n", "an image newer than the table", "Dockerfile"),
+    Ok(
+        'import torch\n\nassert image() == "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"\n',
+        "what a test expects",
+        "tests/test_image.py",
     ),
     Ok("# FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\nFROM ubuntu\n", "a comment", "Dockerfile"),
 )

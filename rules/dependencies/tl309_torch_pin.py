@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from torchlift.dependencies.commands import loose_indexes
+from torchlift.dependencies.commands import is_command, loose_indexes, loose_pins
 from torchlift.dependencies.pin import Pin
-from torchlift.dependencies.pin_set import PinSet
+from torchlift.dependencies.pin_set import PinSet, indexes_in
 from torchlift.finding import Finding, Severity
-from torchlift.rules.dependencies.builds import Line, allows, spelled, target_line
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.builds import Line, allows, lines_of, spelled, target_line
 from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
 from torchlift.rules.dependencies.index_problem import builds_in, problem_of
 from torchlift.rules.dependencies.moving import Move, move
-from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, torch_of
+from torchlift.rules.dependencies.reading import INSTALLING, SETUP, session_install, sets_of, setup_of, torch_of
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -37,14 +38,14 @@ RULE = Rule(
         "table of what belongs together, are set to it. That is safe where the GPUs are named (`--gpus`, `--facts`), where "
         "the build has no CUDA, or where the new wheel needs no newer driver and runs on all GPUs of the old one. It needs "
         "review otherwise, and always for upper bounds (they may know of a break), under conditions, and in jobs that may "
-        "test an older torch on purpose. Nothing is rewritten beside hashes, variables, packages bound to one torch, Pythons "
-        "without a wheel, and in pages."
+        "test an older torch on purpose, and on pages. Nothing is rewritten beside hashes, variables, packages bound to one torch, "
+        "and Pythons without a wheel."
     ),
-    targets=SETUP,
-    triggers=("install_requires & torch",),
+    targets=(*SETUP, "*.install"),
+    triggers=("install_requires & torch", "nox & torch"),
     text_triggers=(
         *("torch & ==", "torch & <", "torch & ~=", "poetry & torch", "packages & torch", "torchvision", "torchaudio"),
-        *("pytorch & =", "triton & torch", "torch & .whl", "whl & torch-"),
+        *("pytorch & =", "triton & torch", "whl & torch", "whl & pt2"),
     ),
     text_kinds=INSTALLING,
     sources=("METADATA and file lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
@@ -53,8 +54,9 @@ RULE = Rule(
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
 _COMPANIONS = ("torchvision", "torchaudio", "triton")
 _MADE_FOR = re.compile(
-    r"(?:\+|-|/|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
+    r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
+_FILE = re.compile(r"[^\s\"'=;,<>()]*(?:\.whl\b|whl/torch-\d[^\s\"';,<>()]*)")
 _LOWEST = re.compile(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
 _BESIDE = re.compile(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
@@ -64,6 +66,19 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     elsewhere = next(iter(loose_indexes(view, list(sets))), None) is not None if sets else False
     for item in sets:
         yield from _in_set(view, item, context.settings, elsewhere=elsewhere)
+    target = target_line(context.settings.target)
+    yield from _compiled(view, target)
+    for pin in loose_pins(view, sets):
+        if _holds(pin, target) and not is_shown(view, pin.span.start):
+            severity, message = _told(view, pin, target)
+            yield Finding(
+                "TL309",
+                view.path,
+                pin.span,
+                message,
+                severity,
+                f"Raise it to torch {spelled(target)}, with what goes with it.",
+            )
 
 
 def check(use: Use, context: Context) -> Iterable[Finding]:
@@ -71,6 +86,10 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
     if read is not None:
         # Of the kinds of text it is most like one in which nothing but pins and comments has a meaning.
         yield from _in_set(TextView(context.view.path, "cmake", context.view.source), read, context.settings)
+        return
+    session = session_install(use, context)
+    if session is not None:
+        yield from _in_set(TextView(context.view.path, "makefile", context.view.source), session, context.settings)
 
 
 def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool = False) -> Iterator[Finding]:
@@ -79,11 +98,26 @@ def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool
     for pins in lists:
         held = [pin for pin in pins if _holds(pin, target)]
         if any(pin.is_torch for pin in held) or not any(pin.is_torch for pin in pins if pin.clauses):
-            moved = _move(view, replace(item, pins=pins), held, settings, elsewhere=elsewhere)
+            apart = _older_under_conditions(held)
+            together = [pin for pin in pins if pin not in apart]
+            moved = _move(view, replace(item, pins=together), held, settings, elsewhere=elsewhere)
             for pin in held:
                 severity, message = _told(view, pin, target)
-                yield Finding("TL309", view.path, pin.span, message, severity, moved.help, moved.fix)
-    yield from _compiled(view, item, target)
+                how = (
+                    Move(None, "Its condition gives it a version of its own; raise it by hand.")
+                    if pin in apart
+                    else moved
+                )
+                yield Finding("TL309", view.path, pin.span, message, severity, how.help, how.fix)
+
+
+def _older_under_conditions(held: list[Pin]) -> list[Pin]:
+    """Pins whose condition gives them an older version than others of the same package: for a system without newer wheels."""
+    newest: dict[str, Line] = {}
+    exact = [(pin, pin.exact.public) for pin in held if pin.exact and pin.conditional]
+    for pin, version in exact:
+        newest[pin.name] = max(newest.get(pin.name, (0, 0)), _numbers(version))
+    return [pin for pin, version in exact if _numbers(version) < newest[pin.name]]
 
 
 def _holds(pin: Pin, target: Line) -> bool:
@@ -111,7 +145,8 @@ def _numbers(version: str) -> Line:
 
 
 def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
-    asked = " ".join(pin.text.partition(";")[0].split()) if pin.notation != "poetry" else f"{pin.name} {pin.text}"
+    asked = " ".join(pin.text.partition(";")[0].split())
+    asked = asked if pin.name in asked.lower() else f"{pin.name} {asked}"
     asked = f"torch {pin.file}" if pin.file else f"`{asked}`"
     belongs = torch_for(pin.name, pin.exact.public) if pin.exact and not pin.is_torch else None
     whose = f", which belongs to torch {belongs}," if belongs else ""
@@ -155,26 +190,30 @@ def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, 
     return moved
 
 
-def _compiled(view: TextView, item: PinSet, target: Line) -> Iterator[Finding]:
-    """Files and pages of files whose names say for which torch they were compiled."""
-    named = [(pin.text, pin.span) for pin in item.pins if pin.file and not pin.is_torch]
-    for text, span in (*named, *((source.text, source.span) for source in item.sources)):
-        match = _MADE_FOR.search(text)
-        if match is None or _numbers(match["release"]) >= target:
+def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
+    """Files and pages of files whose names say for which torch, or which of its CUDAs, they were compiled."""
+    for match in _FILE.finditer(view.code):
+        span, line = Span(*match.span()), view.line_at(match.start())
+        made = _MADE_FOR.search(match[0])
+        index = next(indexes_in(match[0], span.start), None)
+        lines = lines_of(index.build) if index is not None and "/torch-" not in match[0] else ()
+        if made is not None and _numbers(made["release"]) < target:
+            message = (
+                f"This is compiled for torch {made['release']}, and torch {spelled(target)}, which this project moves to, may refuse to "
+                "load it: compiled extensions fit the minor release that they were built with."
+            )
+        elif index is not None and lines and lines[-1] < target:
+            message = (
+                f"This file is of PyTorch's index for {index.build}, which ends with torch {spelled(lines[-1])}: it does not go with "
+                f"torch {spelled(target)}, which this project moves to."
+            )
+        else:
             continue
-        yield Finding(
-            "TL309",
-            view.path,
-            _without_marker(span, text),
-            f"This is compiled for torch {match['release']}, and torch {spelled(target)}, which this project moves to, may refuse to load "
-            "it: compiled extensions fit the minor release that they were built with.",
-            Severity.INFO if view.kind == "markdown" else Severity.WARNING,
-            f"Take the one for torch {spelled(target)}, or build it from source.",
-        )
-
-
-def _without_marker(span: Span, text: str) -> Span:
-    return Span(span.start, span.start + len(text.partition(";")[0].rstrip()))
+        if line is None or not is_command(view, line, span.start) or is_shown(view, span.start):
+            continue
+        severity = Severity.INFO if view.kind == "markdown" else Severity.WARNING
+        help = f"Take the one for torch {spelled(target)}, or build it from source."
+        yield Finding("TL309", view.path, span, message, severity, help)
 
 
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
@@ -236,14 +275,29 @@ EXAMPLES = (
         path=".github/workflows/test.yml",
     ),
     Bad(
+        'import nox\n\n\n@nox.session\ndef tests(session):\n    session.install("torch==2.3.1")\n',
+        'import nox\n\n\n@nox.session\ndef tests(session):\n    session.install("torch==2.15.0")\n',
+        "unsafe",
+        why="a session of nox",
+        path="noxfile.py",
+    ),
+    Bad(
         "torch==2.3.1 --hash=sha256:0123456789abcdef\n",
         why="hashes of the old files",
         path="requirements.txt",
     ),
     Bad(
         'torch==2.3.1 ; sys_platform == "linux"\ntorch==2.2.2 ; sys_platform == "darwin"\n',
+        'torch==2.15.0 ; sys_platform == "linux"\ntorch==2.2.2 ; sys_platform == "darwin"\n',
+        "unsafe",
         why="two versions under conditions",
         path="requirements.txt",
+    ),
+    Bad(
+        "FROM ubuntu\nRUN pip install torch==2.3.1+cpu torchaudio==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "FROM ubuntu\nRUN pip install torch==2.15.0+cpu torchaudio==2.11.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        why="torchaudio, of which 2.11 is the last",
+        path="Dockerfile",
     ),
     Bad(
         "name: a\nchannels:\n  - conda-forge\ndependencies:\n  - pytorch=2.4\n",
@@ -254,6 +308,17 @@ EXAMPLES = (
         "torch\nhttps://github.com/a/b/releases/download/v2.6.3/flash_attn-2.6.3+cu122torch2.2.2cxx11abiFALSE-cp311-cp311-linux_x86_64.whl\n",
         why="a wheel that was compiled for one torch",
         path="requirements.txt",
+    ),
+    Bad(
+        '[project]\nname = "a"\n[project.optional-dependencies]\ngpu = [\n'
+        '  "xformers @ https://download.pytorch.org/whl/cu118/xformers-0.0.27-cp312-cp312-manylinux2014_x86_64.whl",\n  "torch"\n]\n',
+        why="a wheel of an index that ended",
+        path="pyproject.toml",
+    ),
+    Bad(
+        "torch==2.0.0 torchvision==0.15.1 -f https://download.pytorch.org/whl/cpu/torch_stable.html\n",
+        why="several on one line, as only somebody's own reader takes them",
+        path="requirements_macos.txt",
     ),
     Bad("torch==2.4.0\n", why="a file of the lowest releases", path="requirements/oldest.txt"),
     Ok("torch>=2.0\ntorchvision>=0.15,<1\n", "lower bounds", "requirements.txt"),

@@ -25,7 +25,7 @@ PLATFORMS = {"linux_x86_64", "linux_aarch64", "windows_amd64", "darwin_arm64", "
 def rows() -> list[tuple[str, dict[str, Any]]]:
     """Every row of every JSON table with a name for messages."""
     found = []
-    for name in ("releases", "wheels", "companions", "indexes", "rocm"):
+    for name in ("releases", "wheels", "companions", "indexes", "rocm", "ngc"):
         found += [(f"{name}: {row}", row) for row in table(name)["rows"]]
     for part in ("floors", "toolkits", "architectures", "branches"):
         found += [(f"drivers/{part}: {row}", row) for row in table("drivers")[part]]
@@ -40,7 +40,7 @@ def test_every_row_names_its_source_and_its_day() -> None:
 
 
 def test_every_table_has_a_day_and_so_has_the_list_of_gpus() -> None:
-    for name in ("releases", "wheels", "companions", "indexes", "rocm", "drivers"):
+    for name in ("releases", "wheels", "companions", "indexes", "rocm", "ngc", "drivers"):
         assert DAY.fullmatch(table(name)["date"]), name
     assert data_date() == table("releases")["date"]
     head = [line for line in text("gpus.tsv").splitlines() if line.startswith("#")]

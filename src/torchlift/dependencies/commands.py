@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from torchlift.dependencies.grammar import is_template, read_pin
+from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in, source_of
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
@@ -38,6 +39,10 @@ _WITH_VALUE = {
 _SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"})
 _CHANNELS = frozenset({"-c", "--channel"})
 _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
+_LOOSE = re.compile(
+    r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
+)
+_INLINE = re.compile(r"(?<!`)(`{1,2})(?!`).+?(?<!`)\1(?!`)")
 _FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 
 
@@ -57,7 +62,7 @@ def read_commands(view: TextView) -> list[PinSet]:
     for match in _COMMAND.finditer(view.code):
         kind = match.lastgroup
         line = view.line_at(match.start())
-        if kind is None or line is None or (view.kind == "markdown" and not is_code(view, line)):
+        if kind is None or line is None or not is_command(view, line, match.start()):
             continue
         read = _read(line, match.start() - line.start, match.end() - line.start, kind)
         if read is not None:
@@ -71,6 +76,30 @@ def loose_indexes(view: TextView, taken: list[PinSet]) -> Iterator[Index]:
     for index in indexes_in(view.code, 0):
         if not any(span.overlaps(index.span) for span in spans):
             yield index
+
+
+def loose_pins(view: TextView, taken: Sequence[PinSet]) -> Iterator[Pin]:
+    """Pins of torch and its companions outside of the sets already read: in lists of YAML, in variables and strings."""
+    if view.kind in {"markdown", "requirements", "lock", "ini"}:
+        return
+    spans = [item.span for item in taken if item.span.end - item.span.start < len(view.source.text)]
+    spans += [pin.span for item in taken for pin in item.pins]
+    for match in _LOOSE.finditer(view.code):
+        span = Span(*match.span())
+        if view.kind == "toml" and view.code[span.start - 1] not in "\"'":
+            continue  # prose
+        pin = None if any(other.overlaps(span) for other in spans) else read_pin(match[0], span.start)
+        if pin is not None:
+            yield replace(pin, opaque=True)
+
+
+def is_command(view: TextView, line: LogicalLine, offset: int) -> bool:
+    """Whether what stands at `offset` may be run: everything outside of pages, and their code, on lines of its own or in
+    backticks."""
+    if view.kind != "markdown" or is_code(view, line):
+        return True
+    inside = offset - line.start
+    return any(span.start() < inside < span.end() for span in _INLINE.finditer(line.text))
 
 
 def is_code(view: TextView, line: LogicalLine) -> bool:

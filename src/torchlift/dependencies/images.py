@@ -1,6 +1,6 @@
-"""Images that container files and CI build on, where their tags tell a CUDA, a torch or a Python.
+"""Images that container files, CI, scripts and code name, where their tags tell a CUDA, a torch or a Python.
 
-Sources of the tags' forms: the pages of nvidia/cuda, pytorch/pytorch and python on Docker Hub.
+Sources of the tags' forms: the pages of nvidia/cuda, pytorch/pytorch and python on Docker Hub; of nvidia/pytorch on NGC.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from torchlift.dependencies.commands import is_command
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
 from torchlift.view.text import TextView
@@ -22,7 +23,11 @@ _CUDA = re.compile(
 _TORCH = re.compile(
     rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+\.\d+)-cudnn\d+-(?P<flavour>runtime|devel)\b"
 )
+_NGC = re.compile(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
 _PYTHON = re.compile(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
+
+
+_ANYWHERE = re.compile(r"(?<![\w./-])(?:[\w-]+(?:\.[\w-]+)+/(?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,11 @@ class ImageLine:
         torch: "2.1.0" for images of PyTorch.
         python: "3.10" for images of Python.
         compiler: whether it holds nvcc.
-        stage: number of the build stage that it begins, 0 for the first.
+        stage: number of the build stage that it begins, 0 for the first; -1 where it begins none.
+        release: "24.05" for the images of NGC, whose torch only a table knows.
     """
 
-    kind: Literal["cuda", "torch", "python"]
+    kind: Literal["cuda", "torch", "python", "ngc"]
     span: Span
     name: str
     cuda: tuple[int, int] | None = None
@@ -48,14 +54,35 @@ class ImageLine:
     python: str | None = None
     compiler: bool = False
     stage: int = 0
+    release: str | None = None
 
 
 def read_images(view: TextView) -> list[ImageLine]:
-    """The images of a container file or a YAML file whose tags say something; those of a container file by stage."""
+    """The images of a text file whose tags say something: those that begin a stage or a job, with their number, and those of
+    torch that stand anywhere else."""
     pattern = {"dockerfile": _FROM, "yaml": _YAML}.get(view.kind)
-    if pattern is None:
-        return []
-    return list(_images(view, pattern))
+    found = list(_images(view, pattern)) if pattern else []
+    taken = {image.span for image in found}
+    for match in _ANYWHERE.finditer(view.code):
+        span, line = Span(*match.span()), view.line_at(match.start())
+        image = None if span in taken or line is None else image_named(match[0], span, -1)
+        if image is not None and line is not None and is_command(view, line, match.start()):
+            found.append(image)
+    return found
+
+
+def image_named(name: str, span: Span, stage: int = 0) -> ImageLine | None:
+    """What the name and tag of an image say; None where they say nothing."""
+    if match := _CUDA.match(name):
+        return ImageLine("cuda", span, name, _pair(match["cuda"]), None, None, match["flavour"] == "devel", stage)
+    if match := _TORCH.match(name):
+        devel = match["flavour"] == "devel"
+        return ImageLine("torch", span, name, _pair(match["cuda"]), match["torch"], None, devel, stage)
+    if match := _NGC.match(name):
+        return ImageLine("ngc", span, name, compiler=True, stage=stage, release=match["tag"])
+    if match := _PYTHON.match(name):
+        return ImageLine("python", span, name, python=match["python"], stage=stage)
+    return None
 
 
 def stages(view: TextView) -> list[int]:
@@ -68,17 +95,9 @@ def _images(view: TextView, pattern: re.Pattern[str]) -> Iterator[ImageLine]:
     for line in view.lines:
         for match in pattern.finditer(line.text):
             stage += 1
-            name = match["image"]
-            span = line.span(*match.span("image"))
-            if found := _CUDA.match(name):
-                yield ImageLine(
-                    "cuda", span, name, _pair(found["cuda"]), None, None, found["flavour"] == "devel", stage
-                )
-            elif found := _TORCH.match(name):
-                devel = found["flavour"] == "devel"
-                yield ImageLine("torch", span, name, _pair(found["cuda"]), found["torch"], None, devel, stage)
-            elif found := _PYTHON.match(name):
-                yield ImageLine("python", span, name, python=found["python"], stage=stage)
+            image = image_named(match["image"], line.span(*match.span("image")), stage)
+            if image is not None:
+                yield image
 
 
 def _pair(text: str) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""`pyproject.toml`, `uv.toml` and `Pipfile`: PEP 621, dependency groups, setuptools, Poetry, PDM, uv, build requirements.
+"""`pyproject.toml`, `uv.toml`, `pixi.toml` and `Pipfile`: PEP 621, dependency groups, setuptools, Poetry, PDM, uv, pixi.
 
 Sources: PEP 621 and PEP 735; "Dynamic Metadata" of setuptools' documentation; "Dependency specification" and
-"Repositories" of Poetry's; "Configuring projects" of PDM's; "Dependency sources" and "Package indexes" of uv's; "Pipfile
+"Repositories" of Poetry's; "The pixi.toml manifest" of pixi's; "Configuring projects" of PDM's; "Dependency sources" and "Package indexes" of uv's; "Pipfile
 & Pipfile.lock" of Pipenv's.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from torchlift.dependencies.grammar import read_pin, read_versions
-from torchlift.dependencies.pin import Pin
+from torchlift.dependencies.pin import Notation, Pin
 from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
 from torchlift.dependencies.toml_strings import Path, TomlString, toml_strings
 from torchlift.source import Span
@@ -40,7 +40,12 @@ _POETRY = _places(
     "tool.poetry.group.*.dependencies",
     "packages",
     "dev-packages",
+    "pypi-dependencies",
+    "feature.*.pypi-dependencies",
+    "tool.pixi.pypi-dependencies",
+    "tool.pixi.feature.*.pypi-dependencies",
 )
+_CONDA = _places("dependencies", "feature.*.dependencies", "tool.pixi.dependencies", "tool.pixi.feature.*.dependencies")
 _ADDRESSES = _places(
     "tool.uv.index.*.url",
     "tool.uv.index-url",
@@ -60,7 +65,9 @@ _FILES = _places(
     "dependencies.file", "dependencies.file.*", "optional-dependencies.*.file", "optional-dependencies.*.file.*"
 )
 _DYNAMIC = ("tool", "setuptools", "dynamic")
-_ROOTS = {place[: 2 if place[0] == "tool" else 1] for place in (*_LISTS, *_POETRY, *_ADDRESSES, *_PYTHON, _DYNAMIC)}
+_ROOTS = {
+    place[: 2 if place[0] == "tool" else 1] for place in (*_LISTS, *_POETRY, *_CONDA, *_ADDRESSES, *_PYTHON, _DYNAMIC)
+}
 _PDM_SOURCE = ("tool", "pdm", "source")
 _NAMES_CUDA = re.compile(r"cu\d{2,3}(?!\d)")
 
@@ -102,13 +109,14 @@ def read_pyproject(view: TextView) -> PinSet:
 
 def _poetry(item: TomlString, markers: set[Path]) -> Pin | None:
     """The requirement in a table of Poetry: versions, or where the package itself is."""
-    place = next((place for place in _POETRY if _fits(item.path[: len(place)], (place,))), ())
+    place = next((place for place in (*_POETRY, *_CONDA) if _fits(item.path[: len(place)], (place,))), ())
     if not place or len(item.path) == len(place):
         return None
     name, rest = str(item.path[len(place)]), item.path[len(place) + 1 :]
     under_condition = bool(rest) and (item.path[:-1] in markers or len(rest) > 1)
     if not rest or rest[-1] == "version":
-        pin = _placed(read_versions(name, item.value, item.span.start, group=_group(place)), item)
+        notation: Notation = "conda" if place in _CONDA else "poetry"
+        pin = _placed(read_versions(name, item.value, item.span.start, notation, _group(place)), item)
     elif rest[-1] in {"url", "path", "file", "git"}:
         address = read_pin(f"{name} @ {item.value}", item.span.start, group=_group(place))
         if address is None:

@@ -17,6 +17,9 @@ _OPTION = re.compile(
     r"\s*(?P<name>--index-url|-i|--extra-index-url|--find-links|-f|--requirement|-r|--constraint|-c)(?:[ \t]*=[ \t]*|[ \t]+|(?<=-[ircf]))"
     r"[\"']?(?P<value>[^\s\"']+)"
 )
+_FILES = frozenset({"-r", "-c", "--requirement", "--constraint"})
+_SEVERAL = re.compile(r"\s*[\w.-]+==[^\s;#]+(?:\s+[\w.-]+==[^\s;#]+)+\s*")
+_WORD = re.compile(r"\S+")
 _PER_REQUIREMENT = re.compile(r"\s--?[a-z]")
 
 
@@ -33,7 +36,7 @@ def take_line(found: PinSet, text: str, start: int, group: str = "", *, conditio
     option = _OPTION.match(text)
     if option is not None:
         value, span = option["value"], Span(start + option.start("value"), start + option.end("value"))
-        if option["name"] in {"-r", "-c", "--requirement", "--constraint"}:
+        if option["name"] in _FILES:
             found.includes.append(Include(value, span, group))
         else:
             found.variables = found.variables or is_template(value)
@@ -42,6 +45,16 @@ def take_line(found: PinSet, text: str, start: int, group: str = "", *, conditio
     if text.lstrip().startswith("-"):
         return
     extra = _PER_REQUIREMENT.search(text)
-    pin = read_pin(text[: extra.start()] if extra else text, start, group=group, hashed=extra is not None)
-    if pin is not None:
-        found.pins.append(replace(pin, conditional=pin.conditional or conditional))
+    body = text[: extra.start()] if extra else text
+    several = _SEVERAL.fullmatch(body)
+    parts = [(match[0], match.start()) for match in _WORD.finditer(body)] if several else [(body, 0)]
+    for part, offset in parts:
+        pin = read_pin(part, start + offset, group=group, hashed="--hash" in text)
+        if pin is not None:
+            # pip takes one requirement a line: what reads several is somebody's own
+            pin = replace(pin, opaque=pin.opaque or several is not None)
+            found.pins.append(replace(pin, conditional=pin.conditional or conditional))
+    for option in _OPTION.finditer(text, extra.start()) if extra else ():
+        if option["name"] not in _FILES:
+            place = Span(start + option.start("value"), start + option.end("value"))
+            found.sources.append(source_of(option["name"], option["value"], place))

@@ -19,6 +19,7 @@ from typing import Literal
 
 from torchlift.dependencies.commands import read_commands
 from torchlift.dependencies.ini_file import read_ini
+from torchlift.dependencies.lock_file import locked_torch
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
 from torchlift.file_bytes import file_bytes
@@ -60,9 +61,7 @@ _LISTS: dict[TextKind | None, tuple[str, ...]] = {
     ),
     "dockerfile": (rf"^[ \t]*(?:ARG|ENV)[ \t]+{_KEY}[ \t=]+(\S+)", r"(pytorch/pytorch:\d[\w.]*)"),
     None: (
-        # Locks in TOML and YAML, in JSON, and nox.
-        r"\bname(?:: | = )\"?(?:py)?torch\"?\n[ \t]*version(?:: | = )(.*)",
-        r"\"torch\": \{[^{}]*\"version\": (\"[^\"]*\")",
+        # nox
         rf"parametrize\(\s*[\"']{_KEY}[\"'],\s*(\[[^\]]*\])",
         r"[\"'](torch==[^\"']*)[\"']",
     ),
@@ -133,6 +132,9 @@ def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[
             if release is not None:
                 yield release, pin.span.start
         text = view.code
+    elif not name.endswith(".py"):
+        for held, span in locked_torch(text):
+            yield TorchVersion.parse(held), span.start
     for pattern in _LISTS.get(kind, ()):
         for match in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE):
             for number in _RELEASE.finditer(match[1]):

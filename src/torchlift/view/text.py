@@ -16,17 +16,35 @@ from typing import Literal
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import SourceText, Span, UnreadableSource
 
-TextKind = Literal["shell", "dockerfile", "yaml", "makefile", "env", "requirements", "toml", "ini", "cmake", "markdown"]
-"""Batch scripts of Slurm, PBS and LSF are `shell`; `toml` and `ini` are files with requirements in them, `markdown` is a
-README or an installation guide in whatever markup."""
+TextKind = Literal[
+    "shell",
+    "dockerfile",
+    "yaml",
+    "makefile",
+    "env",
+    "requirements",
+    "toml",
+    "ini",
+    "cmake",
+    "markdown",
+    "batch",
+    "powershell",
+    "lock",
+]
+"""Batch scripts of Slurm, PBS and LSF are `shell`, those of Windows `batch`; `toml` and `ini` are files with requirements in
+them, `markdown` is a page in Markdown or reStructuredText, `lock` what a tool wrote from requirements."""
 
 SCRIPTS: frozenset[TextKind] = frozenset({"shell", "dockerfile", "yaml", "makefile", "env"})
 """Kinds that a rule about commands and variables is asked about."""
 
 _NAMES: tuple[tuple[TextKind, str], ...] = (
+    (
+        "lock",
+        r"(?:uv|poetry|pdm|pixi|pylock(?:\.[\w-]+)?)\.lock|pylock(?:\.[\w-]+)?\.toml|Pipfile\.lock|(?:[\w.-]+-)?conda-lock\.ya?ml",
+    ),
     ("shell", r".+\.(?:sh|bash|slurm|sbatch|pbs|lsf|job)"),
-    ("yaml", r".+\.ya?ml"),
-    ("dockerfile", r"(?:Docker|Container)file(?:[.-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
+    ("yaml", r"[^/]+\.ya?ml"),
+    ("dockerfile", r"(?:Docker|Container)file(?:[._-].+)?|.+\.(?:[Dd]ocker|[Cc]ontainer)file"),
     ("makefile", r"(?:GNU)?[Mm]akefile(?:\.inc)?|.+\.mk"),
     ("env", r"\.env(?:\.\w+)?|.+\.env"),
     (
@@ -34,12 +52,17 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
         r"(?:[^/]*[-_.])?(?:requirements?|constraints?|reqs)(?:[-_.][^/]*)?\.(?:txt|in)"
         r"|(?:requirements?|constraints?|reqs)/[^/]+\.(?:txt|in)",
     ),
-    ("toml", r"(?:pyproject|uv)\.toml|Pipfile"),
+    ("toml", r"(?:pyproject|uv|pixi)\.toml|Pipfile"),
     ("ini", r"setup\.cfg|tox\.ini"),
     ("cmake", r"CMakeLists\.txt|.+\.cmake"),
-    ("markdown", r"(?:README|Readme|readme|INSTALL|Install|install)(?:[-_.][^/]*)?\.(?:md|rst)"),
+    # A list of changes names old releases for ever.
+    ("markdown", r"(?!(?i:change|history|news|release))[^/]+\.(?i:md|mdx|markdown|rst)"),
+    ("batch", r".+\.(?:bat|cmd|BAT|CMD)"),
+    ("powershell", r".+\.ps1"),
 )
-_WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake"})
+_WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "lock"})
+_ESCAPES = {"batch": "^", "powershell": "`"}
+_REMARK = re.compile(r"[ \t]*@?(?:rem(?![^\s])|::)", re.IGNORECASE)
 _BY_NAME = re.compile(r"(?:^|/)(?:" + "|".join(f"(?P<{kind}>{name})" for kind, name in _NAMES) + r")\Z")
 _ANY_NAME = re.compile((r"(?:^|/)(?:" + "|".join(name for _, name in _NAMES) + r")\Z").encode())
 _SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?sh\b")
@@ -164,7 +187,7 @@ class TextView:
 def _code_and_comments(text: str, kind: TextKind) -> tuple[str, tuple[Span, ...]]:
     if kind == "yaml" and "{" in text:
         text = _TEMPLATE_COMMENT.sub(lambda match: re.sub(r"[^\r\n]", " ", match[0]), text)
-    escape = "`" if kind == "dockerfile" and _ESCAPE_DIRECTIVE.match(text) else "\\"
+    escape = "`" if kind == "dockerfile" and _ESCAPE_DIRECTIVE.match(text) else _ESCAPES.get(kind, "\\")
     pieces: list[str] = []
     comments: list[Span] = []
     continued = False
@@ -193,7 +216,9 @@ def _comment_start(line: str, kind: TextKind) -> int | None:
     """Where the comment of one physical line begins."""
     if kind == "ini" and line.lstrip()[:1] == ";":
         return len(line) - len(line.lstrip())
-    if "#" not in line or kind == "markdown":
+    if kind == "batch":
+        return len(line) - len(line.lstrip()) if _REMARK.match(line) else None
+    if "#" not in line or kind in {"markdown", "lock"}:
         return None
     if line.lstrip()[:1] == "#":
         return None if kind == "shell" and _DIRECTIVE.match(line) else len(line) - len(line.lstrip())

@@ -206,7 +206,6 @@ UNTOUCHED = {
     ),
     "a package for one torch": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\nxformers==0.0.27\n"),
     "nvidia's libraries": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\nnvidia-cudnn-cu11==8.7.0.84\n"),
-    "torchaudio": ("requirements.txt", f"--index-url {CU}cu118\ntorch==2.3.1\ntorchaudio==2.3.1\n"),
     "a variable": ("a.sh", f"pip install torch==2.3.1 $MORE --index-url {CU}cu118\n"),
     "nightly builds": ("a.sh", f"pip install --pre torch==2.3.1+cu118 --extra-index-url {CU}nightly/cu118\n"),
     "a template": ("requirements.txt.in", ""),
@@ -223,7 +222,6 @@ UNTOUCHED = {
         '[project]\nname = "a"\nrequires-python = ">=3.8"\ndependencies = ["torch==2.3.1+cu118"]\n'
         f'[[tool.uv.index]]\nname = "x"\nurl = "{CU}cu118"\n',
     ),
-    "a README": ("README.md", f"```\npip install torch --index-url {CU}cu118\n```\n"),
     "extras of uv": (
         "pyproject.toml",
         '[project]\nname = "a"\n[project.optional-dependencies]\ncpu = ["torch==2.3.1"]\ncu118 = ["torch==2.3.1+cu118"]\n'
@@ -360,6 +358,14 @@ def test_the_command_writes_what_the_facts_decide(tmp_path: Path) -> None:
     assert (tmp_path / "requirements.txt").read_text() == f"--index-url {CU}cu130\ntorch==2.15.0\n"
     done = CliRunner().invoke(migrate, ["--check", "--output-format", "json", *arguments])
     assert json.loads(done.stdout)["findings"] == []
+
+
+def test_the_last_torchaudio_goes_with_the_cudas_that_it_is_built_for(tmp_path: Path) -> None:
+    text = f"--index-url {CU}cu118\ntorch==2.3.1\ntorchaudio==2.3.1\n"
+    built = after(run(tmp_path, {"requirements.txt": text}), "requirements.txt")
+    assert built == f"--index-url {CU}cu130\ntorch==2.15.0\ntorchaudio==2.11.0\n"
+    for_cu132 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+    assert after(run(tmp_path, {"requirements.txt": text}, for_cu132, unsafe=True), "requirements.txt") is None
 
 
 def test_a_suppression_in_a_requirement_file_is_heeded(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Count what holds torch back, without torchlift, and compare: `python bench/count_pins.py FOLDER...`.
+
+Every text file of each project is searched line by line with the patterns of `replay_pins.py`, which share no code with
+torchlift, and the lines are compared with those that its findings lie on. What is left out of the count is what nobody
+should be told of: comments, prose of pages, lists of changes. The target is the newest torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from changes import lines_of
+from leaving import share
+from replay_pins import TEXT, kind_of
+from scratch import as_repository
+from torchlift_command import DEFAULT, migrate
+
+_NEWEST = "2.15"
+_LOCKS = {"uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "Pipfile.lock"}
+_CHANGES = ("change", "history", "news", "release")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Count what holds torch back, and compare with torchlift.")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="unpacked projects")
+    parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
+    options = parser.parse_args()
+    lines: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    missed: list[str] = []
+    print("| project | lines | found |\n|---|--:|--:|")
+    for folder in options.folders:
+        with tempfile.TemporaryDirectory(prefix="torchlift-count-") as scratch:
+            repository = as_repository(folder, Path(scratch) / folder.name)
+            run = migrate(
+                options.torchlift,
+                repository,
+                "--check",
+                "--target",
+                _NEWEST,
+                "--select",
+                "TL3",
+                "--output-format",
+                "json",
+            )
+            places = {
+                (item["filename"], line)
+                for item in run.report["findings"]
+                for line in range(item["location"]["row"], item["end_location"]["row"] + 1)
+            }
+        own: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
+        for name, number, kind, text in counted(folder):
+            own[kind] += 1
+            seen[kind] += (name, number) in places
+            if (name, number) not in places:
+                missed.append(f"{folder.name}/{name}:{number}: {kind} {text}")
+        print(f"| {folder.name} | {own.total()} | {share(seen.total(), own.total())} |")
+        lines += own
+        found += seen
+    print(f"| **all** | {lines.total()} | {share(found.total(), lines.total())} |")
+    for kind in sorted(lines):
+        print(f"| of kind {kind} | {lines[kind]} | {share(found[kind], lines[kind])} |")
+    print("\n".join(["", "Without a finding:", "", *missed]))
+
+
+def counted(folder: Path) -> list[tuple[str, int, str, str]]:
+    """Path, line, kind and text of what holds torch back."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or not TEXT.search(name) or path.name in _LOCKS:
+            continue
+        if path.name.lower().startswith(_CHANGES):
+            continue
+        for number, line in enumerate(lines_of(path.read_bytes()), 1):
+            kind = kind_of(name, line, _NEWEST)
+            if kind is not None:
+                found.append((name, number, kind, line.decode(errors="replace").strip()[:160]))
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Releases of torch and builds of CUDA in variables, matrices and inputs that are older than what the project moves to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchlift.dependencies.version_values import VersionValue, version_values
+from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.rules.analysis.wording.shown_text import is_shown
+from torchlift.rules.dependencies.builds import spelled, target_line
+from torchlift.rules.dependencies.companions import companion_of, torch_for
+from torchlift.rules.dependencies.hardware import advice
+from torchlift.rules.dependencies.index_problem import problem_of
+from torchlift.rules.dependencies.reading import NAMING, sets_of
+from torchlift.rules.dependencies.succession import release_of
+from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
+from torchlift.versions import TorchVersion
+from torchlift.view.text import TextView
+
+RULE = Rule(
+    code="TL310",
+    name="torch-value",
+    summary="A variable, a matrix or an input names a torch or a CUDA that the project moves away from",
+    why=(
+        "`torch==${TORCH_VERSION}` and `whl/cu${CUDA}` take what stands somewhere else in the file: `ARG` and `ENV` of a container "
+        "file, a variable of a script, a matrix or an input of a workflow. What keeps the target out there is a warning; where "
+        "only jobs try older releases, nothing breaks, and nothing tries the target: an info."
+    ),
+    fix=(
+        "Needs review: where one value of torch fills its commands in, it is set to the target, with those of torchvision and "
+        "torchaudio. Lists stay: whether the target is added or takes a place is a choice. Builds of CUDA depend on the GPUs."
+    ),
+    targets=(),
+    check=nothing,
+    text_triggers=(
+        *(
+            "ARG & TORCH",
+            "ENV & TORCH",
+            "ARG & torch",
+            "matrix & torch",
+            "inputs & torch",
+            "env & torch",
+            "default & torch",
+        ),
+        *("pip & TORCH", "pip & torch", "whl & pytorch", "TORCH_VERSION", "PYTORCH_VERSION", "torch_version", "TORCH"),
+    ),
+    text_kinds=NAMING,
+    sources=("File lists of torch, torchvision and torchaudio on PyPI, 2026-11-21",),
+)
+
+
+def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    settings = context.settings
+    target = target_line(settings.target)
+    values = [value for value in version_values(view) if not is_shown(view, value.span.start)]
+    for value in values:
+        if value.package == "cuda":
+            yield from _cuda(view, value, settings)
+    torch = [value for value in values if value.package == "torch"]
+    fix, help = _fix(view, values, settings)
+    for name in dict.fromkeys(value.name for value in torch):
+        named = [value for value in torch if value.name == name]
+        if any(_line(value) >= target for value in named):
+            continue
+        lists = [value for value in named if value.listed]
+        newest = max(lists, key=_line, default=None)
+        for value in [value for value in named if not value.listed] + ([newest] if newest else []):
+            yield Finding("TL310", view.path, value.span, _message(value, target), _severity(view, value), help, fix)
+
+
+def _line(value: VersionValue) -> tuple[int, int]:
+    found = TorchVersion.parse(value.value)
+    return found.major, found.minor
+
+
+def _severity(view: TextView, value: VersionValue) -> Severity:
+    decides = view.kind != "yaml" and value.use and not value.listed
+    return Severity.WARNING if decides else Severity.INFO
+
+
+def _message(value: VersionValue, target: tuple[int, int]) -> str:
+    moves = f"torch {spelled(target)}, which this project moves to"
+    if value.listed:
+        return f"`{value.name}` goes up to torch {value.value}: nothing here tries {moves}."
+    taken = f", which `{value.use}` takes," if value.use else ""
+    return f"`{value.name}` is {value.value} here{taken} and older than {moves}."
+
+
+def _cuda(view: TextView, value: VersionValue, settings: Settings) -> Iterator[Finding]:
+    problem = problem_of(value.value, None, settings)
+    if problem is not None:
+        severity = Severity.INFO if value.listed or view.kind == "yaml" else problem.severity
+        message = f"`{value.use}` takes {value.value} from `{value.name}`. {problem.message}"
+        yield Finding("TL310", view.path, value.span, message, severity, advice(settings, view.path))
+
+
+def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tuple[Fix | None, str]:
+    """The fix where each package has one value, none of them in a list, and no index is in the way."""
+    release = release_of(settings)
+    by_package = {
+        name: [value for value in values if value.package == name] for name in ("torch", "torchvision", "torchaudio")
+    }
+    cuda = [value for value in values if value.package == "cuda"]
+    help = f"Set it to {release or spelled(target_line(settings.target))}, with all that is built for one torch."
+    if (
+        release is None
+        or cuda
+        or any(len(found) > 1 or any(value.listed for value in found) for found in by_package.values())
+    ):
+        return None, help
+    if any(item.indexes or pin.clauses for item in sets_of(view) for pin in item.pins if pin.is_torch):
+        return None, help
+    rewrites = []
+    for package, found in by_package.items():
+        version = release if package == "torch" else companion_of(package, release)
+        for value in found:
+            if version is None or (package != "torch" and torch_for(package, value.value) is None):
+                return None, help
+            rewrites.append(ReplaceText(value.span, ".".join(version.split(".")[: value.value.count(".") + 1])))
+    help = f"Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."
+    return Fix(f"Take torch {release}", Safety.UNSAFE, tuple(rewrites)), help
+
+
+EXAMPLES = (
+    Bad(
+        "FROM ubuntu:24.04\nARG TORCH_VERSION=2.3.1\nRUN pip install torch==${TORCH_VERSION}\n",
+        "FROM ubuntu:24.04\nARG TORCH_VERSION=2.15.0\nRUN pip install torch==${TORCH_VERSION}\n",
+        "unsafe",
+        why="an argument of a container file",
+        path="Dockerfile",
+    ),
+    Bad(
+        'TORCH="2.3.1"\nVISION=0.18.1\npip install "torch==$TORCH" "torchvision==$VISION"\n',
+        'TORCH="2.15.0"\nVISION=0.29.1\npip install "torch==$TORCH" "torchvision==$VISION"\n',
+        "unsafe",
+        why="variables of a script",
+        path="install.sh",
+    ),
+    Bad(
+        "ARG CUDA=121\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu${CUDA}\n",
+        why="an index that a variable fills in",
+        path="Dockerfile",
+    ),
+    Bad(
+        "on: push\njobs:\n  test:\n    strategy:\n      matrix:\n        torch: ['2.1.2', '2.4.1']\n"
+        "    steps:\n      - run: pip install torch==${{ matrix.torch }}\n",
+        why="a matrix",
+        path=".github/workflows/test.yml",
+    ),
+    Bad(
+        "on:\n  workflow_dispatch:\n    inputs:\n      torch-version:\n        default: '2.4.1'\n",
+        "on:\n  workflow_dispatch:\n    inputs:\n      torch-version:\n        default: '2.15.0'\n",
+        "unsafe",
+        why="the default of an input",
+        path=".github/workflows/release.yml",
+    ),
+    Bad(
+        "set TORCH_VERSION=2.3.1\npip install torch==%TORCH_VERSION%\n",
+        "set TORCH_VERSION=2.15.0\npip install torch==%TORCH_VERSION%\n",
+        "unsafe",
+        why="a batch file",
+        path="install.bat",
+    ),
+    Bad(
+        "$cuda = 'cu118'\npip install torch --index-url https://download.pytorch.org/whl/$cuda\n",
+        why="PowerShell",
+        path="install.ps1",
+    ),
+    Ok(
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        torch: ['2.1.2', '2.15.0']\n",
+        "a matrix that has the target",
+        ".github/workflows/test.yml",
+    ),
+    Ok("ARG TORCH_VERSION=2.15.0\nRUN pip install torch==${TORCH_VERSION}\n", "the target", "Dockerfile"),
+    Ok(
+        "ARG CUDA=130\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu${CUDA}\n",
+        "an index that has it",
+        "Dockerfile",
+    ),
+    Ok("ARG APP_VERSION=2.3.1\nRUN pip install app==${APP_VERSION} torch\n", "another package", "Dockerfile"),
+    Ok('echo "TORCH_VERSION=2.3.1"\n# TORCH_VERSION=2.3.1\n', "texts", "a.sh"),
+)

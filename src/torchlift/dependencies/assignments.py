@@ -1,0 +1,112 @@
+"""Values that variables, keys and options of text files are given, as far as they stand there.
+
+Sources: `ARG` and `ENV` in Docker's "Dockerfile reference"; assignments and `${NAME:-default}` of POSIX shells, make, batch
+files and PowerShell; "Workflow syntax for GitHub Actions" (`env`, `matrix`, `inputs`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchlift.lazy_dataclass import dataclass
+from torchlift.source import Span
+from torchlift.view.text import TextKind, TextView
+
+_QUOTED = r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"';&|#)}\]]+))"""
+_INSTRUCTION = re.compile(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECASE | re.MULTILINE)
+_PAIR = re.compile(r"([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
+_OLD_ENV = re.compile(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
+_OPTION = re.compile(r"--build-arg[ =][\"']?([\w.-]+)=" + _QUOTED)
+_DEFAULT = re.compile(r"\$\{(\w+):?[-=]([^}\s\"']*)()()\}")
+_PLAIN: dict[TextKind, re.Pattern[str]] = {
+    "shell": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
+    "env": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
+    "makefile": re.compile(r"(?<![\w.$/-])(\w+)[ \t]*[:?]?=(?!=)[ \t]*" + _QUOTED),
+    "batch": re.compile(r"(?i)\bset[ \t]+\"?(\w+)=()()([^\s\"&]+)"),
+    "powershell": re.compile(r"\$(?:env:)?(\w+)[ \t]*=[ \t]*" + _QUOTED),
+}
+_KEY = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>[\w. -]*\w)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*?))?[ \t]*$"
+)
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*?)[ \t]*$")
+_FLOW = re.compile(
+    r"[\[{,][ \t]*[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*" + r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\]}]+))"""
+)
+_SCALAR = re.compile(r"""\s*(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\[\]{}]+))\s*(?:,|\Z|(?=\]))""")
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One value.
+
+    Attributes:
+        name: of the variable, key or option.
+        value: without quotes.
+        span: where the value stands.
+        listed: whether it is one of a list.
+    """
+
+    name: str
+    value: str
+    span: Span
+    listed: bool = False
+
+
+def assignments(view: TextView) -> tuple[Assignment, ...]:
+    """The values in a file, in order."""
+    found = list(_options(view.code))
+    if view.kind == "dockerfile":
+        for instruction in _INSTRUCTION.finditer(view.code):
+            rest, start = instruction["rest"], instruction.start("rest")
+            pairs = list(_PAIR.finditer(rest)) or [match for match in (_OLD_ENV.match(rest),) if match]
+            found += [_assignment(match, start) for match in pairs]
+    elif view.kind == "yaml":
+        found += _yaml(view)
+    elif (pattern := _PLAIN.get(view.kind)) is not None:
+        found += [_assignment(match, 0) for match in pattern.finditer(view.code)]
+    return tuple(sorted(dict.fromkeys(found), key=lambda item: item.span))
+
+
+def _options(code: str) -> Iterator[Assignment]:
+    for pattern in (_OPTION, _DEFAULT):
+        for match in pattern.finditer(code):
+            yield _assignment(match, 0)
+
+
+def _assignment(match: re.Match[str], start: int) -> Assignment:
+    group = next((number for number in (2, 3, 4) if match[number]), 2)
+    return Assignment(match[1], match[group] or "", Span(start + match.start(group), start + match.end(group)))
+
+
+def _yaml(view: TextView) -> Iterator[Assignment]:
+    """Keys with scalars, and lists on one line or below; `default:` counts for the key that it stands below."""
+    above: list[tuple[int, str]] = []
+    for line in view.lines:
+        for match in _FLOW.finditer(line.text):
+            yield _assignment(match, line.start)
+        item = _ITEM.match(line.text)
+        key = _KEY.match(line.text)
+        if key is None:
+            if item is not None and above and above[-1][0] <= len(item["indent"]):
+                yield from _scalars(above[-1][1], item["value"], line.start + item.start("value"), listed=True)
+            continue
+        indent = len(key["indent"]) + len(key["item"] or "")
+        while above and above[-1][0] >= indent:
+            above.pop()
+        name = above[-1][1] if key["name"] == "default" and above else key["name"]
+        above.append((indent, name))
+        if key["value"] and key["value"][0] not in "{|>&*":
+            start = line.start + key.start("value")
+            brackets = key["value"][0] == "["
+            yield from _scalars(name, key["value"].lstrip("["), start + brackets, listed=brackets)
+
+
+def _scalars(name: str, text: str, start: int, *, listed: bool) -> Iterator[Assignment]:
+    position = 0
+    while match := _SCALAR.match(text, position):
+        group = next(number for number in (1, 2, 3) if match[number] is not None)
+        yield Assignment(name, match[group], Span(start + match.start(group), start + match.end(group)), listed)
+        position = match.end()
+        if not listed or position >= len(text) or text[position] == "]":
+            return
