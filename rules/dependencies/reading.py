@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from functools import lru_cache
 
 from torchlift.dependencies.commands import read_commands, read_words
@@ -39,6 +40,7 @@ SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 """What rules about setup.py are asked for."""
 
 _MOST_INCLUDED = 50
+_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$)")
 
 
 @lru_cache(maxsize=8)
@@ -98,6 +100,11 @@ def session_install(use: Use, context: Context) -> PinSet | None:
     places = [string_place(source, argument) for argument in use.call.args]
     words = [(source.slice(place), place.start) for place in places if place is not None]
     return read_words(words) if words and len(words) == len(places) else None
+
+
+def is_expectation(view: TextView) -> bool:
+    """Whether a file is a test written as a script: what stands in it outside of commands is compared, and not used."""
+    return view.kind in {"shell", "batch", "powershell", "makefile"} and _TESTS.search(view.path) is not None
 
 
 def torch_of(group: list[Pin]) -> Pin | None:

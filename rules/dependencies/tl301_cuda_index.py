@@ -13,7 +13,14 @@ from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import builds_in, channel_problem, problem_of
 from torchlift.rules.dependencies.moving import move, repair
-from torchlift.rules.dependencies.reading import INSTALLING, included, session_install, sets_of, severity_in
+from torchlift.rules.dependencies.reading import (
+    INSTALLING,
+    included,
+    is_expectation,
+    session_install,
+    sets_of,
+    severity_in,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.view import Use
@@ -58,7 +65,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         others = [pin for _, pin in included(view, context.project)] if item.includes and item.indexes else []
         elsewhere = not item.indexes and next(iter(loose_indexes(view, list(sets))), None) is not None
         yield from _in_set(view, item, settings, others, elsewhere=elsewhere)
-    if view.kind in {"requirements", "toml"}:
+    if view.kind in {"requirements", "toml"} or is_expectation(view):
         return
     for index in loose_indexes(view, [item for item in sets if item.indexes]):
         line = view.line_at(index.span.start)

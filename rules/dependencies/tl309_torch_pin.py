@@ -15,7 +15,15 @@ from torchlift.rules.dependencies.builds import Line, allows, lines_of, spelled,
 from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
 from torchlift.rules.dependencies.index_problem import builds_in, problem_of
 from torchlift.rules.dependencies.moving import Move, move
-from torchlift.rules.dependencies.reading import INSTALLING, SETUP, session_install, sets_of, setup_of, torch_of
+from torchlift.rules.dependencies.reading import (
+    INSTALLING,
+    SETUP,
+    is_expectation,
+    session_install,
+    sets_of,
+    setup_of,
+    torch_of,
+)
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings, TextContext
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -68,7 +76,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         yield from _in_set(view, item, context.settings, elsewhere=elsewhere)
     target = target_line(context.settings.target)
     yield from _compiled(view, target)
-    for pin in loose_pins(view, sets):
+    for pin in loose_pins(view, sets) if not is_expectation(view) else ():
         if _holds(pin, target) and not is_shown(view, pin.span.start):
             severity, message = _told(view, pin, target)
             yield Finding(
@@ -334,5 +342,6 @@ EXAMPLES = (
     Ok("# torch==2.3.1\n", "a comment", "requirements.txt"),
     Ok('echo "pip install torch==2.3.1"\ngrep -q "pip install torch==2.3.1" log\n', "texts", "a.sh"),
     Ok('pip install "torch==${TORCH}"\n', "a version that a variable fills in", "b.sh"),
+    Ok('assert_eq "$(pin)" "torch==2.3.1"\nWANT="torch<2.9"\n', "what a test expects", "tests/sh/test_pin.sh"),
     Ok("# Tool\n\nIt was made with torch==2.3.1.\n", "prose", "README.md"),
 )

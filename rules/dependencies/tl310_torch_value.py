@@ -11,7 +11,7 @@ from torchlift.rules.dependencies.builds import spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
-from torchlift.rules.dependencies.reading import NAMING, sets_of
+from torchlift.rules.dependencies.reading import NAMING, is_expectation, sets_of
 from torchlift.rules.dependencies.succession import release_of
 from torchlift.rules.rule import Bad, Ok, Rule, Settings, TextContext, nothing
 from torchlift.versions import TorchVersion
@@ -50,6 +50,8 @@ RULE = Rule(
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
+    if is_expectation(view):
+        return
     settings = context.settings
     target = target_line(settings.target)
     values = [value for value in version_values(view) if not is_shown(view, value.span.start)]
