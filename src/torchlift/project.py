@@ -10,14 +10,13 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, suppress
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from torchlift.lazy_dataclass import dataclass
 from torchlift.search.asked import Asked, Ear
-from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.collector import Collector, Deferred
+from torchlift.search.glance import Glance, Party, Wanted
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.prefilter import Prefilter
 from torchlift.search.project_files import ProjectFiles
@@ -31,39 +30,12 @@ from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 from torchlift.wrappers import Wrappers
 
+__all__ = ["Collector", "Deferred", "Project"]
+
 _MOST_USERS = 60
 
 Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
-
-
-@dataclass(frozen=True)
-class Collector:
-    """Facts that one family of rules wants from every file of the project.
-
-    Attributes:
-        name: key of the facts.
-        triggers: words of which a file must hold at least one, as `Prefilter` takes them.
-        collect: from one file to a picklable record, or None if there is nothing to record; the text of the file is enough
-            for it where `reads_text` is set.
-        targets: names of which every file with a record uses one, or one of `text`; empty where words alone decide.
-        matters: which uses of them count; all unless given.
-        text: whether the bytes of a file hold something else that may lead to a record.
-    """
-
-    name: str
-    triggers: tuple[str, ...]
-    collect: Callable[[Any], Any]
-    targets: frozenset[str] = frozenset()
-    matters: Callable[[Sighting], bool] | None = None
-    text: Callable[[bytes], bool] | None = None
-    reads_text: bool = False
-
-
-class Deferred(Enum):
-    """Stands for the record of a file that may have one and has not been read for it yet."""
-
-    DEFERRED = "deferred"
 
 
 _IMPORT = Needle(b"import", whole=True)
@@ -108,6 +80,7 @@ class Project:
         self._of_views = ViewAnswers(self._ear)
         self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
         self._reads: dict[str, Reads | None] = {}
+        self._users: dict[tuple[str, str], tuple[tuple[str, ...] | None, Asked]] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None
 
     def listening(self) -> AbstractContextManager[Asked]:
@@ -291,6 +264,23 @@ class Project:
         A file counts if it names the module together with the name or a star import, or another module that imports the
         name and keeps it. One that gets it under a new name from there is found as the import there.
         """
+        asked_before = self._users.get((view.path, name))
+        if asked_before is None:
+            with self._ear.listening() as asked:
+                found = self._search_uses(view, name)
+            paths = None if found is None else tuple(path for path in found if found[path])
+            self._users[view.path, name] = paths, asked
+        else:
+            # Files without a use are not parsed again to find none.
+            paths, asked = asked_before
+            self._ear.asked.add(asked)
+            target = frozenset((self.wrappers.mirrored(f"{view.module}.{name}"),))
+            views = [other for other in map(self.view, paths or ()) if other is not None]
+            found = {other.path: [(other, use) for use in other.uses(target, self.translate)] for other in views}
+        return None if paths is None or found is None else [use for path in sorted(found) for use in found[path]]
+
+    def _search_uses(self, view: ModuleView, name: str) -> dict[str, list[tuple[ModuleView, Use]]] | None:
+        """The uses by the file they stand in; None if they cannot all be known."""
         target = self.wrappers.mirrored(f"{view.module}.{name}")
         glance = Glance({name: Party({name: Wanted((target,))})}, self.wrappers)
         found: dict[str, list[tuple[ModuleView, Use]]] = {view.path: []}
@@ -315,7 +305,7 @@ class Project:
                 found[path] = [(other, use) for use in uses]
                 if any(use.kind == "import" and _holds(other, use, name) for use in uses):
                     holders.append(other)
-        return [use for path in sorted(found) for use in found[path]]
+        return found
 
     def _may_become(self, target: str, importer: str, name: str) -> bool:
         """Whether a name in `importer` may be bound to a name of the project, or an attribute of that."""

@@ -50,7 +50,7 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     Besides, the place that makes it unknown what that is given; empty where it is known to run them. With `compiling` only
     traces count that make a module, and compile the methods of it that are marked: an ONNX exporter takes the graph alone.
     """
-    reached = project.once(_run_by_traces, compiling)
+    reached = project.once(_run_by_traces)[compiling]
     for key in keys:
         if key in reached.by:
             return reached.by[key], ""
@@ -59,24 +59,28 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     return next((one for one in (*handed, *lost) if in_one_program(project, path, one[0].rpartition(":")[0])), None)
 
 
-def _run_by_traces(project: Project, compiling: bool) -> Reached:
-    """What anything that traces runs; a library that scripts or traces may do either."""
-    reacher = Reacher(project, runs=True)
+def _run_by_traces(project: Project) -> tuple[Reached, Reached]:
+    """What anything that traces runs, and the same of traces that make a module; each file is looked at for both at once.
+
+    A library that scripts or traces may do either.
+    """
+    reachers = Reacher(project, runs=True), Reacher(project, runs=True)
     for path, record in sorted(project.records(COLLECTOR).items()):
         view = project.view(path) if record.traces or record.scripts else None
         if view is None:
             continue
-        for use in view.uses(TRACING - _GRAPHS if compiling else TRACING):
-            if acts(use, view):
-                root = _Root(project, reacher, f"{path}:{use.node.lineno}")
-                if isinstance(use.node, ast.alias):
-                    root.imported(view, use.node)
-                elif isinstance(use.node, ast.expr):
-                    root.used(view, use.node, ())
-        for site in scripting_sites(view):
-            if site.use is None:
-                _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
-    return reacher.reached
+        for reacher, traces in zip(reachers, (TRACING, TRACING - _GRAPHS), strict=True):
+            for use in view.uses(traces):
+                if acts(use, view):
+                    root = _Root(project, reacher, f"{path}:{use.node.lineno}")
+                    if isinstance(use.node, ast.alias):
+                        root.imported(view, use.node)
+                    elif isinstance(use.node, ast.expr):
+                        root.used(view, use.node, ())
+            for site in scripting_sites(view):
+                if site.use is None:
+                    _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+    return reachers[0].reached, reachers[1].reached
 
 
 def handed_on(project: Project) -> str | None:
