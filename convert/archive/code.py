@@ -33,7 +33,7 @@ _FORBIDDEN = frozenset(("save", "from_file", "load", "fork", "wait_stream"))
 _NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.Expr, ast.Return, ast.If, ast.While, ast.For, ast.Pass, ast.Assert,
     ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.UnaryOp,
-    ast.USub, ast.Load, ast.Store, ast.IfExp, ast.Break, ast.Continue, ast.AnnAssign,
+    ast.With, ast.withitem, ast.Slice, ast.USub, ast.Load, ast.Store, ast.IfExp, ast.Break, ast.Continue, ast.AnnAssign,
 )  # fmt: skip
 
 
@@ -119,6 +119,8 @@ def parsed(files: dict[str, str]) -> Code:
                 if isinstance(node, ast.ClassDef):
                     made = _class(prefix, node)
                     code.classes[made.name] = made
+                elif _is_version(node) or _imports_own(node):
+                    continue
                 elif isinstance(node, ast.FunctionDef):
                     code.functions[f"{prefix}.{node.name}"] = _function(node, method=False)
                 else:
@@ -169,6 +171,23 @@ def _tree(name: str, text: str) -> ast.Module:
         raise BadArchive(f"has code in {name}{line} that cannot be parsed") from None
 
 
+def _is_version(node: ast.stmt) -> bool:
+    """`op_version_set = 0`, as torch 1.2 to 1.5 wrote it."""
+    return (
+        isinstance(node, ast.Assign)
+        and dotted(node.targets[0]) == "op_version_set"
+        and isinstance(node.value, ast.Constant)
+        and type(node.value.value) is int
+    )
+
+
+def _imports_own(node: ast.stmt) -> bool:
+    """`import __torch__.net`: other code of the archive, as torch 1.2 to 1.5 wrote it. It is there anyway."""
+    return isinstance(node, ast.Import) and all(
+        one.asname is None and one.name.startswith("__torch__.") for one in node.names
+    )
+
+
 def _class(prefix: str, node: ast.ClassDef) -> Class:
     kind = node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
     if (
@@ -180,11 +199,16 @@ def _class(prefix: str, node: ast.ClassDef) -> Class:
     made = Class(f"{prefix}.{_plain(node.name)}", kind)
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
+            if _is_pythons(part.name) and part.name not in _METHOD_DUNDERS:
+                raise BadArchive(f"has a method {part.name}, which Python keeps for itself")
             made.methods[part.name] = _function(part, method=True, check=not kind.endswith("Interface"))
         elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            _annotated(made, part.target.id, part.annotation, part.value)
+            if part.target.id not in ("__constants__", "__overloads__"):
+                _annotated(made, part.target.id, part.annotation, part.value)
         elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
             name = part.targets[0].id
+            if name == "__annotations__" and isinstance(part.value, (ast.List, ast.Dict)):
+                continue
             if name in ("__parameters__", "__buffers__"):
                 listed = part.value.elts if isinstance(part.value, ast.List) else []
                 names = frozenset(str(one.value) for one in listed if isinstance(one, ast.Constant))
@@ -255,11 +279,16 @@ def _called(node: ast.AST) -> str:
 
 def _dunder(node: ast.AST) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return name.startswith("__") and name != "__torch__"
+    return _is_pythons(name)
+
+
+def _is_pythons(name: str) -> bool:
+    """Whether Python gives the name a meaning of its own."""
+    return name.startswith("__") and name.endswith("__") and name != "__torch__"
 
 
 def _plain(name: str) -> str:
-    if name.startswith("__") and name.endswith("__"):
+    if _is_pythons(name):
         raise BadArchive(f"has an attribute with the name {name}, which Python keeps for itself")
     return name
 
@@ -318,11 +347,7 @@ class _Look:
             self._skip(node.args[1])
         elif name in ("getattr", "hasattr"):
             wanted = node.args[1] if len(node.args) == 2 else None
-            if (
-                not isinstance(wanted, ast.Constant)
-                or not isinstance(wanted.value, str)
-                or wanted.value.startswith("__")
-            ):
+            if not isinstance(wanted, ast.Constant) or not isinstance(wanted.value, str) or _is_pythons(wanted.value):
                 raise self._wrong(node, f"a {name} of something that is no attribute of a model")
         operator = operator_of(node)
         if operator is not None:
@@ -339,12 +364,12 @@ class _Look:
         if name.startswith(("__torch__.", "torch.", "ops.", "CONSTANTS.")):
             last = name.rpartition(".")[2]
             makes = last == "__new__" and name.startswith("__torch__.")
-            allowed = makes or last in _OPERATOR_DUNDERS or not (last.startswith("__") and last.endswith("__"))
+            allowed = makes or last in _OPERATOR_DUNDERS or not _is_pythons(last)
             if name.startswith(("torch.", "ops.")) and name.count(".") > 2:
                 raise self._wrong(node, f"{name}, which is no operator")
             if not allowed:
                 raise self._wrong(node, f"{name}, which Python keeps for itself")
-        elif node.attr.startswith("__") and node.attr not in _METHOD_DUNDERS:
+        elif _is_pythons(node.attr) and node.attr not in _METHOD_DUNDERS:
             raise self._wrong(node, f"the attribute {node.attr}, which Python keeps for itself")
 
     def _skip(self, node: ast.expr) -> None:
@@ -362,5 +387,5 @@ _OPERATOR_DUNDERS = frozenset(
     "__iand__ __ior__ __ixor__ __ilshift__ __irshift__".split()
 )
 _METHOD_DUNDERS = frozenset(
-    "__len__ __contains__ __getitem__ __setitem__ __call__ __getstate__ __setstate__ __init__".split()
+    "__len__ __contains__ __getitem__ __setitem__ __call__ __enter__ __exit__ __getstate__ __setstate__ __init__".split()
 )

@@ -114,9 +114,11 @@ class Converter:
             target = self._wish.emit_python / f"{module_name(path)}.py"
         if not self._wish.check_only and target.exists() and not self._wish.overwrite:
             return replace(start, outcome="refused", said=f"{target} is there already; --overwrite replaces it.")
-        reads = bool(_ASKS_DTYPE & set(found.torchscript.code.operators()))
+        operators = set(found.torchscript.code.operators())
+        reads = bool(_ASKS_DTYPE & operators)
+        libraries = ("torchvision",) if any(name.startswith("torchvision::") for name in operators) else ()
         task = Task(str(path.resolve()), digests, method, [], memory=self._wish.memory, seconds=self._wish.seconds)
-        task = replace(task, reads_dtype=reads)
+        task = replace(task, reads_dtype=reads, libraries=libraries)
         self._tell(f"{path.name}: inputs")
         given, task, problem = self._inputs(found, task, self._wish, path)
         if given is None:

@@ -111,7 +111,12 @@ def _sizes(found: ModelFile) -> Iterator[str]:
             yield from (f"{dtype}[2,{channels},64]" for channels in (shape[1], shape[0]))
         elif len(shape) == 2:
             tokens = [f"int64[3,5]<{shape[0]}", f"int64[5]<{shape[0]}"]
-            rows = [f"{dtype}[4,{shape[1]}]", f"{dtype}[2,5,{shape[1]}]", f"{dtype}[5,2,{shape[1]}]"]
+            rows = [
+                f"{dtype}[4,{shape[1]}]",
+                f"{dtype}[1,{shape[1]}]",
+                f"{dtype}[2,5,{shape[1]}]",
+                f"{dtype}[5,2,{shape[1]}]",
+            ]
             yield from [*tokens, *rows] if "emb" in name or shape[0] > 4 * shape[1] else [*rows, *tokens]
         elif len(shape) == 1:
             yield from (f"{dtype}[4,{shape[0]}]", f"{dtype}[2,{shape[0]},8,8]")

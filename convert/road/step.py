@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import resource
 import signal
 import warnings
@@ -35,6 +36,7 @@ class Task:
         memory: bytes that a process may allocate.
         seconds: of CPU time that it may take.
         reads_dtype: whether the code asks for dtypes.
+        libraries: that bring operators of the archive; imported where they are installed.
     """
 
     path: str
@@ -47,6 +49,7 @@ class Task:
     memory: int = 8 << 30
     seconds: float = 120.0
     reads_dtype: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,9 @@ def loaded(task: Task) -> Any:
     """The archive as TorchScript has it, once it is sure that it is what was looked through."""
     import torch
 
+    for library in task.libraries:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
     reader = torch._C.PyTorchFileReader(task.path)
     names = [str(name) for name in reader.get_all_records()]
     code = {name for name in names if name.startswith("code/") and name.endswith(".py")}
@@ -150,4 +156,4 @@ def first_line(error: BaseException) -> str:
     skipped = ("The following operation failed", "Traceback", "File ", "~", "Serialized")
     kept = [line for line in lines if not line.startswith(skipped)] or lines
     last = next((line for line in reversed(lines) if line.startswith(("RuntimeError", "builtins."))), None)
-    return (last or (kept[0] if kept else type(error).__name__))[:240]
+    return (last or (kept[0] if kept else type(error).__name__))[:240].rstrip(".")

@@ -68,6 +68,9 @@ class Expressions:
             return self._call(node)
         if isinstance(node, ast.Subscript):
             return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Load())
+        if isinstance(node, ast.Slice):
+            parts = [None if one is None else self.expression(one) for one in (node.lower, node.upper, node.step)]
+            return ast.Slice(*parts)
         if isinstance(node, ast.List):
             return ast.List([self.expression(one) for one in node.elts], ast.Load())
         if isinstance(node, ast.Tuple):
@@ -99,7 +102,7 @@ class Expressions:
             return self._names.constant(node.attr)
         if name.startswith("__torch__."):
             return name_of(self._names.of(name))
-        return ast.Attribute(self.expression(node.value), node.attr, ast.Load())
+        return ast.Attribute(self.expression(node.value), self._names.attribute(node.attr), ast.Load())
 
     def _whole(self, node: ast.expr) -> ast.expr | None:
         """A whole number in the place of a tensor without dimensions; None where it may be something else."""
@@ -163,7 +166,9 @@ class Expressions:
         value = self.expression(function.value)
         short = function.attr == "forward" and self._names.forward_is_call
         return called(
-            value if short else ast.Attribute(value, function.attr, ast.Load()), *self._args(node), **self._named(node)
+            value if short else ast.Attribute(value, self._names.attribute(function.attr), ast.Load()),
+            *self._args(node),
+            **self._named(node),
         )
 
     def _args(self, node: ast.Call) -> list[ast.expr]:
@@ -218,6 +223,13 @@ class Expressions:
 
     def _operator_pow(self, node: ast.Call) -> ast.expr:
         return self._help("power", *self._args(node))
+
+    def _operator_to(self, node: ast.Call) -> ast.expr:
+        value, *wanted = self._args(node)
+        kind = wanted[0] if len(wanted) == 1 and not node.keywords else None
+        if isinstance(kind, ast.Constant) and type(kind.value) is int and 0 <= kind.value < len(DTYPES):
+            return called(ast.Attribute(value, "to", ast.Load()), name_of(f"torch.{DTYPES[kind.value]}"))
+        return operator_call("aten", "to", [value, *wanted], self._named(node))
 
     def _operator_neg(self, node: ast.Call) -> ast.expr:
         return ast.UnaryOp(ast.USub(), self.expression(node.args[0]))
@@ -275,6 +287,10 @@ class Expressions:
         args = self._args(node)
         if name in ATTRIBUTES and len(args) == 1:
             return ast.Attribute(args[0], ATTRIBUTES[name], ast.Load())
+        if name == "shape":
+            return called("list", called(ast.Attribute(args[0], "size", ast.Load())))
+        if name == "data":
+            return called(ast.Attribute(args[0], "detach", ast.Load()))
         if name in ("min", "max", "abs"):
             return called(name, *args)
         if name == "rangelist":

@@ -20,7 +20,7 @@ def translated(
 ) -> ast.FunctionDef:
     """The function, written anew. Raises `BadArchive` for what has no counterpart."""
     body = _Body(function, names, owner)
-    return body.function(function.node, name or function.name)
+    return body.function(function.node, name or names.attribute(function.name))
 
 
 class _Body(Expressions):
@@ -33,7 +33,7 @@ class _Body(Expressions):
             defaults=[self.expression(one) for one in node.args.defaults],
         )
         returns = None if node.returns is None else self._names.type_of(node.returns)
-        made = ast.FunctionDef(name, arguments, self.block(node.body), [], returns)
+        made = ast.FunctionDef(name, arguments, [*_late_defaults(arguments), *self.block(node.body)], [], returns)
         without_unread(made)
         return made
 
@@ -60,6 +60,15 @@ class _Body(Expressions):
             if all(isinstance(one, ast.Pass) for one in otherwise):
                 otherwise = []
             return [ast.If(self.expression(node.test), self.block(node.body), otherwise)]
+        if isinstance(node, ast.With):
+            items = [
+                ast.withitem(
+                    self.expression(one.context_expr),
+                    None if one.optional_vars is None else self._target(one.optional_vars),
+                )
+                for one in node.items
+            ]
+            return [ast.With(items, self.block(node.body))]
         if isinstance(node, ast.While):
             return [ast.While(self.expression(node.test), self.block(node.body), [])]
         if isinstance(node, ast.For):
@@ -130,7 +139,7 @@ class _Body(Expressions):
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._target(one) for one in node.elts], ast.Store())
         if isinstance(node, ast.Attribute):
-            return ast.Attribute(self.expression(node.value), node.attr, ast.Store())
+            return ast.Attribute(self.expression(node.value), self._names.attribute(node.attr), ast.Store())
         if isinstance(node, ast.Subscript):
             return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Store())
         raise BadArchive(f"assigns to a {type(node).__name__}, which torchlift cannot write anew")
@@ -158,3 +167,15 @@ class _Body(Expressions):
             if isinstance(inner, ast.Name) and self._stays(inner):
                 return self.expression(inner)
         return None
+
+
+def _late_defaults(arguments: ast.arguments) -> list[ast.stmt]:
+    """Tensors as defaults are looked up in the call: they are there once the weights are."""
+    made: list[ast.stmt] = []
+    behind = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+    for place, (argument, value) in enumerate(zip(behind, arguments.defaults, strict=True)):
+        if any(isinstance(part, ast.Attribute) and dotted(part.value) == "CONSTANTS" for part in ast.walk(value)):
+            missing = ast.Compare(ast.Name(argument.arg, ast.Load()), [ast.Is()], [ast.Constant(None)])
+            made.append(ast.If(missing, [ast.Assign([ast.Name(argument.arg, ast.Store())], value)], []))
+            arguments.defaults[place] = ast.Constant(None)
+    return made

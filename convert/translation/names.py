@@ -72,6 +72,10 @@ class Names:
             return f"{self._names[above]}.{last}"
         raise BadArchive(f"names {qualified}, which is not in it")
 
+    def attribute(self, name: str) -> str:
+        """The name of an attribute or method: Python would take a name with two underscores for a private one of each class."""
+        return f"private{name[1:]}" if name.startswith("__") and not name.endswith("__") else name
+
     def rename(self, qualified: str, name: str) -> None:
         """Another name for a class that is equal to one that is written already."""
         self._names[qualified] = name

@@ -254,4 +254,5 @@ def _without(node: ast.expr, path: str) -> ast.expr:
 
 
 def _set(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Attribute(name_of("self"), name, ast.Store())], value)
+    own = f"private{name[1:]}" if name.startswith("__") else name
+    return ast.Assign([ast.Attribute(name_of("self"), own, ast.Store())], value)

@@ -36,7 +36,7 @@ EITHER = frozenset("copy index sort values split clear max min sum abs all any l
 ATTRIBUTES: Mapping[str, str] = MappingProxyType(
     {
         "dtype": "dtype", "device": "device", "layout": "layout", "is_cuda": "is_cuda", "is_sparse": "is_sparse",
-        "requires_grad": "requires_grad", "data": "data", "is_quantized": "is_quantized", "is_meta": "is_meta", "grad": "grad",
+        "requires_grad": "requires_grad", "is_quantized": "is_quantized", "is_meta": "is_meta", "grad": "grad",
         "is_mkldnn": "is_mkldnn", "is_cpu": "is_cpu", "type": "type", "index": "index", "name": "name", "is_nested": "is_nested",
         "itemsize": "itemsize", "nbytes": "nbytes", "H": "H", "mT": "mT", "mH": "mH", "is_mps": "is_mps", "is_xpu": "is_xpu",
         "is_mkldnn_supported": "is_mkldnn_supported",
