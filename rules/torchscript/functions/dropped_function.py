@@ -23,7 +23,7 @@ from torchlift.rules.torchscript.functions.scripted_function import read_functio
 from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
-from torchlift.rules.torchscript.values.stale_comments import stale_above, without_stale_comments
+from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.rules.torchscript.values.stale_names import without_second_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
@@ -47,7 +47,7 @@ def without_decorator(
         uses = read_uses(view, binding, context.project, drops=True)
     if below:
         uses.doubts.append(f"scripting left out what `@{one_line(view, below[0])}` does, which is done from now on")
-    rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)), *without_stale_comments(view, (node,)))
+    rewrites: tuple[Rewrite, ...] = (DropDecorator(view.span(decorator)),)
     title = "Remove the decorator"
     needs = None
     static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in above)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from torchlift.finding import DropDecorator, ReplaceExpression, ReplaceText, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
@@ -21,10 +21,12 @@ class Switch:
     Attributes:
         name: the parameter.
         decorator: its `parametrize`.
+        column: its place among several parameters of that; None if it is the only one.
     """
 
     name: str
     decorator: ast.Call
+    column: int | None = None
 
 
 def unread_switches(view: ModuleView, function: FunctionNode, gone: Collection[ast.AST]) -> list[Switch]:
@@ -33,14 +35,33 @@ def unread_switches(view: ModuleView, function: FunctionNode, gone: Collection[a
     for item in function.decorator_list:
         if not isinstance(item, ast.Call) or called_name(item) != "parametrize" or len(item.args) < 2:
             continue
-        name, rows = item.args[:2]
-        if not isinstance(name, ast.Constant) or not isinstance(rows, (ast.List, ast.Tuple)):
+        rows = item.args[1]
+        names = _names(item.args[0])
+        if not isinstance(rows, (ast.List, ast.Tuple)) or (len(names) > 1 and item.keywords):
             continue
-        values = {getattr(row, "value", None) if isinstance(row, ast.Constant) else None for row in rows.elts}
-        reads = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == name.value]
-        if values <= {True, False} and reads and all(_inside(view, read, gone) for read in reads):
-            found.append(Switch(str(name.value), item))
+        for column, name in enumerate(names):
+            cells = rows.elts if len(names) == 1 else [_cell(row, column, len(names)) for row in rows.elts]
+            values = {cell.value if isinstance(cell, ast.Constant) else None for cell in cells}
+            reads = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == name]
+            if values <= {True, False} and reads and all(_inside(view, read, gone) for read in reads):
+                found.append(Switch(name, item, column if len(names) > 1 else None))
+                break  # another one of the same rows goes next time
     return found
+
+
+def _names(node: ast.expr) -> list[str]:
+    """The parameters that a `parametrize` names."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return [name.strip() for name in text.split(",") if name.strip()]
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return [str(item.value) if isinstance(item, ast.Constant) else "" for item in elements]
+    return []
+
+
+def _cell(row: ast.expr, column: int, width: int) -> ast.expr | None:
+    """What a row gives one parameter; None if it is not a plain row."""
+    return row.elts[column] if isinstance(row, (ast.Tuple, ast.List)) and len(row.elts) == width else None
 
 
 def _inside(view: ModuleView, node: ast.AST, nodes: Collection[ast.AST]) -> bool:
@@ -62,7 +83,31 @@ def without_switch(view: ModuleView, function: FunctionNode, switch: Switch) -> 
         gone = span
     if "#" in view.source.slice(gone) or function.args.vararg or function.args.kwonlyargs:
         return None
-    return DropDecorator(view.span(switch.decorator)), ReplaceText(gone, "")
+    if switch.column is None:
+        return DropDecorator(view.span(switch.decorator)), ReplaceText(gone, "")
+    return *_without_column(view, switch.decorator, switch.column), ReplaceText(gone, "")
+
+
+def _without_column(view: ModuleView, call: ast.Call, column: int) -> Iterator[Rewrite]:
+    """Rewrites that take one of several parameters out of a `parametrize`, and the rows that are alike then."""
+    names, rows = call.args[:2]
+    assert isinstance(rows, (ast.List, ast.Tuple))
+    left = [name for index, name in enumerate(_names(names)) if index != column]
+    yield ReplaceExpression(view.span(names), Template(f'"{", ".join(left)}"'))
+    shown: dict[str, str] = {}
+    parts: list[tuple[str, Span]] = []
+    for row in rows.elts:
+        assert isinstance(row, (ast.Tuple, ast.List))
+        cells = [cell for index, cell in enumerate(row.elts) if index != column]
+        if (key := str([ast.dump(cell) for cell in cells])) in shown:
+            continue
+        holes = []
+        for cell in cells:
+            holes.append(f"$p{len(parts)}")
+            parts.append((f"p{len(parts)}", view.span(cell)))
+        shown[key] = holes[0] if len(holes) == 1 else f"({', '.join(holes)})"
+    text = ", ".join(shown.values())
+    yield ReplaceExpression(view.span(rows), Template(f"[{text}]", tuple(parts)))
 
 
 def scripted_rows(values: ScriptedValues) -> list[tuple[ast.List | ast.Tuple, list[ast.expr]]]:

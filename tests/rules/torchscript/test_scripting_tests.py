@@ -464,3 +464,15 @@ def test_what_needs_torchscript_itself_is_left_to_the_user(case: str, tmp_path: 
     changed, left = migrated(tmp_path, {"test_net.py": body("from other import count\n\n\n" + test)}, unsafe=True)
     assert "assert" in changed.get("test_net.py", body(test)) and "torch.jit" in changed.get("test_net.py", body(test))
     assert any(said in (finding.help or "") for finding in left)
+
+
+@pytest.mark.parametrize("names", ['"wide, jit"', '("wide", "jit")'])
+def test_a_column_that_says_whether_to_script_goes_and_rows_that_are_alike_then(names: str, tmp_path: Path) -> None:
+    test = (
+        f"import pytest\n\n\n@pytest.mark.parametrize({names}, [(1, True), (1, False), (2, False)])\n"
+        "def test_net(wide, jit):\n    net = Net()\n    if jit:\n        net = torch.jit.script(net)\n    assert net(wide) == wide + 1\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
+    assert changed["test_net.py"].endswith(
+        '@pytest.mark.parametrize("wide", [1, 2])\ndef test_net(wide):\n    net = Net()\n    assert net(wide) == wide + 1\n'
+    )
