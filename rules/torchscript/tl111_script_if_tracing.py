@@ -113,7 +113,7 @@ EXAMPLES = (
     ),
     Bad(
         f"import torch\nfrom torch import jit\n\n\n{_RANK}\n\nlast = jit.script_if_tracing(last)\n",
-        f"import torch\n\n\n{_RANK}\n\n",
+        f"import torch\n\n\n{_RANK}",
         why="called with the function, whose branches ask for rank, dtype and an option",
         run="result = last(torch.ones(3, 2)), last(torch.ones(3)), last(torch.ones(3, 2), 'none')",
     ),

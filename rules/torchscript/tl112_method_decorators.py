@@ -86,7 +86,7 @@ def _of_method(view: ModuleView, call: ast.Call, marked: ast.Attribute) -> Rewri
     if method is None or method.decorator_list or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     itself = ast.unparse(statement.targets[0]) == ast.unparse(marked)
-    return DeleteStatement(view.span(statement), apart=True) if itself else None
+    return DeleteStatement(view.span(statement)) if itself else None
 
 
 def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | None) -> str:

@@ -105,7 +105,7 @@ EXAMPLES = (
     Bad(
         "import torch\nimport torch.jit as tj\n\n\nclass Step:\n    def run(self, x: int) -> int:\n        pass\n\n\n"
         "Step = tj.interface(Step)\n",
-        "import torch\n\n\nclass Step:\n    def run(self, x: int) -> int:\n        pass\n\n\n",
+        "import torch\n\n\nclass Step:\n    def run(self, x: int) -> int:\n        pass\n",
         why="called with the class",
         run="result = Step().run(1), Step.__name__",
     ),

@@ -115,7 +115,7 @@ def _speaks_in_comments(stub: ast.AST | None) -> TypeGuard[ast.FunctionDef | ast
 
 
 def _without_stub(view: ModuleView, stub: ast.FunctionDef | ast.AsyncFunctionDef) -> Rewrite:
-    return DeleteStatement(view.span(stub), len(comments_above(view, stub)), apart=True)
+    return DeleteStatement(view.span(stub), len(comments_above(view, stub)))
 
 
 def _is_implemented(view: ModuleView, stub: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -213,7 +213,7 @@ EXAMPLES = (
         "    @_overload_method\n    def run(self, x: int) -> int:\n        pass\n\n"
         "    @_overload_method\n    def run(self, x: str) -> str:\n        pass\n\n"
         "    def run(self, x):\n        return x\n",
-        "from typing import overload\n\n\n\nclass Net:\n"
+        "from typing import overload\n\n\nclass Net:\n"
         "    @overload\n    def run(self, x: int) -> int:\n        pass\n\n"
         "    @overload\n    def run(self, x: str) -> str:\n        pass\n\n"
         "    def run(self, x):\n        return x\n",

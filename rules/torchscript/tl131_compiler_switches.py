@@ -301,7 +301,7 @@ _SCRIPTED = f"import torch\n\n\n{_BODY}\n\nunit = torch.jit.CompilationUnit('')\
 EXAMPLES = (
     Bad(
         f'import torch\n\ntorch.jit.set_fusion_strategy([("STATIC", 2)])\n\n\n{_BODY}',
-        f"import torch\n\n\n\n{_BODY}",
+        f"import torch\n\n\n{_BODY}",
         why="a setting nothing listens to",
         run=_RUN,
     ),
@@ -346,13 +346,13 @@ EXAMPLES = (
     ),
     Bad(
         f"import e3nn\nimport torch\n\ntorch.jit.enable_onednn_fusion(True)\n\n\n{_BODY}",
-        f"import e3nn\nimport torch\n\n\n\n{_BODY}",
+        f"import e3nn\nimport torch\n\n\n{_BODY}",
         safety="unsafe",
         why="an imported package may run TorchScript",
     ),
     Bad(
         f"import torch\n\ntorch._C._jit_override_can_fuse_on_gpu(False)\n\n\n{_BODY}",
-        f"import torch\n\n\n\n{_BODY}",
+        f"import torch\n\n\n{_BODY}",
         safety="unsafe",
         why="users of the project may script it",
         files=(("README.md", "Use `torch.jit.script(total)` for speed.\n"),),

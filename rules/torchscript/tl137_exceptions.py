@@ -188,7 +188,7 @@ _BODY = "\n\ndef f(x):\n    return x + 1\n"
 EXAMPLES = (
     Bad(
         f'{_HEAD}warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
-        f"{_HEAD}{_BODY}",
+        f"import warnings\n\nimport torch\n{_BODY}",
         why="a filter for nothing",
         run="result = f(torch.ones(2))",
     ),
@@ -201,7 +201,7 @@ EXAMPLES = (
     ),
     Bad(
         f'import warnings\n\nimport ultralytics\nimport torch\n\nwarnings.filterwarnings("ignore", category=torch.jit.TracerWarning)\n{_BODY}',
-        f"import warnings\n\nimport ultralytics\nimport torch\n\n{_BODY}",
+        f"import warnings\n\nimport ultralytics\nimport torch\n{_BODY}",
         safety="unsafe",
         why="an imported package may trace",
     ),

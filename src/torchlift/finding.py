@@ -108,17 +108,15 @@ class EditCall:
 
 @dataclass(frozen=True, slots=True)
 class DeleteStatement:
-    """Remove a statement with its lines and trailing comment; `pass` stays where a block would be left empty.
+    """Remove a statement with its lines, its trailing comment and the blank lines that set it apart; a block is not left empty.
 
     Attributes:
         span: the statement; that of a definition begins at its `def` or `class`, and its decorators go, too.
         comments: number of comment lines right above that go with it.
-        apart: whether blank lines go that set it apart; those of a compound statement always do.
     """
 
     span: Span
     comments: int = 0
-    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,33 @@ def test_a_definition_goes_with_its_decorators_and_the_blank_lines_that_set_it_a
     assert without(before, "f") == after
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import a\n\ngone()\n\n\ndef f():\n    pass\n", "import a\n\n\ndef f():\n    pass\n"),
+        ("import a\n\n\ndef f():\n    pass\n\n\ngone()\n", "import a\n\n\ndef f():\n    pass\n"),
+        ("import a\n\ngone()\n\nx = 1\n", "import a\n\nx = 1\n"),
+        ("import a\n\ngone()\nx = 1\n", "import a\n\nx = 1\n"),
+        ("import a\ngone()\n\nx = 1\n", "import a\n\nx = 1\n"),
+        ("gone()\n\n\nx = 1\n", "x = 1\n"),
+        ('"""Words."""\n\ngone()\n\nimport a\n', '"""Words."""\n\nimport a\n'),
+        ("def f():\n    x = 1\n\n    gone()\n\n\ny = 2\n", "def f():\n    x = 1\n\n\ny = 2\n"),
+        ("def f():\n    gone()\n\n    return 1\n", "def f():\n    return 1\n"),
+        ("import a\n\n# kept\ngone()\n\n\nx = 1\n", "import a\n\n# kept\n\n\nx = 1\n"),
+        ("import a\r\n\r\ngone()  # why\r\n\r\n\r\nx = 1\r\n", "import a\r\n\r\n\r\nx = 1\r\n"),
+        ("x = 1; gone()\n\n\ny = 2\n", "x = 1\n\n\ny = 2\n"),
+        ("gone(); x = 1\n", "x = 1\n"),
+    ],
+)
+def test_a_simple_statement_leaves_the_gap_that_its_neighbours_want(before: str, after: str) -> None:
+    document = PythonDocument(Project(Path(), ("m.py",), {"m.py": SourceText(before)}), "m.py")
+    statements = [
+        node for node in ast.walk(document.view.tree) if isinstance(node, ast.Expr) and "gone" in ast.dump(node)
+    ]
+    edits = document.edits([DeleteStatement(document.view.span(node)) for node in statements])
+    assert apply_edits(before, edits) == after
+
+
 def test_neighbours_that_go_leave_one_gap() -> None:
     text = "x = 1\n\n\ndef f():\n    pass\n\n\ndef g():\n    pass\n\n\ny = 2\n"
     assert without(text, "f", "g") == "x = 1\n\n\ny = 2\n"

@@ -22,13 +22,12 @@ def delete_statements(view: ModuleView, deletions: Sequence[DeleteStatement]) ->
     for deletion in sorted(deletions, key=lambda deletion: deletion.span):
         statement = statement_at(view, deletion.span)
         known = wanted.get(statement, deletion)
-        wanted[statement] = DeleteStatement(
-            deletion.span, max(known.comments, deletion.comments), known.apart or deletion.apart
-        )
+        wanted[statement] = DeleteStatement(deletion.span, max(known.comments, deletion.comments))
     outermost = [item for item in wanted if not any(around in wanted for around in view.ancestors(item))]
     edits: list[TextEdit] = []
     for run in _runs(view, outermost):
-        if any(_is_compound(item) or wanted[item].apart or wanted[item].comments for item in run):
+        whole = all(alone(view.source, view.span(item)) for item in run)
+        if whole or any(_is_compound(item) or wanted[item].comments for item in run):
             edits.append(_whole_lines(view, run, wanted[run[0]].comments, {*outermost}))
         else:
             edits += _simple(view, run, {*outermost})
@@ -105,7 +104,6 @@ def _blank_lines(view: ModuleView, line: int, step: int) -> int:
 
 def _simple(view: ModuleView, run: Sequence[ast.stmt], gone: set[ast.stmt]) -> Iterator[TextEdit]:
     source = view.source
-    top = 0
     for statement in run:
         block = view.block(statement)
         keep = [item for item in block if item not in gone]
@@ -115,9 +113,6 @@ def _simple(view: ModuleView, run: Sequence[ast.stmt], gone: set[ast.stmt]) -> I
             continue
         if alone(source, span):
             start, end = source.line_starts[source.location(span.start)[0] - 1], line_end(source, span.end)
-            if start == top:  # a file does not begin with blank lines
-                line = source.location(end)[0]
-                top = end = source.line_starts[line - 1 + _blank_lines(view, line, 1)]
             yield TextEdit(Span(start, end), "")
             continue
         index = block.index(statement)

@@ -91,7 +91,7 @@ class _Unused:
         elif isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
             self._delete(statement)
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
-            self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)), apart=True)
+            self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)))
             self.gone.append(span)
 
     def _method(self, node: ast.FunctionDef) -> None:
@@ -105,7 +105,7 @@ class _Unused:
 
     def _delete(self, node: ast.FunctionDef) -> None:
         span = self.view.span(node)
-        self.removals[node] = DeleteStatement(span, len(comments_above(self.view, node)), apart=True)
+        self.removals[node] = DeleteStatement(span, len(comments_above(self.view, node)))
         self.gone.append(span)
 
     def _is_told(self, name: str) -> bool:

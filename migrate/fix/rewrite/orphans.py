@@ -59,7 +59,7 @@ class _Orphans:
                     self.taken.add(node)
                     self._take(node)
                     comments = len(comments_above(self.view, node))
-                    self.removals.append(DeleteStatement(self.view.span(node), comments, apart=True))
+                    self.removals.append(DeleteStatement(self.view.span(node), comments))
             for bound in self.view.scopes.module.bindings.values():
                 if len(bound) == 1 and bound[0].node not in self.taken:
                     self._name(bound[0])
@@ -204,11 +204,11 @@ class _Orphans:
         if isinstance(statement, ast.ImportFrom) and isinstance(binding.node, ast.alias) and len(statement.names) > 1:
             self.removals.append(EditImport(span, binding.node.name, binding.name))
         elif isinstance(statement, (ast.Import, ast.ImportFrom)) and len(statement.names) == 1:
-            self.removals.append(DeleteStatement(span, apart=True))
+            self.removals.append(DeleteStatement(span))
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.gone.append(span)
             self.lost.append(span)
-            self.removals.append(DeleteStatement(span, len(comments_above(self.view, statement)), apart=True))
+            self.removals.append(DeleteStatement(span, len(comments_above(self.view, statement))))
 
 
 def _is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -127,7 +127,7 @@ def _without_import(
 ) -> DeleteStatement | EditImport:
     if isinstance(statement, ast.ImportFrom) and isinstance(alias, ast.alias):
         return EditImport(view.span(statement), alias.name, name)
-    return DeleteStatement(view.span(statement), apart=True)
+    return DeleteStatement(view.span(statement))
 
 
 def _may_go(project: Project, view: ModuleView, binding: Binding) -> bool:

@@ -200,7 +200,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         f"{_HEAD}{_SWISH}\n\ntorch.jit.script(swish)\n",
-        f"{_HEAD}{_SWISH}\n\n",
+        f"{_HEAD}{_SWISH}",
         why="scripted only to see whether that works",
         run="result = swish(torch.ones(2))",
         torchscript=DROP,
@@ -215,7 +215,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
     # The compiler as a value
     Bad(
         f"{_HEAD}script = torch.jit.script\n\n\n{_SWISH}",
-        f"{_HEAD}\n\n{_SWISH}",
+        f"{_HEAD}{_SWISH}",
         why="another name that nobody uses any more",
         run="result = swish(torch.ones(2))",
         torchscript=DROP,

@@ -104,7 +104,7 @@ _FUNCTIONS: tuple[Bad | Ok, ...] = (
     ),
     Bad(
         _HEAD + _SWISH + "\n\nswish = torch.jit.script(swish)\n",
-        _HEAD + _SWISH + "\n\n",
+        _HEAD + _SWISH,
         why="rebound to its scripted form",
         run=_RUN_SWISH,
     ),
@@ -252,7 +252,7 @@ _CLASSES: tuple[Bad | Ok, ...] = (
     Bad(
         "from dataclasses import dataclass\n\nimport torch\n\n\n@dataclass\nclass Out:\n    x: torch.Tensor\n\n\n"
         "Out = torch.jit.script(Out)\n",
-        "from dataclasses import dataclass\n\nimport torch\n\n\n@dataclass\nclass Out:\n    x: torch.Tensor\n\n\n",
+        "from dataclasses import dataclass\n\nimport torch\n\n\n@dataclass\nclass Out:\n    x: torch.Tensor\n",
         why="a dataclass rebound to itself",
         run="result = Out(torch.ones(2)).x",
     ),

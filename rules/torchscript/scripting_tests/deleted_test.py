@@ -26,7 +26,7 @@ def deleted(view: ModuleView, function: FunctionNode, project: Project) -> tuple
         StillNeeded: it is used otherwise.
     """
     span = view.span(function)
-    rewrites: list[Rewrite] = [DeleteStatement(span, len(comments_above(view, function)), apart=True)]
+    rewrites: list[Rewrite] = [DeleteStatement(span, len(comments_above(view, function)))]
     for read in _reads(view, function):
         if function in view.ancestors(read):
             continue
@@ -52,7 +52,7 @@ def overrides(view: ModuleView, function: FunctionNode, project: Project) -> lis
         for node in walk(other.tree) if other is not None else ():
             if isinstance(node, ast.ClassDef) and any(_last_name(base) == owner.name for base in node.bases):
                 found += [
-                    (path, DeleteStatement(other.span(item), len(comments_above(other, item)), apart=True))
+                    (path, DeleteStatement(other.span(item), len(comments_above(other, item))))
                     for item in node.body
                     if other is not None
                     and isinstance(item, ast.FunctionDef)

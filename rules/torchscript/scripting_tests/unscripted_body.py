@@ -79,7 +79,7 @@ class UnscriptedBody:
             self.rewrites += without_switch(self.view, values.function, switch) or ()
         for statement in gone:
             span = self.view.span(statement)
-            self.rewrites.append(DeleteStatement(span, self._stale_comments(statement), apart=True))
+            self.rewrites.append(DeleteStatement(span, self._stale_comments(statement)))
         changed = (self.view.statement(place) for place, _ in self._moved)
         self.rewrites += without_stale_comments(self.view, (item for item in changed if item not in gone))
         unbound = first_unbound(self.view, values.function, gone, self.rewrites, self._moved)

@@ -149,7 +149,7 @@ def _of_class(context: Context, function: FunctionNode) -> WholeVerdict | None:
     bound = view.scopes.module.bindings.get(owner.name, [])
     if len(bound) != 1 or view.reads_of(bound[0]) or context.project.may_be_imported(view, bound[0]):
         return None
-    rewrite = DeleteStatement(view.span(owner), len(comments_above(view, owner)), apart=True)
+    rewrite = DeleteStatement(view.span(owner), len(comments_above(view, owner)))
     about = f"`{owner.name}` runs the tests of `{ast.unparse(owner.bases[0])}` again, scripted."
     return WholeVerdict(about, Fix(f"Delete `{owner.name}`", Safety.SAFE, (rewrite,)))
 
@@ -169,7 +169,7 @@ def _of_helper(context: Context, function: FunctionNode) -> WholeVerdict | None:
     found = callers(view, function, context.project)
     if found is None:
         return None
-    own: list[Rewrite] = [DeleteStatement(view.span(function), len(comments_above(view, function)), apart=True)]
+    own: list[Rewrite] = [DeleteStatement(view.span(function), len(comments_above(view, function)))]
     elsewhere: list[Elsewhere] = []
     safety, reasons = Safety.SAFE, []
     for home, caller in found:
