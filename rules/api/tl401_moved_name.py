@@ -51,7 +51,7 @@ EXAMPLES = (
     ),
     Bad(
         "from torch import ger as g, ones\n\n\ndef f(a, b):\n    return g(a, b) + ones(1)\n",
-        "from torch import outer as g, ones\n\n\ndef f(a, b):\n    return g(a, b) + ones(1)\n",
+        "from torch import ones, outer as g\n\n\ndef f(a, b):\n    return g(a, b) + ones(1)\n",
         why="from-import with an as name",
         run="import torch\n" + _RUN,
     ),

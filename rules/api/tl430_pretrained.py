@@ -229,8 +229,9 @@ EXAMPLES = (
     Bad(
         "from torchvision.models.detection import ssd300_vgg16\n\n\ndef build():\n"
         "    return ssd300_vgg16(pretrained=True, pretrained_backbone=True), ssd300_vgg16(False, True, 91, True)\n",
-        "from torchvision.models.detection import ssd300_vgg16\nfrom torchvision.models.detection import SSD300_VGG16_Weights\n"
-        "from torchvision.models import VGG16_Weights\n\n\ndef build():\n"
+        "from torchvision.models import VGG16_Weights\n"
+        "from torchvision.models.detection import SSD300_VGG16_Weights, ssd300_vgg16\n"
+        "\n\ndef build():\n"
         "    return ssd300_vgg16(weights=SSD300_VGG16_Weights.COCO_V1, weights_backbone=VGG16_Weights.IMAGENET1K_FEATURES), "
         "ssd300_vgg16(None, True, 91, VGG16_Weights.IMAGENET1K_FEATURES)\n",
         why="a detector with its backbone, imported by name",

@@ -49,7 +49,7 @@ EXAMPLES = (
     Bad(
         "import torch\nimport torch.distributed as dist\nfrom torch.distributed import all_reduce, reduce_op\n\n\n"
         "def product(x):\n    all_reduce(x, reduce_op.PRODUCT)\n    return x\n",
-        "import torch\nimport torch.distributed as dist\nfrom torch.distributed import all_reduce, ReduceOp\n\n\n"
+        "import torch\nimport torch.distributed as dist\nfrom torch.distributed import ReduceOp, all_reduce\n\n\n"
         "def product(x):\n    all_reduce(x, ReduceOp.PRODUCT)\n    return x\n",
         why="reduce_op imported by name",
         run=_GLOO + "result = product(torch.arange(3.) + dist.get_rank())",

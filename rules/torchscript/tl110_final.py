@@ -81,7 +81,7 @@ EXAMPLES = (
     ),
     Bad(
         "import torch\nfrom torch.jit import Final\n\n\n" + _MODULE.format(final="Final"),
-        "import torch\nfrom typing import Final\n\n\n" + _MODULE.format(final="Final"),
+        "from typing import Final\n\nimport torch\n\n\n" + _MODULE.format(final="Final"),
         why="from-import: only the import changes",
         run=_RUN,
     ),
@@ -95,13 +95,13 @@ EXAMPLES = (
     ),
     Bad(
         "import torch.jit as tj\nimport torch\n\n\n" + _MODULE.format(final="tj.Final"),
-        "from typing import Final\nimport torch\n\n\n" + _MODULE.format(final="Final"),
+        "from typing import Final\n\nimport torch\n\n\n" + _MODULE.format(final="Final"),
         why="the module under another name",
         run=_RUN,
     ),
     Bad(
         "import torch\nfrom torch._jit_internal import Final\n\n\n" + _MODULE.format(final="Final"),
-        "import torch\nfrom typing import Final\n\n\n" + _MODULE.format(final="Final"),
+        "from typing import Final\n\nimport torch\n\n\n" + _MODULE.format(final="Final"),
         why="the private module",
         run=_RUN,
     ),

@@ -379,7 +379,7 @@ EXAMPLES = (
     ),
     Bad(
         "from torch.jit._trace import is_tracing as traced\n\n\ndef in_capture():\n    return traced()\n",
-        "from torch.jit._trace import is_tracing as traced\nimport torch\n\n\ndef in_capture():\n"
+        "import torch\nfrom torch.jit._trace import is_tracing as traced\n\n\ndef in_capture():\n"
         "    return traced() or torch.compiler.is_exporting()\n",
         safety="unsafe",
         why="the private module, a function that passes the answer on",

@@ -302,7 +302,7 @@ def _is_followed_alias(node: ast.expr, view: ModuleView) -> bool:
 EXAMPLES = (
     Bad(
         "import torch\nfrom torch.jit.annotations import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
-        "import torch\nfrom typing import Dict, List as L\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
+        "from typing import Dict, List as L\n\nimport torch\n\n\ndef f(x: L[torch.Tensor]) -> Dict[str, int]:\n    return {'n': len(x)}\n",
         why="names of typing imported from TorchScript",
         run="import typing\nresult = (f([torch.ones(2)]), typing.get_type_hints(f) == {'x': typing.List[torch.Tensor], 'return': typing.Dict[str, int]})",
     ),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
-from torchlift.finding import AddImport
+from torchlift.finding import AddImport, EditImport
+from torchlift.migrate.document import PythonDocument
 from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
-from torchlift.source import SourceText
+from torchlift.migrate.fix.rewrite.imports import edit_import
+from torchlift.project import Project
+from torchlift.source import SourceText, Span
 from torchlift.view import ModuleView
 
 # (statement, what stands there, what comes out); the anchor is the import of torch.
@@ -65,6 +71,80 @@ PLACED = {
     ),
     "another package's stands behind": ("from mylib import a", "import os\n\nimport torch\n", "import os\n\nimport torch\nfrom mylib import a\n"),
 }  # fmt: skip
+
+
+# (what stands there, what comes out when `from torch.jit import Final` is one of `typing`'s)
+MOVED = {
+    "behind torch": ("import torch\nfrom torch.jit import Final\n", "from typing import Final\n\nimport torch\n"),
+    "with other imports of the standard library": (
+        "import os\nfrom abc import ABC\n\nimport torch\nfrom torch.jit import Final\n\nfrom . import a\n",
+        "import os\nfrom abc import ABC\nfrom typing import Final\n\nimport torch\n\nfrom . import a\n",
+    ),
+    "with its like": (
+        "from typing import Any, List\n\nfrom torch.jit import Final\n\nx = 1\n", "from typing import Any, Final, List\n\nx = 1\n",
+    ),
+    "under another name": (
+        "import os\n\nimport torch\nfrom torch.jit import Final as F\n", "import os\nfrom typing import Final as F\n\nimport torch\n",
+    ),
+    "with a comment it stays": (
+        "import torch\nfrom torch.jit import Final  # for scripts\n", "import torch\nfrom typing import Final  # for scripts\n",
+    ),
+    "below a comment it stays": ("import torch\n# why\nfrom torch.jit import Final\n", "import torch\n# why\nfrom typing import Final\n"),
+    "in a function it stays": (
+        "def f():\n    import torch\n    from torch.jit import Final\n", "def f():\n    import torch\n    from typing import Final\n",
+    ),
+    "alone it stays": ("from torch.jit import Final\n\nx = 1\n", "from typing import Final\n\nx = 1\n"),
+    "in lines that end otherwise": (
+        "import os\r\n\r\nimport torch\r\nfrom torch.jit import Final\r\n", "import os\r\nfrom typing import Final\r\n\r\nimport torch\r\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), MOVED.values(), ids=MOVED)
+def test_an_import_from_another_module_stands_with_its_like(before: str, after: str) -> None:
+    source = SourceText(before)
+    view = ModuleView("m.py", source, source.parse())
+    [alias] = [node for node in ast.walk(view.tree) if isinstance(node, ast.alias) and node.name == "Final"]
+    statement = view.parent(alias)
+    bound = alias.asname or "Final"
+    change = EditImport(view.span(statement), "Final", bound, "typing", "Final", bound)
+    assert apply_edits(before, build_edits(view, [change])) == after
+
+
+# The names before, the new one in the place of `old`, and after.
+NAMES = {
+    "classes before functions": ("all_reduce, old", "ReduceOp", "ReduceOp, all_reduce"),
+    "by letters": ("alpha, Beta, old", "Gamma", "alpha, Beta, Gamma"),
+    "in no order": ("old, beta, alpha", "zeta", "zeta, beta, alpha"),
+    "with another name": ("ger, old as o, zeros", "abs", "abs as o, ger, zeros"),
+    "with comments": ("(\n    alpha,  # one\n    old,\n)", "aaa", "(\n    alpha,  # one\n    aaa,\n)"),
+    "one a line": ("(\n    alpha,\n    old,\n)", "aaa", "(\n    aaa,\n    alpha,\n)"),
+}
+
+
+@pytest.mark.parametrize(("before", "new", "after"), NAMES.values(), ids=NAMES)
+def test_a_new_name_stands_where_the_order_of_the_names_wants_it(before: str, new: str, after: str) -> None:
+    bound = "o" if " as " in before else "old"
+    change = EditImport(Span(0, 0), "old", bound, "torch", new, "o" if bound == "o" else new)
+    assert edit_import(f"from torch import {before}", [change]).text == f"from torch import {after}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "after"),
+    [
+        ("[tool.isort]\nforce_sort_within_sections = true\n", "from contextlib import suppress\nimport os\n"),
+        ("[tool.ruff.lint.isort]\nforce-sort-within-sections = true\n", "from contextlib import suppress\nimport os\n"),
+        ("[tool.isort]\nforce_sort_within_sections = false\n", "import os\nfrom contextlib import suppress\n"),
+        ("", "import os\nfrom contextlib import suppress\n"),
+    ],
+)
+def test_the_projects_configuration_says_how_imports_are_sorted(settings: str, after: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(settings)
+    before = "import os\n\nimport torch\n"
+    document = PythonDocument(Project(tmp_path, ("m.py",), {"m.py": SourceText(before)}), "m.py")
+    anchor = document.view.span(document.view.tree.body[-1])
+    edits = document.edits([AddImport("from contextlib import suppress", anchor)])
+    assert apply_edits(before, edits) == f"{after}\nimport torch\n"
 
 
 @pytest.mark.parametrize(("statement", "before", "after"), PLACED.values(), ids=PLACED)

@@ -36,20 +36,25 @@ from torchlift.migrate.fix.rewrite.deletion import delete_statements
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit, fill, normalised, parse_expression, render
 from torchlift.migrate.fix.rewrite.imports import edit_import
 from torchlift.migrate.fix.rewrite.lines import drop_decorator, edit_comment, insert_lines
-from torchlift.migrate.fix.rewrite.new_imports import place_import
+from torchlift.migrate.fix.rewrite.new_imports import move_import, place_import
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
 _Expression = ReplaceExpression | EditCall
 
 
-def build_edits(view: ModuleView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:
+def build_edits(view: ModuleView, rewrites: Iterable[Rewrite], *, mixed: bool = False) -> list[TextEdit]:
     """Non-overlapping edits, in order, that carry out all `rewrites`.
+
+    Args:
+        view: the file.
+        rewrites: the changes.
+        mixed: whether the project sorts `import a` and `from b import c` by their modules alone.
 
     Raises:
         CannotEdit: a rewrite cannot be carried out, or two contradict each other.
     """
-    return _Builder(view, list(dict.fromkeys(rewrites))).build()
+    return _Builder(view, list(dict.fromkeys(rewrites)), mixed).build()
 
 
 def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
@@ -70,8 +75,9 @@ def _in_order(edits: list[TextEdit]) -> list[TextEdit]:
 
 
 class _Builder:
-    def __init__(self, view: ModuleView, rewrites: list[Rewrite]) -> None:
+    def __init__(self, view: ModuleView, rewrites: list[Rewrite], mixed: bool) -> None:
         self.view = view
+        self.mixed = mixed
         self.source = view.source
         self.rewrites = rewrites
         self.expressions = sorted(
@@ -141,7 +147,7 @@ class _Builder:
     ) -> Iterator[TextEdit]:
         """Edits that add imports where their like stand; the others are added to `behind`."""
         for statement, anchor in added.items():
-            edit = place_import(self.view, anchor, statement, changed)
+            edit = place_import(self.view, anchor, statement, changed, mixed=self.mixed)
             if edit is not None:
                 yield edit
             else:
@@ -160,8 +166,12 @@ class _Builder:
             behind.setdefault(span, []).extend(result.following)
             if result.text is None:
                 deletions.append(DeleteStatement(span))
-            else:
-                edits.append(TextEdit(span, self._denormalised(result.text)))
+                continue
+            text = self._denormalised(result.text)
+            moved = None
+            if len(imports) == 1 and any(edit.module is not None for edit in group) and not behind.get(span):
+                moved = move_import(self.view, span, text, {span}, mixed=self.mixed)
+            edits += moved or [TextEdit(span, text)]
         return edits
 
     def _denormalised(self, text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
@@ -35,6 +35,7 @@ def edit_import(text: str, edits: Sequence[EditImport]) -> ImportResult:
         raise CannotEdit("A star import cannot be changed name by name.")
     module = _module(statement)
     names = list(statement.names)
+    order = _order_of(names)
     following: dict[str, list[str]] = {}
     targets = {edit.module for edit in edits}
     if len(edits) == len(names) and len(targets) == 1 and None not in targets:
@@ -61,7 +62,7 @@ def edit_import(text: str, edits: Sequence[EditImport]) -> ImportResult:
     added = tuple(f"from {name} import {', '.join(clauses)}" for name, clauses in following.items())
     if not names:
         return ImportResult(None, added)
-    return ImportResult(render(statement.with_changes(names=names)), added)
+    return ImportResult(render(statement.with_changes(names=_in_order(names, order))), added)
 
 
 def _module(statement: cst.ImportFrom) -> str:
@@ -86,6 +87,35 @@ def _index(names: Sequence[cst.ImportAlias], edit: EditImport) -> int:
         if alias.evaluated_name == edit.name and bound == edit.bound:
             return index
     raise CannotEdit(f"The import statement does not import `{edit.name}`.")
+
+
+def _by_kind(name: str) -> tuple[int, str]:
+    """Constants, classes, functions: what isort and ruff sort by unless they are told otherwise."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
+
+
+_ORDERS: tuple[Callable[[str], object], ...] = (_by_kind, str.casefold, str)
+
+
+def _order_of(names: Sequence[cst.ImportAlias]) -> Callable[[str], object] | None:
+    """What the names are sorted by; None if by nothing that is known, or if comments stand between them."""
+    plain = all(not isinstance(alias.comma, cst.Comma) or _is_blank(alias.comma.whitespace_after) for alias in names)
+    listed = [alias.evaluated_name for alias in names]
+    sorts = (order for order in _ORDERS if listed == sorted(listed, key=order))  # type: ignore[arg-type, type-var]
+    return next(sorts, None) if plain else None
+
+
+def _is_blank(space: cst.BaseParenthesizableWhitespace) -> bool:
+    return not isinstance(space, cst.ParenthesizedWhitespace) or (
+        space.first_line.comment is None and not space.empty_lines
+    )
+
+
+def _in_order(names: list[cst.ImportAlias], order: Callable[[str], object] | None) -> list[cst.ImportAlias]:
+    if order is None:
+        return names
+    sort = sorted(names, key=lambda alias: order(alias.evaluated_name))  # type: ignore[arg-type, return-value]
+    return [alias.with_changes(comma=place.comma) for alias, place in zip(sort, names, strict=True)]
 
 
 def _without(names: list[cst.ImportAlias], index: int) -> list[cst.ImportAlias]:
