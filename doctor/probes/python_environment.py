@@ -21,7 +21,7 @@ from torchlift.doctor.probes.distributions import Distribution, conda_packages, 
 from torchlift.doctor.probes.libraries import LibraryLook, OwnedFiles, torch_libraries
 from torchlift.doctor.probes.recorded_files import RecordCheck
 from torchlift.doctor.probes.text import printable
-from torchlift.doctor.probes.torch_files import read_torch
+from torchlift.doctor.probes.torch_files import read_torch, version_problem
 
 TIMEOUT = 20.0
 """Seconds. Starting Python takes 0.05; `.pth` files and network folders on the path may take more."""
@@ -108,6 +108,8 @@ def _read_files(value: dict[str, Any], facts: Facts) -> None:
     if place is not None:
         copies = [os.path.join(folder["path"], name) for folder in value["folders"] for name in folder["torch"]]
         facts.torch = read_torch(place, copies, facts.packages)
+        if os.path.isdir(place) and (problem := version_problem(place)) is not None:
+            facts.failures.append(ProbeFailure("torch-version", "error", problem))
 
 
 def _owned(distributions: Iterable[Distribution], torch: str | None) -> list[OwnedFiles]:
@@ -144,5 +146,5 @@ def _torch_place(answer: dict[str, Any], facts: Facts) -> str | None:
         detail = (
             f"{where} has no __init__.py: it is what an uninstalled torch left behind, or a folder by chance named so"
         )
-        facts.failures.append(ProbeFailure("torch-files", "error", detail))
+        facts.failures.append(ProbeFailure("torch-folder", "error", detail))
     return None

@@ -46,11 +46,32 @@ def _string(values: dict[str, Any], name: str) -> str | None:
     return printable(value) if isinstance(value, str) else None
 
 
-def _version_file(path: str) -> dict[str, Any]:
+def version_problem(place: str) -> str | None:
+    """What is wrong with version.py in torch's folder, without which `import torch` fails; None if nothing."""
+    path = os.path.join(place, "version.py")
+    text = _text(path)
+    if text is None:
+        return f"{printable(path)} is missing or cannot be read"
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return f"{printable(path)} is no Python (line {error.lineno}: {printable(error.msg)})"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"{printable(path)} is no Python ({printable(str(error))})"
+    return None if _string(_version_file(path), "__version__") else f"{printable(path)} says no version"
+
+
+def _text(path: str) -> str | None:
     try:
         with open(path, "rb", opener=without_waiting) as stream:
-            text = stream.read(1 << 20).decode("utf-8", "replace")
+            return stream.read(1 << 20).decode("utf-8", "replace")
     except (OSError, ValueError):
+        return None
+
+
+def _version_file(path: str) -> dict[str, Any]:
+    text = _text(path)
+    if text is None:
         return {}
     try:
         module = ast.parse(text)

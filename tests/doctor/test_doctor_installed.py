@@ -284,8 +284,26 @@ def test_what_an_uninstalled_torch_left_behind_is_no_torch_and_said(environment:
     environment.write({"torch/lib/leftover.txt": ""})
     facts = environment.facts()
     assert facts.torch is None
-    assert [failure.probe for failure in facts.failures] == ["torch-files"]
+    assert [failure.probe for failure in facts.failures] == ["torch-folder"]
     assert "has no __init__.py" in facts.failures[0].detail
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("__version__ = '2.15.0", "is no Python (line 1: unterminated string literal"),
+        ("", "says no version"),
+        (None, "is missing or cannot be read"),
+        ("cuda = '13.2'\n", "says no version"),
+    ],
+)
+def test_a_version_file_without_which_torch_cannot_be_imported_is_named(
+    environment: Environment, text: str | None, said: str
+) -> None:
+    environment.install("torch", "2.15.0", {"torch/__init__.py": ""})
+    environment.write({"torch/version.py": text} if text is not None else {})
+    [failure] = environment.facts().failures
+    assert failure.probe == "torch-version" and said in failure.detail and "version.py" in failure.detail
 
 
 def test_a_module_of_the_users_called_torch_is_what_import_takes(environment: Environment, tmp_path: Path) -> None:

@@ -25,6 +25,14 @@ def look(facts: Facts) -> Iterator[Result]:
     if facts.torch is not None:
         yield ok(f"torch {facts.torch.version} is installed", evidence=(_seen(facts.torch.path),))
         return
+    leftover = next((failure for failure in facts.failures if failure.probe == "torch-folder"), None)
+    if leftover is not None:
+        yield problem(
+            "There is a folder named torch, and no torch in it",
+            evidence=(Evidence("torch's folder", leftover.detail, needed="__init__.py", source="sys.path"),),
+            remedy=remedy_of(facts, wheel_answer(facts)),
+        )
+        return
     if not facts.python.executable or any(
         failure.probe.startswith(("torch", "packages")) for failure in facts.failures
     ):

@@ -22,6 +22,15 @@ CHECK = Check(
 
 def look(facts: Facts) -> Iterator[Result]:
     torch = facts.torch
+    broken = next((failure for failure in facts.failures if failure.probe == "torch-version"), None)
+    if torch is not None and broken is not None:
+        recorded = pinned("torch", torch.metadata_version) if torch.metadata_version else "torch"
+        yield problem(
+            f"`import torch` fails: {broken.detail}",
+            evidence=(Evidence("torch/version.py", broken.detail, needed="torch's version", source=torch.path),),
+            remedy=Remedy("Install torch again", install(facts, recorded, reinstall=True)),
+        )
+        return
     if torch is None or not torch.metadata_version or not torch.version:
         return
     public, _, local = torch.version.partition("+")
