@@ -10,17 +10,22 @@ from collections.abc import Sequence
 
 # A git hook runs with these set for its own repository; others would change what paths on the command line mean.
 _NOT_PASSED_ON = (
+    "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_DIR",
     "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
     "GIT_ICASE_PATHSPECS",
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_LITERAL_PATHSPECS",
     "GIT_NAMESPACE",
     "GIT_NOGLOB_PATHSPECS",
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
 

@@ -246,6 +246,30 @@ def test_a_hooks_environment_does_not_change_the_answer(tmp_path: Path, monkeypa
     assert unsafe_to_write(project, ["a.py"]) == {}
 
 
+LOCAL = subprocess.run(
+    ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=True
+).stdout.split()
+
+
+@pytest.mark.parametrize("name", [name for name in LOCAL if not name.startswith("GIT_CONFIG")])
+def test_no_variable_of_another_repository_changes_the_answer_for_a_submodule_or_a_linked_work_tree(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, outer = repository(tmp_path / "library", ["b.py"]), repository(tmp_path / "outer", ["a.py"])
+    git(outer, "submodule", "add", "-q", str(library), "deps/library")
+    git(outer, "commit", "-qm", "library")
+    git(outer, "worktree", "add", "-q", str(tmp_path / "linked"))
+    other = repository(tmp_path / "other", ["a.py", "b.py"])
+    put(outer / "deps/library", ["b.py"], "x = 2\n")
+    put(tmp_path / "linked", ["a.py"], "x = 2\n")
+    expected = {"deps/library/b.py": Reason.DIRTY}
+    assert (outer / "deps/library/.git").is_file() and (tmp_path / "linked/.git").is_file()
+    for value in (str(other / ".git"), str(other), "nonsense"):
+        monkeypatch.setenv(name, value)
+        assert unsafe_to_write(outer, ["a.py", "deps/library/b.py"]) == expected
+        assert unsafe_to_write(tmp_path / "linked", ["a.py"]) == {"a.py": Reason.DIRTY}
+
+
 MARK = "touch marker; cat"
 
 

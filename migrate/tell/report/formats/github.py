@@ -41,4 +41,6 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    # What acts on a terminal does so in the log as well; no annotation is worth that.
+    shown = "".join(c if c.isprintable() or c in "\r\n" else ascii(c)[1:-1] for c in text)
+    return _data(shown).replace(":", "%3A").replace(",", "%2C")
