@@ -101,7 +101,7 @@ def _order_of(names: Sequence[cst.ImportAlias]) -> Callable[[str], object] | Non
     """What the names are sorted by; None if by nothing that is known, or if comments stand between them."""
     plain = all(not isinstance(alias.comma, cst.Comma) or _is_blank(alias.comma.whitespace_after) for alias in names)
     listed = [alias.evaluated_name for alias in names]
-    sorts = (order for order in _ORDERS if listed == sorted(listed, key=order))  # type: ignore[arg-type, type-var]
+    sorts = (order for order in _ORDERS if listed == sorted(listed, key=order))  # type: ignore[arg-type]
     return next(sorts, None) if plain else None
 
 
