@@ -90,11 +90,13 @@ def _moved(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> Mo
         rewrites = _rewrites(view, item, wheel)
     except _Obstacle as obstacle:
         return Move(None, f"{told} {obstacle}")
-    doubt = wheel.doubt or _doubt(view, item, wheel, settings)
+    doubt = wheel.doubt or _doubt(view, item, wheel, settings) or _python_doubt(view, item, wheel)
     if view.kind == "toml":
         told += " The lock file has to be made anew."
     if doubt:
         told += f" Needs review: {doubt}"
+    if settings.min_torch[:2] < wheel.line and item.named("torch"):
+        told += " Run torchlift again afterwards: more fixes are possible without the old torch."
     return Move(Fix(f"Take {named}", Safety.UNSAFE if doubt else Safety.SAFE, rewrites), told)
 
 
@@ -124,6 +126,23 @@ def _doubt(view: TextView, item: PinSet, wheel: Wheel, settings: Settings) -> st
     if item.indexes and not any(pin.clauses for pin in torch) and newest > target_line(settings.target):
         return f"without a version this index gives torch {spelled(newest)}, which is newer than what the project moves to."
     return _bound_elsewhere(view, item, torch)
+
+
+def _python_doubt(view: TextView, item: PinSet, wheel: Wheel) -> str:
+    """Whether the new wheel asks for a newer Python than the old one, and nothing in the file says that it is there."""
+    exact = next((pin.exact.public for pin in item.named("torch") if pin.exact), None)
+    before, after = pythons_of(exact), pythons_of(wheel.version)
+    if wheel.for_gpus or exact is None or not after or (before and min(after) <= min(before)):
+        return ""
+    told = [
+        python
+        for other in (item, *sets_of(view))
+        for python in (*other.python, *other.named("python"))
+        if python.clauses
+    ]
+    if told or any(image.python for image in read_images(view)):
+        return ""  # what says another Python stands in the way of the fix
+    return f"the Python is taken to be 3.{min(after)} or newer."
 
 
 def _bound_elsewhere(view: TextView, item: PinSet, torch: list[Pin]) -> str:

@@ -44,7 +44,7 @@ RULE = Rule(
     fix=(
         "`--target` says where the project is to get, so exact pins of torch, and of torchvision, torchaudio and triton by the "
         "table of what belongs together, are set to it. That is safe where the GPUs are named (`--gpus`, `--facts`), where "
-        "the build has no CUDA, or where the new wheel needs no newer driver and runs on all GPUs of the old one. It needs "
+        "the build has no CUDA, or where the new wheel needs no newer driver and runs on all GPUs of the old one, and no newer Python. It needs "
         "review otherwise, and always for upper bounds (they may know of a break), under conditions, and in jobs that may "
         "test an older torch on purpose, and on pages. Nothing is rewritten beside hashes, variables, packages bound to one torch, "
         "and Pythons without a wheel."
@@ -242,8 +242,8 @@ EXAMPLES = (
         path="requirements/base.txt",
     ),
     Bad(
-        "RUN pip install torch==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
-        "RUN pip install torch==2.15.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "FROM python:3.12\nRUN pip install torch==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "FROM python:3.12\nRUN pip install torch==2.15.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
         why="a build without CUDA",
         path="Dockerfile",
     ),
@@ -302,8 +302,8 @@ EXAMPLES = (
         path="requirements.txt",
     ),
     Bad(
-        "FROM ubuntu\nRUN pip install torch==2.3.1+cpu torchaudio==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
-        "FROM ubuntu\nRUN pip install torch==2.15.0+cpu torchaudio==2.11.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "FROM python:3.12\nRUN pip install torch==2.3.1+cpu torchaudio==2.3.1+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        "FROM python:3.12\nRUN pip install torch==2.15.0+cpu torchaudio==2.11.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
         why="torchaudio, of which 2.11 is the last",
         path="Dockerfile",
     ),
