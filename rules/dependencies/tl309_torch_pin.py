@@ -64,7 +64,9 @@ _COMPANIONS = ("torchvision", "torchaudio", "triton")
 _MADE_FOR = re.compile(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
-_FILE = re.compile(r"[^\s\"'=;,<>()]*(?:\.whl\b|whl/torch-\d[^\s\"';,<>()]*)")
+_MARK = re.compile(r"\.whl\b|whl/torch-\d[^\s\"';,<>()]*")
+_BREAKS = frozenset(" \t\r\n\"'=;,<>()")
+_LONGEST_NAME = 400
 _LOWEST = re.compile(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
 _BESIDE = re.compile(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
@@ -200,11 +202,11 @@ def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, 
 
 def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
     """Files and pages of files whose names say for which torch, or which of its CUDAs, they were compiled."""
-    for match in _FILE.finditer(view.code):
-        span, line = Span(*match.span()), view.line_at(match.start())
-        made = _MADE_FOR.search(match[0])
-        index = next(indexes_in(match[0], span.start), None)
-        lines = lines_of(index.build) if index is not None and "/torch-" not in match[0] else ()
+    for span in _files(view.code):
+        named, line = view.source.slice(span), view.line_at(span.start)
+        made = _MADE_FOR.search(named)
+        index = next(indexes_in(named, span.start), None)
+        lines = lines_of(index.build) if index is not None and "/torch-" not in named else ()
         if made is not None and _numbers(made["release"]) < target:
             message = (
                 f"This is compiled for torch {made['release']}, and torch {spelled(target)}, which this project moves to, may refuse to "
@@ -222,6 +224,15 @@ def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
         severity = Severity.INFO if view.kind == "markdown" else Severity.WARNING
         help = f"Take the one for torch {spelled(target)}, or build it from source."
         yield Finding("TL309", view.path, span, message, severity, help)
+
+
+def _files(code: str) -> Iterator[Span]:
+    """Names and addresses of wheels, and of pages of wheels for one torch."""
+    for match in _MARK.finditer(code):
+        start = match.start()
+        while start and code[start - 1] not in _BREAKS and match.start() - start < _LONGEST_NAME:
+            start -= 1
+        yield Span(start, match.end())
 
 
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")

@@ -15,10 +15,10 @@ from torchlift.view.text import TextKind, TextView
 
 _QUOTED = r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"';&|#)}\]]+))"""
 _INSTRUCTION = re.compile(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECASE | re.MULTILINE)
-_PAIR = re.compile(r"([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
+_PAIR = re.compile(r"(?<![\w.-])([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
 _OLD_ENV = re.compile(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
 _OPTION = re.compile(r"--build-arg[ =][\"']?([\w.-]+)=" + _QUOTED)
-_DEFAULT = re.compile(r"\$\{(\w+):?[-=]([^}\s\"']*)()()\}")
+_DEFAULT = re.compile(r"\$\{(\w+):?[-=]([^}\s\"']{0,80})()()\}")
 _PLAIN: dict[TextKind, re.Pattern[str]] = {
     "shell": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
     "env": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
@@ -27,9 +27,9 @@ _PLAIN: dict[TextKind, re.Pattern[str]] = {
     "powershell": re.compile(r"\$(?:env:)?(\w+)[ \t]*=[ \t]*" + _QUOTED),
 }
 _KEY = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>[\w. -]*\w)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*?))?[ \t]*$"
+    r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>\w(?:[\w. -]*\w)?)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*))?$"
 )
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*?)[ \t]*$")
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*)$")
 _FLOW = re.compile(
     r"[\[{,][ \t]*[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*" + r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\]}]+))"""
 )

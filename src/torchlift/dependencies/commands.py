@@ -42,7 +42,7 @@ _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints"
 _LOOSE = re.compile(
     r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
 )
-_INLINE = re.compile(r"(?<!`)(`{1,2})(?!`).+?(?<!`)\1(?!`)")
+_INLINE = re.compile(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
 _FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 
 

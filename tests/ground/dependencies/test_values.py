@@ -117,6 +117,19 @@ def test_images_are_found_wherever_they_are_named() -> None:
     assert [(image.kind, image.stage) for image in read_images(stages)] == [("torch", 0), ("python", 1)]
 
 
+@pytest.mark.parametrize(
+    "filling", ["a", " ", "-", "a.", "`", "${a-", "a ", "[", '"', "pip install ", "/", "torch", "a: "]
+)
+@pytest.mark.parametrize("path", ["a.yml", "Dockerfile", "a.md"])
+def test_long_lines_are_read_to_their_end(path: str, filling: str) -> None:
+    # What takes the square of the length would not end.
+    long = filling * 10_000
+    read = view(path, f"x: {long}\nARG {long}\n- {long} y\n{long}\nTORCH_VERSION=2.3.1\nTORCH_VERSION: 2.3.1\n")
+    assert all(value.value == "2.3.1" for value in version_values(read))
+    assert list(loose_pins(read, [])) == []
+    assert read_images(read) == []
+
+
 LOCKS = {
     "uv": 'name = "torch"\nversion = "2.3.1"\n',
     "a local version": 'name = "torch"\r\nversion = "2.3.1+cu118"\r\n',
