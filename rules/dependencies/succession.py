@@ -45,19 +45,22 @@ def successor(build: str, old: Line | None, new: Line, platform: Platform = "lin
     Returns:
         "cu126"; None where which one depends on the GPUs.
     """
+    fit = _fit(build, old, new, platform)
+    best = max(fit, key=lambda offer: (offer.build == build, offer.main, offer.cuda or (0, 0)), default=None)
+    return best.build if best else None
+
+
+def _fit(build: str, old: Line | None, new: Line, platform: Platform) -> list[Offer]:
+    """The wheels that run wherever a build of an older line does."""
     cuda = cuda_of(build)
     candidates = [offer for offer in _offers(new, platform) if cuda and offer.cuda and offer.cuda[0] == cuda[0]]
     lines = lines_of(build)
     if lines:
         line = old if old in lines else lines[-1]
         needed = {image for offer in _offers(line, platform) if offer.build == build for image in offer.sass}
-        if not needed:
-            return None
     else:
         needed = {image for offer in candidates for image in offer.sass}
-    fit = [offer for offer in candidates if _runs_all(offer, needed)]
-    best = max(fit, key=lambda offer: (offer.build == build, offer.main, offer.cuda or (0, 0)), default=None)
-    return best.build if best else None
+    return [offer for offer in candidates if needed and _runs_all(offer, needed)]
 
 
 def wheel_after(item: PinSet, settings: Settings, path: str) -> Wheel | str:
@@ -111,7 +114,7 @@ def _from_pypi(version: str, old: Line | None, platform: Platform) -> Wheel:
     if build is None or platform == "windows_amd64":
         return Wheel(version, "", "the wheel of the default index", default=True)
     before = default_build(old) if old else None
-    if before and successor(before, old, line) == build:
+    if before and any(offer.build == build for offer in _fit(before, old, line, platform)):
         why = f"it needs no newer driver than {before} of torch {spelled(old or line)}, and runs on all of its GPUs"
         return Wheel(version, build, why, default=True)
     offer = next((offer for offer in _offers(line, platform) if offer.build == build), None)

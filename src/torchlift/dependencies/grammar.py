@@ -22,6 +22,7 @@ _AND = re.compile(r",\s*")
 _AND_OR = re.compile(r",\s*|\|\|?\s*")
 _KEYWORD = re.compile(r"""\bversion\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]*))""")
 _WHEEL = re.compile(r"(?:^|[/\\@\s])([A-Z0-9](?:[\w.]*[A-Z0-9])?)-(\d[^-/\\]*)-[^/\\]+\.whl", re.IGNORECASE)
+_LOCAL_TEMPLATE = re.compile(r"\+\w*(?:\$\{?\w+\}?|\$\{\{[^{}]*\}\}|%\w+%)\Z")
 _TEMPLATE = re.compile(r"[${}%`]|<<|\[\[")
 
 
@@ -58,7 +59,8 @@ def read_pin(text: str, start: int, notation: Notation = "pip", group: str = "",
         begin, end = (match.start(2) + offset for offset in keyword.span(keyword.lastindex))
     else:
         begin, end = match.end(), len(text.partition(";")[0])
-    versions = _read_versions(text[begin:end], start + begin, notation)
+    filled_in = _LOCAL_TEMPLATE.search(text, begin, end) if notation == "pip" else None
+    versions = _read_versions(text[begin : filled_in.start() if filled_in else end], start + begin, notation)
     if versions.build is not None:
         span = Span(span.start, start + begin + versions.build)
     opaque = versions.opaque or keyword is not None or is_template(text)

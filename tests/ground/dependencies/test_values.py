@@ -90,6 +90,11 @@ def test_pins_in_lists_and_strings_are_found_once() -> None:
     assert [pin.text for pin in loose_pins(read, read_commands(read))] == ["torch==2.3.1"]
 
 
+def test_a_release_is_read_where_a_variable_fills_only_its_build_in() -> None:
+    read = read_commands(view("Dockerfile", "RUN pip install torch==2.1.2+cu${CUDA} torchvision==${V}\n"))[0]
+    assert [(pin.name, pin.specifier, pin.opaque) for pin in read.pins if pin.clauses] == [("torch", "==2.1.2", True)]
+
+
 def test_commands_in_backticks_are_commands_and_prose_is_none() -> None:
     text = "Use `pip install torch==2.3.1`, not pip install torch==2.2.0.\n\n``pip install torch==2.1.0``\n"
     found = [pin.text for item in read_commands(view("docs/start.rst", text)) for pin in item.pins if pin.is_torch]

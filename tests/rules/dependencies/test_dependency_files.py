@@ -386,6 +386,8 @@ CERTAIN = {
         "safe",
     ),
     "the same from the default index": ("2.6", "torch==2.5.1", "", "torch==2.6.0", "", "safe"),
+    "another CUDA of the same drivers": ("2.12", "torch==2.11.0", "", "torch==2.12.1", "", "safe"),
+    "a default that leaves GPUs out": ("2.8", "torch==2.7.1", "", "torch==2.8.0", "", "unsafe"),
     "fewer GPUs": ("2.8", "torch==2.7.1", "--index-url {CU}cu118", "", "", "manual"),
     "a newer driver": ("2.15", "torch==2.14.1", "--index-url {CU}cu126", "", "", "manual"),
 }
