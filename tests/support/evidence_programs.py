@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,7 @@ def recorded_text(
     source: str, name: str = "program", *, first_call_only: bool = False, limits: Mapping[str, float] = _LIMITS
 ) -> RecordedProgram:
     """Run a program under the recorder; `limits` are the prover's."""
-    import torch.export  # noqa: F401 (once, for all that is forked)
-
+    _load_torch()
     with tempfile.TemporaryDirectory() as folder:
         root, spool = Path(folder, "project"), Path(folder, "spool")
         root.mkdir()
@@ -75,6 +75,14 @@ def recorded_text(
         while (left := _processes_in(root)) and time.monotonic() < until:
             time.sleep(0.02)
         return RecordedProgram(output, status, assembled(spool, root, program.stat().st_mtime_ns), left)
+
+
+@cache
+def _load_torch() -> None:
+    """Once, for all that is forked: exporting imports a thousand modules more, in each fork that does it first."""
+    import torch.export
+
+    torch.export.export(torch.nn.Identity(), (torch.ones(2),))
 
 
 def _processes_in(folder: Path) -> list[int]:
@@ -119,8 +127,7 @@ def migrated(name: str, run: RecordedProgram) -> str:
 
 def output_of(source: str, name: str) -> str:
     """What a program prints, without the recorder; the traceback where it fails."""
-    import torch.export  # noqa: F401 (once, for all that is forked)
-
+    _load_torch()
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, f"{name}.py")
         program.write_text(source)
