@@ -81,6 +81,7 @@ class _Search:
         self.dropped: dict[int, Complaint] = {}
         self.unstable: dict[str, str] = {}
         self.ignored: set[str] = set()
+        self.doubted: set[str] = set()
         self.open: list[Complaint] = []
         self.good: dict[str, Groups] = {}
 
@@ -115,6 +116,7 @@ class _Search:
             anyway = {complaint.key for complaint in self.trials.again(frozenset(), confirmed)} if confirmed else set()
             confirmed = [complaint for complaint in confirmed if complaint.key not in anyway]
             kept = {complaint.key for complaint in confirmed}
+            self.doubted |= kept
             self._call_unstable([complaint for complaint in doubtful if complaint.key not in kept])
         return confirmed
 
@@ -230,7 +232,7 @@ class _Search:
     def _holds(self, complaint: Complaint, without: Groups, unit: Groups, *, by_halves: bool, is_first: bool) -> bool:
         """Whether the complaint is heard with any one of a unit and not without it, as often as is asked."""
         one = without | {min(unit)}
-        pairs = int(by_halves and is_first and bool(complaint.tests))
+        pairs = int(by_halves and is_first and (bool(complaint.tests) or complaint.key in self.doubted))
         if self.careful:
             pairs = 2 if complaint.tests else 1
         if pairs:

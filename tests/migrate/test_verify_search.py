@@ -170,6 +170,13 @@ def test_what_fails_once_and_not_again_blames_nobody() -> None:
     assert verdict.unstable == ("a",)
 
 
+def test_what_fails_in_two_runs_of_the_whole_command_and_not_alone_is_asked_about_again() -> None:
+    answers = iter([True, False, True])
+    verdict = tried(MadeUp({"a": lambda on: next(answers, False)}), 20)
+    assert verdict.kept == groups(20)
+    assert verdict.unstable == ("a",)
+
+
 def test_what_fails_alone_without_any_fix_and_passes_among_the_others_is_sought_in_the_whole_command() -> None:
     verdict = tried(MadeUp({"a": lambda on: 7 in on}, only_whole=("a",)), 20)
     assert verdict.kept == groups(20) - {7}
