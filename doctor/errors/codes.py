@@ -147,21 +147,26 @@ CUDA 13.0: driver_types.h, cuda.h, and what its libcudart answers to cudaGetErro
 """
 
 _PRINTED = {int(number): rest for number, *rest in (line.split("|") for line in _CODES.split("\n") if line)}
-_BEFORE_A_TEXT = r"(?:CUDA|Cuda|cuda|HIP|hip)[^\n]{0,80}?\b"
+_BEFORE_A_TEXT = r"\b(?:CUDA|Cuda|cuda|HIP|hip)[^\n]{0,80}?\b"
+_WORDS_THAT_NO_OTHER_PROGRAM_SAYS = 4
 
 
 def cuda_codes(*numbers: int) -> str:
     """Alternatives of a pattern, with a bar in front: names, texts and numbers of these errors as torch, NCCL, Triton and others print them."""
-    found = []
+    found: list[str] = []
+    short: list[str] = []  # these need the name of CUDA before them
     for number in numbers:
         runtime, driver, text = _PRINTED[number]
         found += [rf"cudaError{runtime}\b", rf"hipError{runtime}\b"] if runtime != "-" else []
         found += [rf"CUDA_ERROR_{driver}\b"] if driver != "-" else []
-        found += [_BEFORE_A_TEXT + re.escape(text).replace("\\ ", " ")] if text != "-" else []
+        if text != "-":
+            words = re.escape(text).replace("\\ ", " ")
+            (found if len(text.split()) >= _WORDS_THAT_NO_OTHER_PROGRAM_SAYS else short).append(words)
+    found += [f"{_BEFORE_A_TEXT}(?:{'|'.join(short)})"] if short else []
     any_number = "|".join(map(str, numbers))
     found += [
         rf"[Cc]uda runtime error \((?:{any_number})\)",
-        rf"CUDA (?:failure|error|Error|ERROR)[:=(]{{0,2}} ?(?:code )?(?:{any_number})\b(?!\.)",
-        rf"Cuda (?:failure|error) (?:{any_number})\b(?!\.)",
+        rf"CUDA failure (?:{any_number})\b(?!\.)",
+        rf"Cuda failure (?:{any_number})\b(?!\.)",
     ]
     return "|" + "|".join(found)

@@ -12,7 +12,8 @@ from torchlift.doctor.errors.table import KNOWN
 
 _BLANKS = r"(?:\s{1,60})"
 _QUANTIFIERS = "?*+{"
-_SHORTEST_WORD = 3
+_TELLING = 7
+"""Letters of a word that few logs have."""
 _DIGITS = "0123456789"
 _NOT_IN_NAMES = re.compile(r"[^\w.+:/@=<>~-]")
 _LONGEST_NAME = 80
@@ -54,19 +55,21 @@ def first_match(text: str, rows: Iterable[KnownError] = KNOWN) -> KnownError | N
 
 @cache
 def words(pattern: str) -> tuple[frozenset[str], ...]:
-    """For each alternative of a pattern, letters that stand in every text that it matches; where all stand in a group, for each of its."""
+    """For each alternative of a pattern, letters that stand in every text that it matches; where they are few, for each of a group's, too."""
     return tuple(each for alternative in _alternatives(pattern) for each in _words(alternative))
 
 
 def _words(alternative: str) -> list[frozenset[str]]:
     letters = frozenset(word for run in _literals(alternative) for word in _TOKEN.findall(run))
-    if letters:
+    if _longest(letters) >= _TELLING:
         return [letters]
-    for group in _groups(alternative):
-        inner = [each for part in _alternatives(group) for each in _words(part)]
-        if all(inner):
-            return inner
-    return [letters]
+    in_groups = [[each for part in _alternatives(group) for each in _words(part)] for group in _groups(alternative)]
+    usable = [inner for inner in in_groups if all(inner)]
+    return [letters | inner for inner in max(usable, key=lambda each: min(map(_longest, each)), default=[frozenset()])]
+
+
+def _longest(letters: frozenset[str]) -> int:
+    return max(map(len, letters), default=0)
 
 
 def _groups(alternative: str) -> Iterator[str]:

@@ -175,7 +175,7 @@ ROWS = (
     ),
     KnownError(
         id="slurm-job-invalid",
-        pattern=r"(sbatch|srun|salloc): error: .{0,80}(Invalid (account|partition|qos|generic resource|feature|job)|Unable to (create step|allocate resources)|Memory (required|specification)|More processors requested|Requested nodes are busy|Job violates|invalid partition|Batch job submission failed: (?P<why>[^\n]{1,100}))",
+        pattern=r"(sbatch|srun|salloc): error: .{0,80}(no longer acceptable|without specifying|Invalid (account|partition|qos|generic resource|feature|job)|Unable to (create step|allocate resources)|Memory (required|specification)|More processors requested|Requested nodes are busy|Job violates|invalid partition|Batch job submission failed: (?P<why>[^\n]{1,100}))",
         cause="Slurm does not take the request: a partition, account, number of GPUs (--gres), memory or tasks that this cluster does not have or not give",
         remedy="Compare with sinfo -o '%P %G %m %c' and sacctmgr show assoc; inside of an allocation srun needs no more than the job has (--overlap, --mem=0)",
         says=(
@@ -263,5 +263,14 @@ ROWS = (
         ),
         sources=(UNREAD,),
         likely=True,
+    ),
+    KnownError(
+        id="slurm-without-gpu",
+        pattern=r"'NoDevFiles'|CUDA_VISIBLE_DEVICES=NoDevFiles",
+        cause="Slurm gave the job no GPU, and says so by CUDA_VISIBLE_DEVICES=NoDevFiles",
+        remedy="Ask for one: --gres=gpu:1 or --gpus=1, in a partition that has GPUs",
+        checks=("cuda-visible-devices",),
+        says=("ValueError: invalid literal for int() with base 10: 'NoDevFiles'",),
+        sources=(thread("ray-project/ray", 6978, "2020-01-30"),),
     ),
 )

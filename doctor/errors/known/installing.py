@@ -286,7 +286,7 @@ ROWS = (
     KnownError(
         id="package-setup-failed",
         pattern=r"metadata-generation-failed|(egg_info|bdist_wheel|editable_wheel|install) did not run successfully"
-        r"|Failed building wheel for|subprocess-exited-with-error|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
+        r"|Failed building wheel for|subprocess-exited-with-error|legacy-install-failure|ERROR: Command errored out with exit status \d|Getting requirements to build \w{1,20} did not run",
         cause="pip could not build a package; the first error in its output says why",
         remedy="Look at that output; where it says that torch is missing, add --no-build-isolation; better, install a wheel",
         checks=("toolkit-mismatch", "host-compiler"),

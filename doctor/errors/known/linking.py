@@ -133,7 +133,6 @@ _HEADERS = (
     ("cstdlib", "libstdc++-dev (build-essential)"),
     ("iostream", "libstdc++-dev (build-essential)"),
     ("gmp", "libgmp-dev"),
-    ("uv", "libuv1-dev"),
 )
 _VENDORED = (
     "glm/glm|cutlass/(cutlass|numeric_types|gemm/gemm)|cute/(tensor|layout)|cute/arch/\\w{1,40}|tiny-cuda-nn/\\w{1,30}|fmt/(format|core)|nlohmann/json|json/json|cpp_httplib"

@@ -337,7 +337,7 @@ ROWS = (
     ),
     KnownError(
         id="wants-another-torch",
-        pattern=r"(?P<package>[\w.-]{1,60}) \S{1,40} requires (?P<wanted>(torch|torchvision|torchaudio|triton|numpy)[^\s,]{0,40})[^\n]{0,80}, but you('ll)? have (?P<found>\w{1,30} \S{1,40}) which is incompatible",
+        pattern=r"(?<![\w.-])(?P<package>[\w.-]{1,60}) \S{1,40} requires (?P<wanted>(torch|torchvision|torchaudio|triton|numpy)[^\s,]{0,40})[^\n]{0,80}, but you('ll)? have (?P<found>\w{1,30} \S{1,40}) which is incompatible",
         cause="{package} asks for {wanted}, and another release is installed ({found}): pip went on, and {package} may fail when it is imported or used",
         remedy="Install the release of {package} that takes this torch; if there is none, the torch that it asks for with the torchvision and torchaudio of that release, in one command",
         command="pip check",

@@ -9,7 +9,7 @@ _NTSTATUS = "learn.microsoft.com, NTSTATUS values, by their names; no thread was
 ROWS = (
     KnownError(
         id="windows-access-violation",
-        pattern=r"(code|status|error):? ?[=(]?(-1073741819|3221225477|0xC0000005)\b|Windows fatal exception: access violation|OSError: exception: access violation",
+        pattern=r"(code|status):? ?[=(]?(-1073741819|3221225477|0xC0000005)\b|Windows fatal exception: access violation|OSError: exception: access violation",
         cause="A compiled part read memory that is not its own, and Windows ended the process: two packages bring different copies of one DLL, or one is for another torch, Python or driver",
         remedy="Run `python -X faulthandler PROGRAM`, which names the import or call; import torch first; update the GPU's driver, and reinstall the package that is named for this torch",
         command="python -X faulthandler PROGRAM",
@@ -23,7 +23,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-abort",
-        pattern=r"(code|status|error):? ?[=(]?(-1073740791|3221226505|0xC0000409)\b",
+        pattern=r"(code|status):? ?[=(]?(-1073740791|3221226505|0xC0000409)\b",
         cause="A compiled part ended the process itself (abort): an assertion of CUDA or of a library failed, mostly for memory or a wrong index; its text may not have been shown",
         remedy="Run it in a console (python -X faulthandler PROGRAM), not in an IDE; with CUDA_LAUNCH_BLOCKING=1; with a smaller batch, and once on the CPU",
         command="python -X faulthandler PROGRAM",
@@ -34,7 +34,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-status",
-        pattern=r"(code|status|error):? ?[=(]?(?P<term>-1073741795|3221225501|0xC000001D|-1073741515|3221225781|0xC0000135|-1073741511|3221225785|0xC0000139|-1073741571|3221225725|0xC00000FD|-1073741510|3221225786|0xC000013A|-1073741502|3221225794|0xC0000142|-1073741801|3221225495|0xC0000017|-1073740940|3221226356|0xC0000374)\b",
+        pattern=r"(code|status):? ?[=(]?(?P<term>-1073741795|3221225501|0xC000001D|-1073741515|3221225781|0xC0000135|-1073741511|3221225785|0xC0000139|-1073741571|3221225725|0xC00000FD|-1073741510|3221225786|0xC000013A|-1073741502|3221225794|0xC0000142|-1073741801|3221225495|0xC0000017|-1073740940|3221226356|0xC0000374)\b",
         cause="Windows ended the process with the status {term}: {meaning}",
         remedy="Illegal instruction: another build or processor. DLL not found, entry point, DLL initialisation: reinstall the package for this torch and the Visual C++ Redistributable. Stack overflow: less "
         "recursion. No memory: a larger paging file. Heap: see access violations (python -X faulthandler)",

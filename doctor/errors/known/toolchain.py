@@ -135,7 +135,7 @@ ROWS = (
     ),
     KnownError(
         id="extension-newer-or-older-than-torch",
-        pattern=r"(error: )?namespace \"?(at|c10|torch)(::\w{1,30})?\"? has no member|(class|struct) \"?.{0,4}(at::Tensor|c10::\w{1,40}|at::\w{1,40}|torch::\w{1,60})\W{0,4} has no member( named)?|.{0,3}\w{1,60}.{0,3} is not a member of .{0,3}(at|c10|torch)(::\w{1,40}){0,3}"
+        pattern=r"(error: )?namespace \"?(at|c10|torch)(::\w{1,30})?\"? has no member|(class|struct) \"?.{0,4}(at::Tensor|c10::\w{1,40}|at::\w{1,40}|torch::\w{1,60})\W{0,4} has no member( named)?|is not a member of .{0,3}(at|c10|torch)(::\w{1,40}){0,3}"
         r"|no member named '\w{1,60}' in (namespace )?'(at|c10|torch)|no (suitable user-defined )?conversion (function )?from \"(const )?at::\w{1,60}|cannot convert .{0,3}(const )?at::(DeprecatedTypeProperties|Tensor)"
         r"|identifier \"?(at|c10|torch)::\w{1,60}\"? is undefined|static assertion failed:? .{0,20}(data_ptr|packed_accessor)|AT_DISPATCH\w{1,60}.{0,80}(was not declared|undefined|requires)|too few arguments.{0,60}(torch|at|c10)::"
         r"|ATen/(cuda/CUDAApplyUtils|DeviceGuard|cuda/Atomic|cuda/CUDAEventPool|cuda/DeviceUtils|native/\w{1,30}|cuda/CUDAGeneratorImpl|core/\w{1,40})\.(cuh|h): No such file|c10/(cuda|util)/\w{1,40}\.h: No such file|torch/csrc/\w[\w/]{1,60}\.h: No such file",

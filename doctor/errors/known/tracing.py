@@ -218,4 +218,15 @@ ROWS = (
         sources=(UNREAD,),
         likely=True,
     ),
+    KnownError(
+        id="onnx-opset-of-torch",
+        pattern=r"Unsupported ONNX opset [Vv]ersion:? ?(?P<opset>\d{1,3})",
+        cause="This torch cannot export to opset {opset}: it is older than that opset",
+        remedy="Ask for a lower one (opset_version=12), or upgrade torch (opset 17 came with torch 1.13)",
+        says=("ONNX: export failure  0.1s: Unsupported ONNX opset version: 17",),
+        sources=(
+            thread("ultralytics/ultralytics", 625, "2023-01-25"),
+            thread("ultralytics/ultralytics", 742, "2023-02-01"),
+        ),
+    ),
 )

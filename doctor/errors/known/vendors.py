@@ -47,7 +47,7 @@ ROWS = (
     ),
     KnownError(
         id="mps-operator-limits",
-        pattern=r"(Conv3D|ConvTranspose ?3D|(Conv|conv)\w{0,12}) .{0,30}not supported (on|for) MPS|Unsupported \w{1,20} padding mode.{0,20}MPS|MPS: Unsupported|MPS does not support|not supported (on|for|by) (the )?MPS(?! device)|is only supported on MPS|Adaptive pool MPS|\w{1,40} op \w{0,20} ?is supported natively starting from macOS",
+        pattern=r"(Conv3D|ConvTranspose ?3D|(Conv|conv)\w{0,12}) .{0,30}not supported (on|for) MPS|Unsupported \w{1,20} padding mode.{0,20}MPS|MPS: Unsupported|MPS does not support|not supported (on|for|by) (the )?MPS(?! device)|is only supported on MPS|Adaptive pool MPS|op \w{0,20} ?is supported natively starting from macOS",
         cause="This operation, or this form of it, does not exist for Apple's GPUs in this torch or macOS",
         remedy="Upgrade torch and macOS; run it on the CPU (x.cpu()), or set the fallback before torch is imported",
         command="export PYTORCH_ENABLE_MPS_FALLBACK=1",
