@@ -80,6 +80,8 @@ class NamedFile(ParsedFile):
         self.wrappers = wrappers
         self._reaching: dict[tuple[Scope, str], ReachingDefinitions] = {}
         self._resolving: set[Binding] = set()
+        self._places: dict[tuple[Scope, str], dict[Binding, int]] = {}
+        self._readers: dict[str, dict[Binding, list[tuple[ast.Name, bool]]]] = {}
 
     def absolute(self, imported: str) -> str | None:
         """A name from an import statement with its leading dots resolved; None if they leave the project.
@@ -119,7 +121,11 @@ class NamedFile(ParsedFile):
         if len(bindings) > 1 and (bindings[0].imported is None or len({b.imported for b in bindings}) > 1):
             seen = self.reaching(owner, root.id).reads.get(root)
             if seen is not None:
-                bindings = [binding for binding in bindings if binding in seen]
+                # A name may be bound a thousand times, of which a read sees one.
+                places = self._places.get((owner, root.id))
+                if places is None:
+                    places = self._places[owner, root.id] = {binding: place for place, binding in enumerate(bindings)}
+                bindings = sorted((binding for binding in seen if binding in places), key=places.__getitem__)
         return tuple(binding for binding in bindings if binding.kind != "delete")
 
     def definition(self, node: ast.expr) -> Binding | None:
@@ -138,12 +144,17 @@ class NamedFile(ParsedFile):
 
     def reads_of(self, binding: Binding) -> list[tuple[ast.Name, bool]]:
         """Every read that can see `binding`, in source order, and whether it can see nothing else but a placeholder."""
-        found = []
-        for chain in self.scopes.chains.get(binding.name, ()):
-            bindings = self.bindings_of(chain.root, chain.scope)
-            if binding in bindings:
-                found.append((chain.root, all(other is binding or _is_placeholder(other) for other in bindings)))
-        return sorted(found, key=lambda item: (item[0].lineno, item[0].col_offset))
+        readers = self._readers.get(binding.name)
+        if readers is None:
+            readers = self._readers[binding.name] = {}
+            for chain in self.scopes.chains.get(binding.name, ()):
+                bindings = self.bindings_of(chain.root, chain.scope)
+                rivals = [one for one in bindings if not _is_placeholder(one)]
+                for seen in dict.fromkeys(bindings):
+                    readers.setdefault(seen, []).append((chain.root, all(one is seen for one in rivals[:2])))
+            for found in readers.values():
+                found.sort(key=lambda item: (item[0].lineno, item[0].col_offset))
+        return [*readers.get(binding, ())]
 
     def attributes_named(self, name: str) -> list[ast.Attribute]:
         """Every place that reads, writes or deletes the attribute `name` of any value, in source order."""
