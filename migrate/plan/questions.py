@@ -148,6 +148,10 @@ def artifact_questions(
         effect = "it stays TorchScript, with what it reaches; its findings become one note."
         known = [f"{title} reads TorchScript at {places}" for title, places in _by_title(readers).items()]
         known += [f"{place} uploads it" for place in artifact.uploads]
+        if not artifact.writers:
+            known.append(
+                "nothing in the project writes it: `torchlift convert FILE` makes a .pt2 of it, without its source"
+            )
         seen = f" {'; '.join(known)}." if known else ""
         text = f"Does {artifact.name} stay TorchScript, for readers outside this project or in another language?{seen}"
         questions.append(

@@ -166,7 +166,8 @@ class _Plan:
         if not artifact.writers and not seen:
             self.refusals.append(
                 f"nothing in this project is seen to write {artifact.title}, and `torch.export.load` opens no TorchScript "
-                "archive: whoever makes the file has to write it with `torch.export.save` first"
+                "archive: whoever makes the file has to write it with `torch.export.save` first, or `torchlift convert` makes a "
+                ".pt2 of the file, where both do the same"
             )
         obstacle = artifact.obstacle()
         if obstacle is not None and not seen:

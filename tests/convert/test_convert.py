@@ -32,6 +32,7 @@ NOT_CONVERTED = {
     "scripted_gru": "rows + 3",
     "while_on_data": "data-dependent",
     "branch_on_dtype": "other dtype",
+    "factories": "other dtype",
     "integers": "one row",
     "texts": "deserializing",
     "scripted_function": "other numbers",
