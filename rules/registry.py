@@ -15,7 +15,15 @@ from torchlift.rules.rule import Rule, nothing, unbound
 from torchlift.view.names import longest_target
 
 # What a rule file defines below its declaration, and what the declaration has in the place of it.
-_FUNCTIONS = {"check": unbound, "text": None, "matters": None, "applies": None, "whole": None, "wants": None}
+_FUNCTIONS = {
+    "check": unbound,
+    "text": None,
+    "matters": None,
+    "applies": None,
+    "whole": None,
+    "wants": None,
+    "changed_in": None,
+}
 
 
 class RuleFileError(Exception):

@@ -90,6 +90,11 @@ class Renaming:
             f"patches.{code}", self.triggers, self._collect_patches, frozenset(self._rows), _may_replace
         )
 
+    def changed_in(self, target: str) -> TorchVersion | None:
+        """The release that changed an old name."""
+        row = self._rows[target]
+        return row.removed or row.deprecated or row.since
+
     def check(self, use: Use, context: Context) -> Iterator[Finding]:
         """The finding about one use of an old name, unless another place covers it or nothing is to be done yet."""
         row = self._rows[use.target]

@@ -226,6 +226,8 @@ class Rule:
         collectors: facts the check wants from every file of the project.
         sees_guarded: whether the check is also asked about uses under a version test, `hasattr` or an import fallback,
             which already handle both releases.
+        changed_in: for a table, the release that changed a target; of branches on the release, the rule is then asked about
+            those that the torch the project moves to runs.
         gives_way: set where names that another rule has as targets, and names below those, are left to that rule: it
             makes the triggers of the targets that remain.
         text: the rule's function for files that are no Python. Its fixes are made of `ReplaceText`.
@@ -255,6 +257,7 @@ class Rule:
     default: bool = True
     collectors: tuple[Collector, ...] = ()
     sees_guarded: bool = False
+    changed_in: Callable[[str], TorchVersion | None] | None = None
     gives_way: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
     text: TextCheck | None = None
     text_triggers: tuple[str, ...] = ()

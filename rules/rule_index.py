@@ -133,6 +133,7 @@ def _described(rule: Rule, module: str) -> Rule:
         check=late("check"),
         text=late("text") if rule.text is not None else None,
         matters=late("matters") if rule.matters is not None else None,
+        changed_in=late("changed_in") if rule.changed_in is not None else None,
         whole=late("whole") if rule.whole is not None else None,
         # Asked in every run: one that stands apart from the rule spares importing that.
         wants=late("wants") if rule.wants is not None and rule.wants.__module__ == module else rule.wants,

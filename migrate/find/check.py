@@ -129,6 +129,8 @@ def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, proj
 
     Code behind a test of a release that knows of the change was written for it.
     """
+    if rule.changed_in is not None and (since := rule.changed_in(use.target)) is not None and since <= settings.target:
+        return is_guarded(view, use.node, settings.target, project.binding)
     change = rule.deprecated or rule.removed
     if change is None:
         return is_guarded(view, use.node, None, project.binding)

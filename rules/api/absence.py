@@ -8,12 +8,14 @@ from torchlift.rules.analysis.places.order import leaves
 from torchlift.rules.api.changes import gone_names
 from torchlift.rules.api.successors import EARLIER
 from torchlift.torch_names import public_name
+from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView
 from torchlift.view.guards import catches_anything, tests_release
+from torchlift.view.release_tests import decided
 from torchlift.view.walk import walk
 
 
-def copes_without(view: ModuleView, node: ast.AST) -> bool:
+def copes_without(view: ModuleView, node: ast.AST, target: TorchVersion) -> bool:
     """Whether what surrounds `node` already says what happens on a torch that lacks the name.
 
     An import inside a `try` whose handler takes any error, and code behind an `if` or an `assert` about the release that
@@ -25,7 +27,7 @@ def copes_without(view: ModuleView, node: ast.AST) -> bool:
             tried = any(child is statement for statement in ancestor.body)
             if tried and any(map(catches_anything, ancestor.handlers)):
                 return True
-        if isinstance(child, ast.stmt) and _left_before(view, child):
+        if isinstance(child, ast.stmt) and _left_before(view, child, target):
             return True
         if (
             isinstance(ancestor, (ast.If, ast.IfExp))
@@ -77,15 +79,20 @@ def asks_for(view: ModuleView, node: ast.AST, word: str) -> bool:
     return False
 
 
-def _left_before(view: ModuleView, statement: ast.stmt) -> bool:
-    """Whether an earlier statement of the same block leaves it, depending on the release."""
+def _left_before(view: ModuleView, statement: ast.stmt, target: TorchVersion) -> bool:
+    """Whether an earlier statement of the same block leaves it, depending on the release, and may do so on `target`."""
     for earlier in view.block(statement):
         if earlier is statement:
             return False
-        if isinstance(earlier, ast.Assert) and tests_release(view, earlier.test):
+        if isinstance(earlier, ast.Assert) and _may_be(view, earlier.test, target, False):
             return True
         if not isinstance(earlier, ast.If):
             continue
-        if leaves(earlier.body) and tests_release(view, earlier.test):
+        if leaves(earlier.body) and _may_be(view, earlier.test, target, True):
             return True
     return False
+
+
+def _may_be(view: ModuleView, test: ast.expr, target: TorchVersion, answer: bool) -> bool:
+    """Whether a condition about the release may have that answer on `target`."""
+    return tests_release(view, test) and decided(view, test, target) in {None, answer}

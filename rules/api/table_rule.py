@@ -31,7 +31,7 @@ def is_plain_use(use: Use, context: Context) -> bool:
     statement = context.view.parent(use.node)
     if isinstance(statement, ast.ImportFrom) and statement.level:  # stubs of torch, or a copy of it
         return False
-    return not copes_without(context.view, use.node)
+    return not copes_without(context.view, use.node, context.settings.target)
 
 
 def _is_setting(name: str) -> bool:

@@ -23,6 +23,7 @@ RULE = Rule(
     targets=_RENAMING.targets,
     triggers=_RENAMING.triggers,
     check=_RENAMING.check,
+    changed_in=_RENAMING.changed_in,
     collectors=(_RENAMING.patches,),
     sources=("the table in rules/api/moved_names.py has the evidence of each row",),
     aliases=("TOR101", "TOR103"),

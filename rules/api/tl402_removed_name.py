@@ -38,6 +38,10 @@ RULE = Rule(
 )
 
 
+def changed_in(target: str) -> TorchVersion | None:
+    return EARLIER[target].since if target in EARLIER else gone_names()[target].since
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     settings = context.settings
     earlier = EARLIER.get(use.target)

@@ -40,6 +40,10 @@ RULE = Rule(
 )
 
 
+def changed_in(target: str) -> TorchVersion | None:
+    return deprecated_names()[target].since
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     settings = context.settings
     row = deprecated_names()[use.target]

@@ -83,6 +83,10 @@ _INSTEAD = {
 }
 
 
+def changed_in(target: str) -> TorchVersion | None:
+    return changed_parameters()[target][-1].since
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     if use.name != use.target:
         return

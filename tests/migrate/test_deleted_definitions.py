@@ -63,6 +63,8 @@ def test_a_definition_goes_with_its_decorators_and_the_blank_lines_that_set_it_a
         ("import a\r\n\r\ngone()  # why\r\n\r\n\r\nx = 1\r\n", "import a\r\n\r\n\r\nx = 1\r\n"),
         ("x = 1; gone()\n\n\ny = 2\n", "x = 1\n\n\ny = 2\n"),
         ("gone(); x = 1\n", "x = 1\n"),
+        ("import a\n \\\n\ngone()\n", "import a\n \\\n\n"),
+        ("import a\n\n \\\n\n\ngone()\n\n\nx = 1\n", "import a\n\n \\\n\n\n\nx = 1\n"),
     ],
 )
 def test_a_simple_statement_leaves_the_gap_that_its_neighbours_want(before: str, after: str) -> None:

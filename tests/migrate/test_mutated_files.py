@@ -65,6 +65,8 @@ FOUND = {
         "import torch\n\n\ndef f(x):\n    if not torch.jit.is_scripting():\n        return x + 1  # torchlift: ignore[TL101] why\n"
         "    return x\n"
     ),
+    "a line that goes on into a blank one, above what goes": "import torch\n\n\nimport torch as th\n \\\n\ntorch.jit.script(swish)\n",
+    "the same inside a function": "import torch\n\n\ndef f(x):\n    y = x\n    \\\n\n    torch._C._jit_set_profiling_mode(False)\n",
     "a test that scripts in the call that saves": "import io\n\nimport torch\n\n\n"
     + _NET
     + _SAVED.format("torch.jit.script(net)"),

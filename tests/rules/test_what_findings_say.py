@@ -63,6 +63,37 @@ def test_a_finding_says(code: str, source: str, said: str, unsaid: str, tmp_path
     assert unsaid not in words
 
 
+_TABLES = {
+    "TL401": "y = torch.ger(a, b)",
+    "TL402": "y = torch.cuda.MemPoolContext(pool)",
+    "TL403": "torch.set_default_tensor_type(t)",
+    "TL404": "y = torch.optim.lr_scheduler.StepLR(o, 2, verbose=flag)",
+}
+_OLDER = "if Version(torch.__version__) {} Version('{}'):\n    "
+# (code around it, whether the torch that the project moves to runs it)
+BRANCHES = {
+    "all releases of the project": (_OLDER.format(">=", "1.10") + "{}", True),
+    "the newest releases": (_OLDER.format(">=", "2.14") + "{}", True),
+    "only older ones": (_OLDER.format("<", "2.14") + "{}", False),
+    "the other branch, for older ones": (_OLDER.format(">=", "1.10") + "pass\nelse:\n    {}", False),
+    "the other branch, for the newest": (_OLDER.format("<", "2.14") + "pass\nelse:\n    {}", True),
+    "behind a test that old releases fail": (_OLDER.format("<", "1.10") + "raise ImportError\n{}", True),
+    "behind a test that new ones fail": (_OLDER.format(">=", "2.14") + "raise ImportError\n{}", False),
+    "behind an assertion of old releases": ("assert Version(torch.__version__) >= Version('1.10')\n{}", True),
+    "where the name is asked for": ("if hasattr(torch, 'anything'):\n    {}", False),
+}
+
+
+@pytest.mark.parametrize(("around", "runs"), BRANCHES.values(), ids=BRANCHES)
+@pytest.mark.parametrize(("code", "line"), _TABLES.items(), ids=_TABLES)
+def test_a_branch_that_the_new_torch_runs_is_code_like_any_other(
+    code: str, line: str, around: str, runs: bool, tmp_path: Path
+) -> None:
+    source = f"import torch\nfrom packaging.version import Version\n\n{around.format(line)}\n"
+    found = all_findings(analyse_files(tmp_path, {"m.py": source}, min_torch=TorchVersion(2, 0)))
+    assert (code in {item.code for item in found}) == runs
+
+
 _GATHER = "import torch\n\ntorch.distributed.nn.all_gather(x)\n"
 # what it is about: (lowest torch, source, what the help says, what it does not say)
 NEWER = {

@@ -96,8 +96,10 @@ def _else_clause(view: ModuleView, block: list[ast.stmt]) -> TextEdit | None:
 
 def _blank_lines(view: ModuleView, line: int, step: int) -> int:
     """How many blank lines there are from a line (1-based) on, upwards or downwards; the end of the file is none."""
-    count = 0
-    while 1 <= line < len(view.source.line_starts) and not view.source.line(line).strip():
+    source, count = view.source, 0
+    while 1 <= line < len(source.line_starts) and not source.line(line).strip():
+        if line > 1 and source.line(line - 1).rstrip("\r\n").endswith("\\"):
+            break  # it ends a line that goes on
         count, line = count + 1, line + step
     return count
 
