@@ -142,14 +142,13 @@ def _bounded(seconds: float, memory: int) -> None:
 
 
 def _processes() -> int:
-    return sum(len(os.listdir(f"/proc/{name}/task")) for name in os.listdir("/proc") if name.isdigit() and _ours(name))
-
-
-def _ours(name: str) -> bool:
-    try:
-        return os.stat(f"/proc/{name}/task").st_uid == os.getuid()
-    except OSError:
-        return False
+    """Threads of all processes of this user; one may end while it is looked at."""
+    found = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{name}/task").st_uid == os.getuid():
+                found += len(os.listdir(f"/proc/{name}/task"))
+    return found
 
 
 def _received(results: list[Any], reading: int, process: int, end: float) -> Optional[str]:
