@@ -17,11 +17,13 @@ from exhaustive import is_exhaustive
 
 import torchlift.convert
 from torchlift.convert.road.cli import convert
-from torchlift.convert.road.converting import Converter, Wish
-from torchlift.convert.road.given_inputs import InputsUnreadable, given_by_user
+from torchlift.convert.road.converting import Converter, Wish, evidence_hash
+from torchlift.convert.road.given_inputs import InputsUnreadable, from_evidence, given_by_user
 from torchlift.convert.road.record import Conversion
 from torchlift.convert.road.step import Problem, Task
 from torchlift.convert.schemas import PUBLISHED
+from torchlift.evidence.records import RecordedEvidence
+from torchlift.json_records.reading import read_record
 from torchlift.json_records.schema import schema_text
 from torchlift.testing import FreshProcesses
 
@@ -175,6 +177,32 @@ def test_inputs_are_taken_from_the_user_before_the_trace(tmp_path: Path, process
         ways.append((done.inputs_from, done.inputs))
     assert ways == [("trace", "float32[4,6]"), ("user", "float32[3,6]")]
     assert not list(tmp_path.glob("*.pt2*"))
+
+
+def test_inputs_are_taken_from_calls_that_a_run_recorded_of_this_archive(tmp_path: Path) -> None:
+    path = archives.write("scripted_mlp", tmp_path)
+    call = {"method": "forward", "args": ["float32[7,6]"], "count": 3}
+    value = {"id": 1, "of": {"name": "m:Mlp"}, "calls": [call], "wrote": [{"content": evidence_hash(path)}]}
+    place = {
+        "id": "a",
+        "file": "a.py",
+        "line": 3,
+        "column": 0,
+        "end_line": 3,
+        "end_column": 9,
+        "api": "torch.jit.script",
+    }
+    evidence = read_record(
+        RecordedEvidence,
+        {
+            "schema_version": 1,
+            "torchlift": "0",
+            "sites": [{**place, "text_sha": "", "scope_sha": "", "values": [value]}],
+        },
+    )
+    (given,) = from_evidence(evidence, evidence_hash(path), "forward")
+    assert (given.args, given.source, given.said) == (["float32[7,6]"], "evidence", "recorded at a.py:3.")
+    assert from_evidence(evidence, "another", "forward") == []
 
 
 def test_inputs_that_were_found_by_trying_are_said_to_be_an_assumption(
