@@ -16,7 +16,8 @@ class Limits:
         recorded: bytes of inputs and outputs that are kept for a value.
         state: bytes of a state dict; larger ones are not sent, and what was trained is not proved.
         calls: how many calls are kept for a value.
-        alike: how many calls with equal shapes and modes are kept.
+        alike: how many calls with equal shapes and modes are kept, as long as there are few.
+        few: from so many kept calls on, only those are kept that are like no other.
         spooled: bytes of a captured value in a file, where its process cannot be copied.
         sleeping: how many snapshots of a process may sleep at a time.
         nice: added to the niceness of proofs.
@@ -27,8 +28,9 @@ class Limits:
     memory: int = 4 << 30
     recorded: int = 64 << 20
     state: int = 32 << 20
-    calls: int = 64
+    calls: int = 96
     alike: int = 4
+    few: int = 24
     spooled: int = 256 << 20
     sleeping: int = 64
     nice: int = 5

@@ -40,7 +40,7 @@ def prove_program(prover: Prover, script: PlayedCalls) -> Found:
             break
         if found is not None:
             continue
-        repeated = any(_same_reason(failed, one["failed"]) for one in tried)
+        repeated = way.name != "plain outputs" and any(_same_reason(failed, one["failed"]) for one in tried)
         tried.append({"variant": way.name, "failed": failed})
         if repeated or prover.spent():
             break
@@ -72,12 +72,18 @@ def prove_loaded(prover: Prover, script: PlayedCalls) -> Found:
 
     made = prover.step(work)
     played = collected(made.results)
-    failed, worst = compared(script.calls, played.calls, "exported", made.problem)
+    failed, worst, close = compared(script.calls, played.calls, "exported", made.problem)
     name = next((result[1] for result in made.results if result[0] == "way"), "as given")
     if failed is not None:
         return {"proved": None, "worst": 0.0, "tried": [{"variant": name, "failed": failed}]}, {}
     probes = compared_probes(script, played, made.problem)
-    export = {"proved": name, "worst": worst, "saved_and_loaded": True, "tried": [{"variant": name, "failed": None}]}
+    export = {
+        "proved": name,
+        "worst": worst,
+        "saved_and_loaded": True,
+        **close,
+        "tried": [{"variant": name, "failed": None}],
+    }
     return export, probes
 
 
@@ -90,14 +96,14 @@ def _try(prover: Prover, script: PlayedCalls, way: Way) -> tuple[Optional[Found]
     if failure is not None or not any(result[0] == "fixed" for result in made.results):
         return None, str(failure or made.problem)
     rounds = [[result[1:] for result in made.results if result[0] == name] for name in ("played", "loaded")]
-    worst = 0.0
+    worst, close = 0.0, dict[str, Any]()
     if way.plain:
         script = PlayedCalls(_plainly(script.calls), _plainly(script.probes), script.skipped)
     calls = script.calls
     played = collected([tuple(one) for one in rounds[0]])
     for number, results in enumerate(rounds[: 1 + saved]):
         after = " after save and load" if number else ""
-        failed, far = compared(
+        failed, far, close = compared(
             calls, collected([tuple(one) for one in results]).calls, f"exported{after}", made.problem
         )
         if failed is not None:
@@ -111,6 +117,7 @@ def _try(prover: Prover, script: PlayedCalls, way: Way) -> tuple[Optional[Found]
         "proved": way.name,
         "worst": worst,
         "saved_and_loaded": saved,
+        **close,
         "detail": way.detail,
         "fixed": next(result[1] for result in made.results if result[0] == "fixed"),
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from .exporting import decoded, shape_of
+from .gradients import of_training, without_gradients
 from .keeper import Doings, Subject
 from .limits import Limits
 from .probes import probes
@@ -15,6 +16,17 @@ from .shared import Call, Inputs, Mismatch, Raised, Tolerance, call_mismatches, 
 from .steps import Attempt, Emit, attempt, attempt_here
 
 _TOLERANCE = Tolerance()
+
+
+class Compared(NamedTuple):
+    """What came of comparing calls: the first difference, how far numbers lie apart, and what else is not the same.
+
+    That is `gradients`, how far those lie apart, and `errors`, classes in the place of those that TorchScript raises.
+    """
+
+    failed: Optional[str]
+    worst: float
+    close: dict[str, Any]
 
 
 @dataclass
@@ -126,7 +138,7 @@ class Prover:
             if was is None or again is None:
                 continue
             # Whether the first runs of a function that TorchScript optimises ask for gradients depends on how many there were.
-            found = [one for one in differences(was, again) if one.aspect != "requires_grad"]
+            found = [one for one in differences(was, without_gradients(again)) if one.aspect != "requires_grad"]
             if found:
                 return f"replay: TorchScript itself gives something else: {worded(found[0], 'recorded', 'replayed')}"
         return played
@@ -134,11 +146,11 @@ class Prover:
     def _eager(self, script: PlayedCalls) -> dict[str, Any]:
         made = self.step(lambda emit: self.play(Player(self.capture.original, eager_loaded, _always), emit))
         eager = collected(made.results)
-        failed, worst = compared(script.calls, eager.calls, "eager", made.problem)
+        failed, worst, close = compared(script.calls, eager.calls, "eager", made.problem)
         if failed is None and self.capture.drawn_before not in (None, self.capture.drawn_after):
             failed = "random numbers: capturing draws some, so that later ones differ"
         found = compared_probes(script, eager, made.problem, "eager")
-        return {"equal": failed is None, "worst": worst, "failed": failed, "probes": found}
+        return {"equal": failed is None, "worst": worst, "failed": failed, "probes": found, **close}
 
     def _said(self, proof: dict[str, Any]) -> dict[str, Any]:
         recorded_calls = sum(event[0] == "call" for event in self.course.events)
@@ -169,19 +181,23 @@ def differences(left: Call, right: Call) -> list[Mismatch]:
     return [one for one in found if one.path != "input random numbers drawn" or not isinstance(left.outcome, Raised)]
 
 
-def compared(
-    left: dict[str, Call], right: dict[str, Call], name: str, problem: Optional[str]
-) -> tuple[Optional[str], float]:
-    """The first difference, in words, and how far numbers lie apart at most."""
-    worst = 0.0
+def compared(left: dict[str, Call], right: dict[str, Call], name: str, problem: Optional[str]) -> Compared:
+    """Calls of TorchScript on the left."""
+    worst, close = 0.0, dict[str, Any](gradients=None, errors="")
     for label, call in left.items():
         if label not in right:
-            return f"{problem or 'not played'} on {label}", worst
-        found = differences(call, right[label])
+            return Compared(f"{problem or 'not played'} on {label}", worst, close)
+        other = right[label]
+        found = differences(call, other)
         if found:
-            return worded(found[0], "TorchScript", name, right[label]), worst
-        worst = max(worst, furthest(call.outcome, right[label].outcome))
-    return problem, worst
+            return Compared(worded(found[0], "TorchScript", name, other), worst, close)
+        worst = max(worst, furthest(call.outcome, other.outcome))
+        if (slopes := of_training(call)).items:
+            close["gradients"] = max(close["gradients"] or 0.0, furthest(slopes, of_training(other)))
+        was, now = call.outcome, other.outcome
+        if isinstance(was, Raised) and isinstance(now, Raised) and was.type != now.type and not close["errors"]:
+            close["errors"] = f"`{now.type}` in the place of `{was.type}` on {label}"
+    return Compared(problem, worst, close)
 
 
 def worded(mismatch: Mismatch, left: str, right: str, after: Optional[Call] = None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from .gradients import gradients, has_gradients
 from .modes import entered, generator_state
 from .shared import Array, Call, Container, Inputs, Node, Raised, Scalar, describe, describe_error
 from .wire import Decoder
@@ -44,8 +45,11 @@ class Player:
         self._archive: Optional[Callable[[], Any]] = None
 
     def play(self, events: Iterable[tuple[Any, ...]]) -> Iterator[PlayedCall]:
-        """Every call once, in order, then once more those since the last change from outside."""
-        number = 0
+        """Every call once, in order, then once more those since the last change from outside.
+
+        With gradients a third time: TorchScript runs its optimised form, which may round otherwise, from then on.
+        """
+        number, differentiated = 0, False
         again: list[tuple[int, tuple[Any, ...]]] = []
         for event in events:
             if event[0] == "saved":
@@ -58,11 +62,14 @@ class Player:
                 if event[6] is not None:
                     again.clear()
                     self._load_state(event[2], event[6][1])
-                yield PlayedCall(f"call {number}", self.called(event, f"call {number}"))
+                played = PlayedCall(f"call {number}", self.called(event, f"call {number}"))
+                differentiated = differentiated or has_gradients(played.call)
+                yield played
                 again.append((number, event))
-        for number, event in again:
-            label = f"call {number} once more"
-            yield PlayedCall(label, self.called(event, label))
+        for which in ("once more", "a third time")[: 1 + differentiated]:
+            for number, event in again:
+                label = f"call {number} {which}"
+                yield PlayedCall(label, self.called(event, label))
 
     def called(self, event: tuple[Any, ...], label: str, inputs: Optional[Inputs] = None) -> Call:
         """One call with the recorded modes and random state; `inputs` in the place of its own."""
@@ -77,11 +84,15 @@ class Player:
         try:
             target = value if method == "forward" else getattr(value, method)
             with entered(torch, modes):
-                outcome = described(target(*inputs.args, **inputs.kwargs), self._plain)
+                result = target(*inputs.args, **inputs.kwargs)
+            outcome = described(result, self._plain)
         except (Exception, SystemExit) as error:
             outcome = describe_error(error)
         drawn = hashlib.sha256(generator_state(torch)).hexdigest()[:12]
-        return Call(label, "", 0, 1, outcome, _after(described(inputs.args), described(inputs.kwargs), drawn))
+        after = _after(described(inputs.args), described(inputs.kwargs), drawn)
+        if not isinstance(outcome, Raised):
+            after = Container(after.type, (*after.items, *gradients(result, inputs, value, modes)))
+        return Call(label, "", 0, 1, outcome, after)
 
     def _value(self, copy: int) -> Any:
         if copy not in self._values:

@@ -160,7 +160,7 @@ class Snapshot:
     ) -> Any:
         key = (method, copy, _shape((tuple(args), kwargs)), repr(modes))
         seen = self._alike.get(key, 0)
-        if seen >= self._limits.alike:
+        if seen >= self._limits.alike or (seen and self._kept >= self._limits.few):
             return ("skipped", tracked)
         if self._kept >= self._limits.calls:
             self._missed(f"after {self._limits.calls} others")
@@ -176,7 +176,8 @@ class Snapshot:
             self.ended()
             return None
         except Unsent as problem:
-            self._missed(_unsent("an argument", problem))
+            if not seen:
+                self._missed(_unsent("an argument", problem))
             return ("skipped", tracked)
         self._alike[key] = seen + 1
         self._kept += 1

@@ -16,7 +16,7 @@ from torchlift.rules.torchscript.captures.trace_plan import plan_trace, traced_m
 from torchlift.rules.torchscript.examples.trace_examples import EXAMPLES
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
-from torchlift.rules.torchscript.proofs.recorded_capture import recorded_eager, recorded_export
+from torchlift.rules.torchscript.proofs.recorded_capture import rather_plain
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.takers import saved_later
 from torchlift.rules.torchscript.values.value_life import follow
@@ -75,7 +75,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         yield Finding("TL101", view.path, span, _MESSAGE, Severity.WARNING, advice)
         return
     traced = traced_module(use.call)
-    if traced is not None and (drops(context) or _rather_plain(use, context)):
+    if traced is not None and (drops(context) or rather_plain(use, context)):
         plain = plain_module(use, context, traced, traced=True)
         if plain is not None:
             yield finding_of(plain, "TL101", _MESSAGE, use, view)
@@ -103,9 +103,3 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         groups=groups,
         notes=capture.recorded_notes(),
     )
-
-
-def _rather_plain(use: Use, context: Context) -> bool:
-    """Whether recorded runs prove the module itself, and no program."""
-    plain, program = recorded_eager(use, context), recorded_export(use, context)
-    return plain is not None and plain.proved and program is not None and not program.proved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchlift.finding import Finding, Safety, Severity
+from torchlift.finding import Finding, Fix, Safety, Severity
 from torchlift.rules.analysis.places.use_places import place_of
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -13,14 +13,17 @@ from torchlift.rules.torchscript.captures import artifact_sites
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.export_arguments import ArgumentBuilder, CannotExport, fixed_dimensions
 from torchlift.rules.torchscript.captures.plain_module import plain_module
+from torchlift.rules.torchscript.captures.proven_variant import batch_example, in_proved_form, weigh_record
 from torchlift.rules.torchscript.captures.script_of_module import finding_of
 from torchlift.rules.torchscript.captures.trace_plan import TRACER_ONLY, traced_module
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED, EXPORT_DOCS, SINCE, SOURCES
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.modules.captured_module import read_captured_module
+from torchlift.rules.torchscript.proofs.recorded_capture import rather_plain
 from torchlift.rules.torchscript.scripting_tests.verdict import in_scripting_test
 from torchlift.rules.torchscript.values.example_inputs import read_example_inputs
 from torchlift.rules.torchscript.values.value_life import ValueLife, follow
+from torchlift.source import Span
 from torchlift.view import Use
 
 RULE = Rule(
@@ -34,7 +37,7 @@ RULE = Rule(
     fix=(
         'Needs review for `{"forward": inputs}` with visible tensors: the same program as from `torch.jit.trace`, exported '
         "with every dimension dynamic. Not rewritten for other methods: the finding shows the small module that a method needs "
-        "around it, and the file that holds several programs."
+        "around it, and the file that holds several programs. Recorded runs settle what is for review, as for `torch.jit.trace`."
     ),
     targets=("torch.jit.trace_module",),
     triggers=("jit", "_jit_internal"),
@@ -70,7 +73,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     call = use.call
     traced = traced_module(call)
-    if drops(context) and traced is not None:
+    if traced is not None and (drops(context) or rather_plain(use, context)):
         plain = plain_module(use, context, traced, traced=True)
         if plain is not None:
             yield finding_of(plain, "TL106", _MESSAGE, use, view)
@@ -97,12 +100,16 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
             f"Not rewritten: {refusal}. Where that can be changed: `torch.export.export({module}, inputs, "
             f"dynamic_shapes=shapes)`, {_GIVEN}. {EXPORT_DOCS}"
         )
-        yield Finding("TL106", view.path, span, _MESSAGE, Severity.WARNING, advice, groups=tuple(capture.groups))
+        yield _said(capture, span, advice)
         return
     fix = capture.fix("Capture with `torch.export.export`")
-    yield Finding(
-        "TL106", view.path, span, _MESSAGE, Severity.WARNING, capture.review(), fix, groups=tuple(capture.groups)
-    )
+    yield _said(capture, span, capture.review(), fix)
+
+
+def _said(capture: Capture, span: Span, advice: str | None, fix: Fix | None = None) -> Finding:
+    groups, notes = tuple(capture.groups), capture.recorded_notes()
+    path = capture.view.path
+    return Finding("TL106", path, span, _MESSAGE, Severity.WARNING, advice, fix, groups=groups, notes=notes)
 
 
 def _inputs(call: ast.Call) -> list[tuple[str, ast.expr]] | None:
@@ -128,6 +135,7 @@ def _inputs(call: ast.Call) -> list[tuple[str, ast.expr]] | None:
 
 def _plan(capture: Capture, node: ast.expr) -> None:
     view, call, life = capture.view, capture.call, capture.life
+    weigh_record(capture)
     calls = tuple(called for called in life.calls if life.home(called) is view)
     inputs = read_example_inputs(view, node, calls)
     if not inputs.understood:
@@ -149,8 +157,8 @@ def _plan(capture: Capture, node: ast.expr) -> None:
             f"`.eval()` on `{facts.expression}` was not seen before the capture, and tracing in train mode runs the model once"
         )
     capture.assume(*(doubt.reason for doubt in facts.doubts))
-    builder = ArgumentBuilder(view, call, capture.spell, capture.context.settings.batch_example)
-    arguments = builder.build(inputs)
+    builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))
+    arguments = in_proved_form(capture, builder.build(inputs), clones=False)
     capture.assume(*arguments.assumptions)
     saved = bool(life.saves or life.obstacles)
     capture.assume(*fixed_dimensions(arguments, [(life.home(c), c) for c in life.calls], saved=saved))

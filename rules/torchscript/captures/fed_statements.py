@@ -30,14 +30,14 @@ class Fed:
 
     Attributes:
         statements: they go.
-        random: the first that draws random numbers.
+        random: the first that draws random numbers, of them or of the code that they fed.
     """
 
     statements: tuple[ast.stmt, ...]
-    random: ast.stmt | None
+    random: ast.stmt | ast.expr | None
 
 
-def fed_only(view: ModuleView, gone: Iterable[ast.AST], project: Project) -> Fed:
+def fed_only(view: ModuleView, gone: Iterable[ast.expr], project: Project) -> Fed:
     """Statements of the same function that made a value for nothing but the code `gone`, and do nothing else."""
     gone = list(gone)
     statements: list[ast.stmt] = []
@@ -52,7 +52,8 @@ def fed_only(view: ModuleView, gone: Iterable[ast.AST], project: Project) -> Fed
             continue
         statements.append(statement)
         waiting += (child for child in walk(statement.value) if isinstance(child, ast.Name))
-    return Fed(tuple(statements), next((s for s in statements if _draws(view, s)), None))
+    nodes: list[ast.stmt | ast.expr] = [*statements, *gone]
+    return Fed(tuple(statements), next((node for node in nodes if _draws(view, node)), None))
 
 
 def first_seed(project: Project) -> str | None:
@@ -97,8 +98,8 @@ def _is_pure(view: ModuleView, value: ast.expr) -> bool:
     return True
 
 
-def _draws(view: ModuleView, statement: ast.stmt) -> bool:
+def _draws(view: ModuleView, node: ast.AST) -> bool:
     return any(
         isinstance(child, ast.Call) and view.certain_name(child.func).removeprefix("torch.") in _RANDOM
-        for child in walk(statement)
+        for child in walk(node)
     )

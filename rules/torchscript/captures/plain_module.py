@@ -26,6 +26,7 @@ from torchlift.rules.torchscript.captures.scripting_option import without_captur
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
 from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.intent import drops
+from torchlift.rules.torchscript.functions.function_uses import call_doubt
 from torchlift.rules.torchscript.modules.captured_module import CapturedModule, read_captured_module
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule, read_scripted_module
 from torchlift.rules.torchscript.modules.scripting_differences import scripting_differences
@@ -111,6 +112,8 @@ def plain_module(use: Use, context: Context, node: ast.expr, *, traced: bool) ->
     swap = _Swap(use, context, call, node, traced, life, module, recorded_eager(use, context))
     if swap.recorded is not None and swap.recorded.refuted:
         swap.doubt(swap.recorded.refuted)
+    elif swap.recorded is not None and swap.recorded.proved and not drops(context):
+        swap.doubts += swap.recorded.left_of(())
     if life.form == "discarded":
         return _thrown_away(swap)
     other = without_capture(view, life, node)
@@ -155,8 +158,11 @@ def _differences(swap: _Swap) -> Iterator[Assumption]:
             entry = one_line(view, statement.targets[0])
             same = f"`{entry}` stands beside the plain one of line {beside.lineno}, and both are the same then"
             yield Assumption(same, "project")
+    for home, call in calls:
+        if (doubt := call_doubt(home, call, drops=True)) is not None:
+            yield Assumption(f"line {call.lineno} calls it {doubt}", "project")
     if swap.traced:
-        yield from map(Assumption, _differences_of_traced(swap))
+        yield from _differences_of_traced(swap)
     elif swap.module.owner is not None:
         found = scripting_differences(*swap.module.owner, project, [call for _, call in calls])
         yield from map(Assumption, found)
@@ -167,12 +173,21 @@ def _differences(swap: _Swap) -> Iterator[Assumption]:
         yield Assumption(unseen)
 
 
-def _differences_of_traced(swap: _Swap) -> Iterator[str]:
+def _differences_of_traced(swap: _Swap) -> Iterator[Assumption]:
+    """What a trace kept of its example, no run can settle: another input takes another way."""
     view, project = swap.view, swap.context.project
     function = definition_of(view, swap.node, project, ast.FunctionDef)
     if function is not None:
-        yield from frozen_parts(*function, f"`{function[1].name}`")
-        return
+        parts = frozen_parts(*function, f"`{function[1].name}`")
+    else:
+        yield from map(Assumption, _of_traced_module(swap))
+        owner = swap.module.owner
+        parts = tracing_differences(*owner, project) if owner is not None else iter(())
+    yield from (Assumption(part, "project") for part in parts)
+
+
+def _of_traced_module(swap: _Swap) -> Iterator[str]:
+    view, project = swap.view, swap.context.project
     facts = read_captured_module(view, swap.node, swap.call, project)
     if facts.stateful and not facts.evaluated:
         yield (
@@ -180,9 +195,7 @@ def _differences_of_traced(swap: _Swap) -> Iterator[str]:
             "batch statistics on, whatever mode is set later"
         )
     yield from _switched_on(swap, facts)
-    if swap.module.owner is not None:
-        yield from tracing_differences(*swap.module.owner, project)
-    elif not _is_torch_layer(view, swap.node):
+    if swap.module.owner is None and not _is_torch_layer(view, swap.node):
         yield f"the code of `{swap.module.text}` is not visible, so it was not searched for what a trace keeps of its example"
     if any(keyword.arg == "strict" for keyword in swap.call.keywords):
         yield "a trace with `strict=False` gives plain dicts and tuples, and the module what its `forward` makes"
@@ -411,7 +424,8 @@ def _compiled(swap: _Swap) -> list[Rewrite] | None:
 
 
 def _safety(swap: _Swap) -> Safety:
-    return safety_of(swap.doubts, swap.recorded)[0]
+    safety = safety_of(swap.doubts, swap.recorded)[0]
+    return Safety.PROVEN if safety is Safety.SAFE and not drops(swap.context) else safety
 
 
 def _help(swap: _Swap, what: str) -> str:

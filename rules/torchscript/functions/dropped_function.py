@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from torchlift.finding import DeleteStatement, DropDecorator, Fix, ReplaceExpression, Rewrite, Safety, Template
+from torchlift.finding import DeleteStatement, DropDecorator, Fix, ReplaceExpression, Rewrite, Template
 from torchlift.rules.analysis.places.expected_errors import handler_around
 from torchlift.rules.analysis.values.repeatable import is_repeatable
 from torchlift.rules.analysis.values.value_of import definition_of
@@ -22,6 +22,13 @@ from torchlift.rules.torchscript.functions.scripted_expressions import FunctionF
 from torchlift.rules.torchscript.functions.scripted_function import read_function
 from torchlift.rules.torchscript.functions.trace_doubts import trace_doubts
 from torchlift.rules.torchscript.functions.use_advice import UseAdvice
+from torchlift.rules.torchscript.proofs.recorded_capture import (
+    Assumption,
+    Recorded,
+    clauses,
+    recorded_eager,
+    safety_of,
+)
 from torchlift.rules.torchscript.values.kept_entry import plain_entry
 from torchlift.rules.torchscript.values.stale_comments import stale_above
 from torchlift.rules.torchscript.values.stale_names import without_second_name
@@ -65,7 +72,7 @@ def without_decorator(
         if spelling is not None:
             rewrites = (ReplaceExpression(view.span(decorator), Template(spelling.text)), *spelling.imports)
             title, needs = "Put `@torch.compile` in its place", _COMPILE_SINCE
-    return _verdict(title, rewrites, (view, node), uses, context, needs=needs)
+    return _verdict(title, rewrites, (view, node), uses, use, context, needs=needs)
 
 
 def without_call(
@@ -124,9 +131,10 @@ def without_call(
         uses.doubts.append(
             f"scripting compiled what stands under the decorators of `{function.name}`, which are at work from now on"
         )
-    if compiled is not None:
-        rewrites = (*rewrites, *_imports(use, call, context))
-    return _verdict(title, rewrites, definition, uses, context, needs=_COMPILE_SINCE if compiled is not None else None)
+    rewrites = (*rewrites, *(_imports(use, call, context) if compiled is not None else ()))
+    return _verdict(
+        title, rewrites, definition, uses, use, context, needs=_COMPILE_SINCE if compiled is not None else None
+    )
 
 
 def _compiled(use: Use, call: ast.Call, context: Context) -> Template | None:
@@ -148,41 +156,55 @@ def _verdict(
     rewrites: tuple[Rewrite, ...],
     definition: _Definition | None,
     uses: FunctionUses,
+    use: Use,
     context: Context,
     *,
     needs: TorchVersion | None,
 ) -> UseAdvice:
     project = context.project
     if definition is None:
-        doubts = uses.doubts or surroundings(project, context.view, None)
-        return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
+        around = uses.doubts or surroundings(project, context.view, None)
+        return _fix(title, (*rewrites, *uses.rewrites), uses, [Assumption(doubt, "project") for doubt in around], needs)
     home, node = definition
     facts = read_function(home, node, project, known_only=True)
     uses.refusals += facts.fails
-    doubts = [
+    code = [
         *facts.doubts,
         *passed_doubts(home, node, uses.calls, facts.numbers, project, unseen=uses.unseen),
-        *_errors(facts, context),
         *_sequences(facts, node.name, uses),
+    ]
+    around = [
+        *_errors(facts, context),
         *trace_doubts(facts.branches, facts.shapes, node.name, context),
         *uses.doubts,
     ]
-    doubts = doubts or surroundings(project, home, node)
-    return _fix(title, (*rewrites, *uses.rewrites), uses, doubts, needs)
+    if not code and not around:
+        around = surroundings(project, home, node)
+    assumptions = [*map(Assumption, code), *(Assumption(doubt, "project") for doubt in around)]
+    recorded = recorded_eager(use, context)
+    if recorded is not None and recorded.refuted:
+        assumptions.append(Assumption(recorded.refuted, "project"))
+    if code and not around and recorded is not None and recorded.proved:
+        assumptions += [Assumption(doubt, "project") for doubt in surroundings(project, home, node)]
+    return _fix(title, (*rewrites, *uses.rewrites), uses, assumptions, needs, recorded)
 
 
 def _fix(
     title: str,
     rewrites: tuple[Rewrite, ...],
     uses: FunctionUses,
-    doubts: list[str],
+    assumptions: list[Assumption],
     needs: TorchVersion | None = None,
+    recorded: Recorded | None = None,
 ) -> UseAdvice:
+    notes = recorded.notes() if recorded is not None else ()
     if uses.refusals:
-        return UseAdvice(f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)}")
-    doubts = doubts or uses.doubts
-    review = f"Needs review: {sentence(doubts)}" if doubts else None
-    return UseAdvice(review, Fix(title, Safety.UNSAFE if doubts else Safety.SAFE, rewrites, needs))
+        return UseAdvice(
+            f"Not rewritten: a plain function does not serve every use: {sentence(uses.refusals)}", notes=notes
+        )
+    safety, left = safety_of(assumptions or [Assumption(doubt, "project") for doubt in uses.doubts], recorded)
+    review = f"Needs review: {sentence(clauses(left))}" if left else None
+    return UseAdvice(review, Fix(title, safety, rewrites, needs), notes)
 
 
 def _errors(facts: FunctionFacts, context: Context) -> list[str]:

@@ -115,6 +115,12 @@ def recorded_eager(use: Use, context: Context) -> Recorded | None:
     return Recorded(known, None if known.changed else eager(known.site))
 
 
+def rather_plain(use: Use, context: Context) -> bool:
+    """Whether recorded runs prove the module itself, and no program, in the place of a trace."""
+    plain, program = recorded_eager(use, context), recorded_export(use, context)
+    return plain is not None and plain.proved and program is not None and not program.proved
+
+
 def recorded_load(ends: Ends | None) -> Recorded | None:
     """What recorded runs say about programs in the place of the archives that a load reads; None if nothing is recorded.
 

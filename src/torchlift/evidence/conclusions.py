@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from torchlift.evidence.records import Proof, RecordedCall, RecordedSite, RecordedValue
+from torchlift.evidence.records import EagerProof, ExportProof, Proof, RecordedCall, RecordedSite, RecordedValue
 from torchlift.lazy_dataclass import dataclass
 
 PLAIN_OPERATIONS = frozenset(
@@ -22,6 +22,7 @@ PLAIN_OPERATIONS = frozenset(
 """What any module offers, and a function needs not."""
 
 _MOST_SHAPES = 3
+_STEPS = 3  # TorchScript runs its optimised form, which may round otherwise, from the third call on
 _ROWS, _NUMBERS = "rows + 3", "other numbers"  # names of probes
 
 
@@ -64,7 +65,11 @@ def _of_all(site: RecordedSite, judge: Callable[[RecordedValue], Conclusion], wh
         return Conclusion(refuted=f"it is broken today: in the recorded run it raised {failed.error}{said}")
     if not site.values:
         return Conclusion(unknown="no value was made here")
-    found = [judge(value) for value in site.values]
+    called = any(value.calls for value in site.values)
+    # What was captured beside values that were called was tried on its example.
+    found = [
+        judge(value if value.calls or not called else replace(value, calls=_of_example(value))) for value in site.values
+    ]
     for conclusion in sorted(found, key=lambda item: not item.refuted):
         if conclusion.refuted or conclusion.unknown:
             return conclusion
@@ -76,6 +81,16 @@ def _of_all(site: RecordedSite, judge: Callable[[RecordedValue], Conclusion], wh
         return Conclusion(refuted="the values that it makes need programs that are written differently")
     doubts = tuple(dict.fromkeys(doubt for conclusion in found for doubt in conclusion.doubts))
     return replace(found[0], doubts=doubts, basis=_basis(site, what))
+
+
+def _of_example(value: RecordedValue) -> list[RecordedCall]:
+    """The call of a capture that runs its example, if something was tried on it."""
+    example, proof = value.example, value.proof
+    if example is None or proof is None or proof.unproved is not None:
+        return []
+    return [
+        RecordedCall("forward", example.args, example.kwargs, training=value.training, context=value.context, count=0)
+    ]
 
 
 def _written(detail: Any) -> Any:
@@ -104,7 +119,16 @@ def _exported(value: RecordedValue) -> Conclusion:
             refuted=f"it is called in train mode with gradients{_at(trained)}, and a program has one mode only"
         )
     mode = ("it was captured in train mode",) if value.training else ()
-    doubts = (*mode, *_doubts(value, proof, proof.probes), *_fixed_inputs(value, proof.probes))
+    moved = (
+        ("its parameters or buffers changed between the recorded calls",) if value.state_changed_between_calls else ()
+    )
+    doubts = (
+        *mode,
+        *moved,
+        *_doubts(value, proof, proof.probes),
+        *_close(value, proof.export),
+        *_fixed_inputs(value, proof.probes),
+    )
     return Conclusion(proof.export.proved, doubts=doubts, detail=proof.export.detail)
 
 
@@ -122,7 +146,7 @@ def _eager(value: RecordedValue) -> Conclusion:
     unknown = sorted({touch.name for touch in value.operations} - PLAIN_OPERATIONS)
     if unknown:
         return Conclusion(refuted=f"`.{unknown[0]}` is used on it, which only TorchScript has")
-    return Conclusion("eager", doubts=tuple(_doubts(value, proof, proof.eager.probes)))
+    return Conclusion("eager", doubts=(*_doubts(value, proof, proof.eager.probes), *_close(value, proof.eager)))
 
 
 def _unproved(value: RecordedValue) -> str:
@@ -139,13 +163,21 @@ def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> It
     """What the recorded calls of a value, and probes, leave open."""
     if proof.dropped:
         yield f"{_count(proof.dropped, 'recorded call')} could not be tried again"
-    if value.state_changed_between_calls:
-        yield "its parameters or buffers changed between the recorded calls"
     for what, came in sorted(probes.items()):
         if not _is_harmless(came):
             yield f"on inputs that nobody recorded ({what}) it {came}"
     if _ROWS not in probes and len(_shapes(value)) < 2:
         yield f"the recorded runs called it with one shape only ({', '.join(_shapes(value)) or 'no tensor'})"
+
+
+def _close(value: RecordedValue, proof: EagerProof | ExportProof) -> Iterator[str]:
+    """What is not quite the same on recorded calls."""
+    if proof.gradients is not None and sum(call.count for call in value.calls) < _STEPS:
+        yield "it may be trained through, and few calls were recorded"
+    if proof.errors:
+        yield f"it raises {proof.errors}, which a handler may wait for"
+    if proof.gradients:
+        yield "its gradients differ by rounding, which training adds up"
 
 
 def _fixed_inputs(value: RecordedValue, probes: Mapping[str, str]) -> Iterator[str]:

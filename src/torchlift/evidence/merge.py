@@ -97,8 +97,8 @@ def _about(value: RecordedValue) -> Any:
             proof.unproved,
             proof.dropped,
             proof.probes,
-            eager and (eager.equal, eager.failed),
-            export and (export.proved, export.detail, export.fixed),
+            eager and (eager.equal, eager.failed, eager.errors),
+            export and (export.proved, export.detail, export.fixed, export.errors),
         )
     wrote = [(written.path, written.site) for written in value.wrote]
     touched = [[(touch.name, touch.detail) for touch in some] for some in (value.operations, value.attributes)]
@@ -129,12 +129,18 @@ def _unite_values(into: RecordedValue, value: RecordedValue) -> None:
         into.proof = _proof_of_both(into.proof, value.proof)
 
 
+def _larger(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)
+
+
 def _proof_of_both(first: Proof, second: Proof) -> Proof:
     proof = replace(first, calls=first.calls + second.calls, seconds=round(first.seconds + second.seconds, 3))
     if proof.eager is not None and second.eager is not None:
         proof.eager.worst = max(proof.eager.worst, second.eager.worst)
+        proof.eager.gradients = _larger(proof.eager.gradients, second.eager.gradients)
     if proof.export is not None and second.export is not None:
         proof.export.worst = max(proof.export.worst, second.export.worst)
+        proof.export.gradients = _larger(proof.export.gradients, second.export.gradients)
     return proof
 
 

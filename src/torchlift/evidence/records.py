@@ -119,6 +119,10 @@ class EagerProof:
     """What differed, on which call."""
     probes: dict[str, str] = field(default_factory=dict)
     """Inputs nobody recorded, as in `Proof.probes`, on the Python object."""
+    gradients: float | None = None
+    """Largest absolute difference of any two elements of gradients, of inputs and parameters; null if training needs none."""
+    errors: str = ""
+    """Another class of error than TorchScript's on a recorded call: "`ValueError` in the place of `torch.jit.Error` on call 3"."""
 
 
 @dataclass
@@ -134,6 +138,9 @@ class ExportProof:
     """What a program text needs to know of the variant: `{"doubled": {"args[0]": [0]}}`."""
     fixed: dict[str, list[int]] = field(default_factory=dict)
     """Dimensions that the program takes in one size only, by input: `{"args[0]": [1]}`."""
+    gradients: float | None = None
+    errors: str = ""
+    """Both as in `EagerProof`."""
     tried: list[TriedVariant] = field(default_factory=list)
 
 

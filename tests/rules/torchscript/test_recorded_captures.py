@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from example_project import analyse_files
@@ -11,16 +12,19 @@ from recorded_evidence import PROBES, place_of, proof, runs, site, source, value
 
 from torchlift.evidence.known import KnownRuns
 from torchlift.evidence.records import (
+    EagerProof,
     ExportProof,
     FailedCapture,
     Modes,
     Proof,
     RecordedCall,
+    RecordedExample,
     RecordedSite,
     RecordedValue,
     Touch,
 )
 from torchlift.finding import Finding, Safety
+from torchlift.torchscript_intent import TorchScriptIntent
 
 TRACE = "torch.jit.trace"
 NET = """import torch
@@ -459,3 +463,75 @@ def test_uses_that_were_not_followed_count_where_they_notice_what_is_missing(
 
 def test_places_are_found_by_the_text_of_their_line() -> None:
     assert place_of(FILES["net.py"], "torch.jit.trace").qualname == "export"
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [{"errors": "`ValueError` in the place of `torch.jit.Error` on call 2"}, {"gradients": 1e-9}, {"gradients": 0.0}],
+)
+def test_a_scripted_module_that_python_nearly_equals_is_for_review(tmp_path: Path, difference: dict[str, Any]) -> None:
+    near = value(
+        shapes=["float32[4,3]"], proof=replace(proof(None), eager=EagerProof(True, probes=dict(PROBES), **difference))
+    )
+    assert only(tmp_path, runs(SCRIPTED, scripted(near)), SCRIPTED)[1].safety is Safety.UNSAFE
+
+
+def test_a_value_that_only_its_example_called_is_judged_by_it_where_another_was_called(tmp_path: Path) -> None:
+    example = RecordedExample(["float32[4,3]"])
+    alone = value(calls=[], example=example)
+    assert only(tmp_path, runs(FILES, traced(value(), alone)))[1].safety is Safety.PROVEN
+    refused = replace(alone, proof=proof(None, eager=False, failed="Guard failed: x.size()[0] == 1"))
+    assert only(tmp_path, runs(FILES, traced(value(), refused)))[1].fix is None
+    assert only(tmp_path, runs(FILES, traced(alone)))[1].safety is Safety.UNSAFE
+
+
+def test_no_run_tells_which_branch_another_input_of_a_trace_takes(tmp_path: Path) -> None:
+    files = {
+        "net.py": NET.replace("return self.linear(x)", "return self.linear(x[:8] if x.shape[0] > 8 else x)")
+        + "def export():\n    return torch.jit.trace(Net().eval(), torch.ones(4, 3))\n"
+    }
+    plain = value(proof=replace(proof(None), export=ExportProof(None)))
+    _, finding = only(tmp_path, runs(files, traced(plain, files=files)), files)
+    assert finding.safety is Safety.UNSAFE
+    assert "the trace kept the branch of its example" in (finding.help or "")
+
+
+METHODS = {
+    "net.py": NET + 'def export(x):\n    return torch.jit.trace_module(Net().eval(), {"forward": torch.ones(4, 3)})\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        (None, (Safety.UNSAFE, "export.export")),
+        (value(), (Safety.PROVEN, "export.export")),
+        (value(proof=proof("fixed shapes")), (Safety.PROVEN, "export.export")),
+        (value(proof=proof(None, eager=False, failed="Guard failed")), (Safety.MANUAL, "trace_module")),
+        (value(proof=replace(proof(None), export=ExportProof(None))), (Safety.PROVEN, "return Net().eval()")),
+    ],
+)
+def test_what_runs_say_about_a_trace_by_trace_module(
+    tmp_path: Path, recorded: RecordedValue | None, expected: tuple[Safety, str]
+) -> None:
+    api = "torch.jit.trace_module"
+    evidence = runs(METHODS, site(METHODS, "net.py", "torch.jit.trace_module", api, recorded)) if recorded else None
+    changed, finding = only(tmp_path, evidence, METHODS)
+    assert finding.safety is expected[0]
+    assert expected[1] in changed.get("net.py", METHODS["net.py"] if recorded else "export.export")
+    if recorded is not None and recorded.proof is not None and recorded.proof.export == ExportProof("fixed shapes"):
+        assert "AUTO" not in changed["net.py"]
+
+
+def test_evidence_settles_what_is_for_review_where_torchscript_is_dropped(tmp_path: Path) -> None:
+    files = {
+        "net.py": "import torch\n\n\n@torch.jit.script\ndef scale(x, factor: float):\n    return torch.full((2,), factor) + x\n",
+        "use.py": "from net import scale\n\n\ndef run(x, settings):\n    return scale(x, settings.factor)\n",
+    }
+    calls = [RecordedCall("forward", [f"float32[{n}]", 0.5 * n]) for n in (1, 2)]
+    recorded = site(files, "net.py", "torch.jit.script", "torch.jit.script", value(calls=calls, kind="function"))
+    drop = TorchScriptIntent(support="drop")
+    for evidence, safety in ((None, Safety.UNSAFE), (runs(files, recorded), Safety.PROVEN)):
+        result = analyse_files(tmp_path, files, evidence=evidence, torchscript=drop)
+        (finding,) = (one for done in result.outcomes for one in (*done.fixed, *done.left) if one.code == "TL102")
+        assert finding.safety is safety
