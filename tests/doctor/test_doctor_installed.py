@@ -586,6 +586,7 @@ def test_no_bytes_in_any_file_of_an_installation_make_the_probe_raise(
     }
     facts = Facts()
     python_environment.read(python_environment.ChildResult("ok", answer), facts)
-    assert facts.failures == []
+    # That version.py says no version is told; nothing else is wrong.
+    assert {failure.probe for failure in facts.failures} <= {"torch-version"}
     assert facts.torch is not None
     json.dumps(to_json(facts), ensure_ascii=False).encode()
