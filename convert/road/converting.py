@@ -20,12 +20,12 @@ from torchlift.convert.road.given_inputs import Given, from_evidence, recorded
 from torchlift.convert.road.record import CONVERSION_SCHEMA, ComparedCase, Conversion, Manifest, TriedWay
 from torchlift.convert.road.search import searched
 from torchlift.convert.road.step import Compared, Exported, Found, Problem, Task
-from torchlift.convert.road.writing import put, put_text
 from torchlift.json_records.writing import plain
 from torchlift.lazy_dataclass import dataclass
 from torchlift.testing.difference import Mismatch
 from torchlift.testing.processes import FreshProcesses
 from torchlift.testing.verdict import Verdict, judge, worst
+from torchlift.whole_file import write_whole
 
 _CHILDREN = "torchlift.convert.road.children"
 _FURTHER = "torchlift.convert.road.further_children"
@@ -199,7 +199,7 @@ class Converter:
         names = (target.name, f"test_{target.name}", f"{target.stem}.safetensors")
         try:
             for name in names[1:] + names[:1]:
-                put(Path(task.program, name), target.with_name(name))
+                _put(Path(task.program, name), target.with_name(name))
         except OSError as error:
             return replace(done, outcome="failed", said=f"{target} cannot be written: {error.strerror or error}.")
         return replace(done, outcome="converted", written=[str(target.with_name(name)) for name in names])
@@ -226,8 +226,8 @@ class Converter:
         )
         try:
             for source, place in files:
-                put(source, place)
-            put_text(json.dumps(plain(text), indent=2) + "\n", manifest)
+                _put(source, place)
+            write_whole(manifest, (json.dumps(plain(text), indent=2) + "\n").encode("utf-8"))
         except OSError as error:
             said = f"{target} cannot be written: {error.strerror or error}."
             return replace(done, outcome="failed", said=said, written=[])
@@ -373,9 +373,9 @@ def _unequal(done: Conversion) -> list[str]:
 
 def evidence_hash(path: Path) -> str:
     """The hash by which evidence names an archive (record/hooks/archives.py)."""
-    from torchlift.record.hooks.archives import _Digest
+    from torchlift.record.hooks.archives import ArchiveDigest
 
-    return str(_Digest.of_file(str(path)))
+    return str(ArchiveDigest.of_file(str(path)))
 
 
 def _sha256(path: Path) -> str:
@@ -397,3 +397,8 @@ def _torch_version() -> str:
         return version("torch")
     except PackageNotFoundError:
         return ""
+
+
+def _put(finished: Path, target: Path) -> None:
+    with finished.open("rb") as content:
+        write_whole(target, content)

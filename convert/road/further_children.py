@@ -49,7 +49,7 @@ def prove_package(task: Task, emit: Emit) -> None:
 
 
 def lower_for_executorch(task: Task, emit: Emit) -> None:
-    """Writes the program for ExecuTorch, as `task.program` with the suffix `.pte`, and runs it once."""
+    """Writes the program for ExecuTorch, as `task.program` with the suffix `.pte`; nothing runs it here."""
     with said(emit), bounded(task), warnings_off():
         import torch
 

@@ -47,11 +47,12 @@ def _nothing(*_: Any) -> None:
     pass
 
 
-class _Digest:
+class ArchiveDigest:
     """Hash of an archive's bytes; of very large ones, of both ends and the size."""
 
     @staticmethod
     def of_bytes(data: Any) -> Any:
+        """Of what is in memory."""
         digest = hashlib.sha256()
         if len(data) <= _WHOLE:
             digest.update(data)
@@ -62,10 +63,11 @@ class _Digest:
 
     @staticmethod
     def of_file(path: str) -> Any:
+        """Of a file. Raises `OSError`."""
         size = os.path.getsize(path)
         with open(path, "rb") as file:
             if size <= _WHOLE:
-                return _Digest.of_bytes(file.read())
+                return ArchiveDigest.of_bytes(file.read())
             digest = hashlib.sha256(str(size).encode())
             digest.update(file.read(_END))
             file.seek(-_END, os.SEEK_END)
@@ -123,14 +125,14 @@ def _save_begun(module: Any, target: Any, extra: Any, place: Any) -> Any:
 def _saved(token: Any, _: Any) -> None:
     value, target, start, extra, place = token
     if _is_path(target):
-        content = _Digest.of_file(os.fspath(target))
+        content = ArchiveDigest.of_file(os.fspath(target))
     elif hasattr(target, "getbuffer"):
-        content = _Digest.of_bytes(bytes(target.getbuffer()[start : target.tell()]))
+        content = ArchiveDigest.of_bytes(bytes(target.getbuffer()[start : target.tell()]))
     elif isinstance(getattr(target, "name", None), str):
         target.flush()
         with open(target.name, "rb") as file:
             file.seek(start)
-            content = _Digest.of_bytes(file.read())
+            content = ArchiveDigest.of_bytes(file.read())
     else:
         SPOOL.problem("what was saved into an object that cannot be read again", None, place)
         return
@@ -153,7 +155,7 @@ def _function_saving_to_buffer(function: Any, args: Any, kwargs: Any) -> Any:
 @guarded("what was saved to a buffer")
 def _saved_to_buffer(token: Any, result: Any) -> None:
     value, extra, place = token
-    _tell_written(value, _Digest.of_bytes(result), None, extra, place)
+    _tell_written(value, ArchiveDigest.of_bytes(result), None, extra, place)
 
 
 def _tell_written(value: Any, content: str, path: str | None, extra: Any, place: Any) -> None:
@@ -180,13 +182,13 @@ def _reading(arguments: dict[str, Any]) -> Any:
 def _content_of(target: Any) -> Any:
     """Hash of what will be read from here; None where reading it twice is not possible."""
     if _is_path(target):
-        return _Digest.of_file(os.fspath(target)) if os.path.isfile(target) else None
+        return ArchiveDigest.of_file(os.fspath(target)) if os.path.isfile(target) else None
     if hasattr(target, "getbuffer"):
-        return _Digest.of_bytes(bytes(target.getbuffer()[target.tell() :]))
+        return ArchiveDigest.of_bytes(bytes(target.getbuffer()[target.tell() :]))
     if hasattr(target, "seekable") and target.seekable():
         start = target.tell()
         try:
-            return _Digest.of_bytes(target.read())
+            return ArchiveDigest.of_bytes(target.read())
         finally:
             target.seek(start)
     return None

@@ -102,6 +102,6 @@ def test_a_baseline_that_cannot_be_used_is_said_before_a_file_is_written(
 
 
 def test_a_baseline_that_cannot_be_written_is_a_failure_beside_the_findings(project: Path) -> None:
-    done = told(project, "migrate", "--check", ".", "--write-baseline", "--baseline", "none/b.json")
+    done = told(project, "migrate", "--check", ".", "--write-baseline", "--baseline", "a.py/b.json")
     assert done.returncode == 2 and "baseline: it cannot be written" in done.stderr and "TL401" in done.stdout
     assert told(project, "migrate", "--diff", ".", "--write-baseline").returncode == 2

@@ -86,7 +86,6 @@ def write_evidence(path: Path, evidence: RecordedEvidence) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, evidence_text(evidence).encode("ascii"))
 
 
