@@ -19,7 +19,6 @@ from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.search.globs import PathPatterns, PatternError
-from torchlift.toml_text import parsed_toml
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
@@ -168,6 +167,8 @@ class _Table:
 
     @classmethod
     def read(cls, path: Path) -> _Table:
+        from torchlift.toml_text import parsed_toml
+
         try:
             text = file_bytes(path).decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
         except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import Line, allows, lines_of, spelled, target_line
 from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
+from torchlift.rules.dependencies.hardware import wheel_for
 from torchlift.rules.dependencies.index_problem import builds_in, problem_of
 from torchlift.rules.dependencies.moving import Move, move
 from torchlift.rules.dependencies.reading import (
@@ -74,9 +75,10 @@ _BESIDE = re.compile(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:
     sets = sets_of(view)
     elsewhere = next(iter(loose_indexes(view, list(sets))), None) is not None if sets else False
+    settings = _reaching(context.settings)
     for item in sets:
-        yield from _in_set(view, item, context.settings, elsewhere=elsewhere)
-    target = target_line(context.settings.target)
+        yield from _in_set(view, item, settings, elsewhere=elsewhere)
+    target = target_line(settings.target)
     yield from _compiled(view, target)
     for pin in loose_pins(view, sets) if not is_expectation(view) else ():
         if _holds(pin, target) and not is_shown(view, pin.span.start):
@@ -95,11 +97,23 @@ def check(use: Use, context: Context) -> Iterable[Finding]:
     read = setup_of(use, context)
     if read is not None:
         # Of the kinds of text it is most like one in which nothing but pins and comments has a meaning.
-        yield from _in_set(TextView(context.view.path, "cmake", context.view.source), read, context.settings)
+        yield from _in_set(TextView(context.view.path, "cmake", context.view.source), read, _reaching(context.settings))
         return
     session = session_install(use, context)
     if session is not None:
-        yield from _in_set(TextView(context.view.path, "makefile", context.view.source), session, context.settings)
+        yield from _in_set(
+            TextView(context.view.path, "makefile", context.view.source), session, _reaching(context.settings)
+        )
+
+
+def _reaching(settings: Settings) -> Settings:
+    """The settings with the newest release that runs on the GPUs named as the target, where that is older."""
+    if settings.machine is None:
+        return settings
+    wheel = wheel_for(settings.machine, target_line(settings.target))
+    if isinstance(wheel, str) or wheel.line >= target_line(settings.target):
+        return settings
+    return replace(settings, target=TorchVersion(*wheel.line))
 
 
 def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool = False) -> Iterator[Finding]:
@@ -236,6 +250,7 @@ def _files(code: str) -> Iterator[Span]:
 
 
 _H100 = Machine((Device("H100", (9, 0)),), driver="595.58.03")
+_V100 = Machine((Device("V100", (7, 0)),), driver="595.58.03")
 
 EXAMPLES = (
     Bad(
@@ -350,6 +365,7 @@ EXAMPLES = (
     ),
     Ok("torch==2.15.0\ntorchaudio==2.11.0\n", "the target, with the last torchaudio", "requirements.txt"),
     Ok("torch==2.16.0\n", "a release after the target", "requirements.txt"),
+    Ok("torch==2.14.1\n", "the last release for the GPUs named", "requirements.txt", machine=_V100),
     Ok("# torch==2.3.1\n", "a comment", "requirements.txt"),
     Ok('echo "pip install torch==2.3.1"\ngrep -q "pip install torch==2.3.1" log\n', "texts", "a.sh"),
     Ok('pip install "torch==${TORCH}"\n', "a version that a variable fills in", "b.sh"),

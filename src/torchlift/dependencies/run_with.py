@@ -19,7 +19,6 @@ from typing import Literal
 
 from torchlift.dependencies.commands import read_commands
 from torchlift.dependencies.ini_file import read_ini
-from torchlift.dependencies.lock_file import locked_torch
 from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
 from torchlift.file_bytes import file_bytes
@@ -133,6 +132,8 @@ def _releases(name: str, kind: TextKind | None, source: SourceText) -> Iterator[
                 yield release, pin.span.start
         text = view.code
     elif not name.endswith(".py"):
+        from torchlift.dependencies.lock_file import locked_torch
+
         for held, span in locked_torch(text):
             yield TorchVersion.parse(held), span.start
     for pattern in _LISTS.get(kind, ()):

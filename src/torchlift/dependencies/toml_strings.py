@@ -12,7 +12,6 @@ from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.source import Span
-from torchlift.toml_text import parsed_toml
 
 Path = tuple[str | int, ...]
 
@@ -47,6 +46,8 @@ def toml_strings(text: str) -> list[TomlString]:
     Raises:
         ValueError: it is no TOML; the text says why.
     """
+    from torchlift.toml_text import parsed_toml
+
     numbered, spans = _numbered(text)
     try:
         content = parsed_toml(text.replace("\r\n", "\n"))
