@@ -113,15 +113,28 @@ class _Search:
     def finding(self) -> Assessment:
         order = {row.id: index for index, row in enumerate(KNOWN)}
         found = sorted(self._found, key=lambda each: (each.place.line, order[each.row.id]))
+        named = {each.place.line for each in found if not each.row.general and each.row.level != "vague"}
+        found = [each for each in found if not each.row.general or each.place.line not in named]
         levels = {level: [each for each in found if each.row.level == level] for level in ("cause", "vague", "warning")}
-        stops = levels["cause"] or levels["vague"]
+        exact = [each for each in levels["cause"] if not each.row.general]
+        stops = exact or levels["cause"] or levels["vague"]
         first = next(iter(stops or levels["warning"]), None)
         verdict: Verdict = "unknown" if first is None else "known" if stops else "warning"
-        if not levels["cause"] and self._unexplained:
+        if self._unexplained and not exact and not (levels["cause"] and self._is_raised_first(stops[0])):
             # Something that is not known came to pass, and what is known does not say why.
             verdict = "unknown"
-        others = tuple(each for each in found if each is not first)
+        others = tuple(each for each in found if each is not first and not _on_the_line_of(first, each))
         return Assessment(verdict, first, others, tuple(self._unexplained), self._last)
+
+    def _is_raised_first(self, found: Recognised) -> bool:
+        """Whether it is an exception before all that are not explained: an optional module may be missing without harm."""
+        is_raised = _RAISED.match(found.place.text) is not None
+        return is_raised and all(found.place.line < place.line for place in self._unexplained)
+
+
+def _on_the_line_of(first: Recognised | None, other: Recognised) -> bool:
+    """One line has one cause, and the earlier row of the table is the more exact; a very long line may be a whole log."""
+    return first is not None and first.place.line == other.place.line and len(first.place.text) < _LONGEST_QUOTE
 
 
 def _message(lines: Sequence[Line], index: int) -> Iterator[str]:

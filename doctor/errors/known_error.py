@@ -46,6 +46,8 @@ class KnownError:
     """Nothing more can run on this device."""
     wheel: bool = False
     """Another wheel of torch mends it: the one that fits the machine is part of the answer."""
+    general: bool = False
+    """A rule for any name: it gives way to every other cause in the text."""
     smokes_only: bool = False
     """It means this only in the output of a smoke, whose program is known."""
 

@@ -11,6 +11,9 @@ from torchlift.doctor.errors.known_error import KnownError
 from torchlift.doctor.errors.table import KNOWN
 
 _BLANKS = r"(?:\s{1,60})"
+_QUOTE = r"(?:\\?['\"`\u2018\u2019])"
+"""What people and loggers write for a single quotation mark."""
+_QUOTED = re.compile(r"\[(?:\\.|[^\]\\]){1,200}\]|\\.|'")
 _QUANTIFIERS = "?*+{"
 _TELLING = 7
 """Letters of a word that few logs have."""
@@ -24,8 +27,9 @@ _LETTERS_ONLY = {code: " " for code in range(128) if not (chr(code).isalpha() or
 
 @cache
 def expression(row: KnownError) -> re.Pattern[str]:
-    """The row's pattern, in which a blank stands for any blanks."""
-    return re.compile(row.pattern.replace(" ", _BLANKS), re.MULTILINE)
+    """The row's pattern, in which a blank stands for any blanks, and a quotation mark for any."""
+    quoted = _QUOTED.sub(lambda found: _QUOTE if found[0] == "'" else found[0], row.pattern)
+    return re.compile(quoted.replace(" ", _BLANKS), re.MULTILINE)
 
 
 def filled(text: str, match: re.Match[str], terms: Iterable[tuple[str, str]] = ()) -> str:

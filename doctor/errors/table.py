@@ -15,6 +15,7 @@ from torchlift.doctor.errors.known import (
     driver,
     extensions,
     files,
+    general,
     imports,
     installing,
     kernels,
@@ -61,6 +62,7 @@ SUBJECTS: Mapping[str, tuple[KnownError, ...]] = {
     "Several processes": distributed.ROWS,
     "Codes of CUDA": cuda.ROWS,
     "Files of weights": files.ROWS,
+    "Any other name": general.ROWS,
 }
 """The table by subject, with the titles of docs/errors.md."""
 

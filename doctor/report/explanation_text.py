@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import textwrap
 from collections.abc import Iterator
 
 from torchlift.doctor.check import Result
+from torchlift.doctor.derived.torch_build import torch_build
+from torchlift.doctor.derived.visible_gpus import visible_gpus
 from torchlift.doctor.errors.first_cause import Place, Recognised
+from torchlift.doctor.errors.known_error import KnownError
+from torchlift.doctor.facts import Facts
 from torchlift.doctor.report import words
 from torchlift.doctor.report.explanation import Explanation
 from torchlift.terminal.columns import one_line
@@ -14,6 +20,10 @@ from torchlift.terminal.style import Style
 
 _MOST_OTHERS = 5
 _SEEN = ("problem", "warning", "note")
+_OF_GPUS = {"torch-cpu-build", "cuda-visible-devices", "driver-missing"}
+"""Checks of errors that a machine without a GPU, or a torch without CUDA, has by nature."""
+_OF_WINDOWS = re.compile(r"\b[A-Za-z]:\\|%\w{1,40}%|\.(exe|dll|EXE|DLL)\b")
+_EXPORT = re.compile(r"export( [A-Z_0-9]{1,60}=[\w,.]{1,60}){1,4}")
 
 
 def render(explanation: Explanation, style: Style, *, verbose: bool = False) -> str:
@@ -70,12 +80,12 @@ def _machine(explanation: Explanation, style: Style, verbose: bool) -> Iterator[
     yield style.heading("This machine")
     if not shown:
         checks = words.listed(first.row.checks)
-        yield from _wrapped(
-            f"Nothing of it is seen here ({checks}). Is the text from another machine, environment (--python) or moment? "
-            "--facts FILE asks a machine by its facts.",
-            style,
-            "  ",
+        lead = (
+            _without_gpu(facts, first.row)
+            or f"{_asked(facts, first.row)}The checks find nothing of it here ({checks})."
         )
+        question = "Is the text from another machine, environment (--python) or moment? --facts FILE asks a machine by its facts."
+        yield from _wrapped(f"{lead} {question}", style, "  ")
     for each in shown if not verbose else explanation.results:
         yield from _result(each.result, each.check.id, style)
 
@@ -111,7 +121,34 @@ def _remedy(explanation: Explanation, style: Style) -> Iterator[str]:
         return
     yield from _wrapped(words.sentence(first.row.remedy), style, "  ")
     if first.row.command is not None:
-        yield f"  {style.command(first.row.command)}"
+        yield f"  {style.command(_command(first, explanation.facts))}"
+
+
+def _command(found: Recognised, facts: Facts | None) -> str:
+    """The row's command; what sets variables in PowerShell's words where the machine or the text is of Windows."""
+    command = found.row.command or ""
+    is_windows = sys.platform == "win32" if facts is None else facts.system.os == "windows"
+    if not (is_windows or _OF_WINDOWS.search(found.place.text)) or not _EXPORT.fullmatch(command):
+        return command
+    pairs = [each.partition("=") for each in command.split()[1:]]
+    return "; ".join(f'$env:{name}="{value}"' for name, _, value in pairs)
+
+
+def _asked(facts: Facts, row: KnownError) -> str:
+    """Which Python and platform a requirement, symbol or library is for."""
+    if not row.general:
+        return ""
+    return f"Python {facts.python.version} is asked, for {facts.system.os} on {facts.system.machine}. "
+
+
+def _without_gpu(facts: Facts, row: KnownError) -> str:
+    """That there is no GPU or a torch without CUDA, which no check finds wrong where both go together, else nothing."""
+    if not _OF_GPUS & {*row.checks} or facts.system.os == "darwin" or visible_gpus(facts).gpus:
+        return ""
+    said = "no NVIDIA GPU is in view (a container needs --gpus all): a program that needs one stops here."
+    if facts.torch is not None and torch_build(facts.torch).vendor == "none":
+        return f"torch {facts.torch.version} is a build for the CPU only, and {said}"
+    return f"N{said[1:]}"
 
 
 def _others(explanation: Explanation, style: Style, verbose: bool) -> Iterator[str]:

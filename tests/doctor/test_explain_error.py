@@ -47,7 +47,24 @@ def test_the_machine_that_has_it_is_told_its_command() -> None:
 
 def test_a_machine_that_does_not_have_it_is_not_blamed() -> None:
     done = run("--facts", H100, "--explain-error", NO_KERNEL)
-    assert done.exit_code == 0 and "Nothing of it is seen here" in done.stdout and "[✗]" not in done.stdout
+    assert done.exit_code == 0 and "The checks find nothing of it here" in done.stdout and "[✗]" not in done.stdout
+
+
+def test_a_cpu_build_on_a_machine_without_a_gpu_is_told_though_no_check_finds_it_wrong(tmp_path: Path) -> None:
+    facts = json.loads(Path(H100).read_text(encoding="utf-8"))
+    facts["torch"]["version"], facts["torch"]["cuda"] = "2.13.0+cpu", None
+    facts["pci"], facts["gpus"], facts["nvml"], facts["libcuda"], facts["kernel_driver"] = [], [], {}, {}, {}
+    bare = tmp_path / "facts.json"
+    bare.write_text(json.dumps(facts))
+    done = run("--facts", str(bare), "--explain-error", "AssertionError: Torch not compiled with CUDA enabled")
+    said = " ".join(done.stdout.split())
+    assert "torch 2.13.0+cpu is a build for the CPU only, and no NVIDIA GPU is in view" in said
+
+
+def test_variables_are_set_in_the_words_of_the_system_that_the_text_is_from() -> None:
+    error = "nvcc error : 'cicc' died with status 0xC0000409"
+    assert "export MAX_JOBS=1" in run("--facts", H100, "--explain-error", error).stdout
+    assert '$env:MAX_JOBS="1"' in run("--facts", H100, "--explain-error", f"C:\\\\build {error}").stdout
 
 
 def test_a_machine_that_is_only_described_is_told_the_wheel_that_fits() -> None:

@@ -125,15 +125,28 @@ def test_the_frequent_messages_are_answered_in_the_wordings_of_several_releases(
     assert answer(text) == id
 
 
-@pytest.mark.parametrize(("id", "text"), [*texts("blind_1.txt"), *texts("blind_2.txt"), *texts("blind_3.txt")])
+@pytest.mark.parametrize(("id", "text"), [each for number in (1, 2, 3, 4) for each in texts(f"blind_{number}.txt")])
 def test_messages_that_were_drawn_from_threads_at_random_are_answered(id: str, text: str) -> None:
     """bench/RESULTS.md says how many were when they were drawn."""
+    assert answer(text) == id
+
+
+@pytest.mark.parametrize(("id", "text"), texts("general.txt"))
+def test_names_in_no_list_and_shorter_wordings_are_answered_and_give_way(id: str, text: str) -> None:
     assert answer(text) == id
 
 
 @pytest.mark.parametrize(("id", "text"), texts("others.txt"))
 def test_what_is_no_matter_of_the_machine_gets_no_answer(id: str, text: str) -> None:
     assert id == "unknown" and answer(text) == "unknown"
+
+
+def test_a_line_has_one_cause() -> None:
+    gloo = found(
+        "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error"
+    )
+    killed = found("RuntimeError: DataLoader worker (pid 1620) is killed by signal: Killed.")
+    assert gloo.others == killed.others == ()
 
 
 # Logs

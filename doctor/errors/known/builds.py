@@ -18,7 +18,7 @@ ROWS = (
     ),
     KnownError(
         id="gpu-not-in-wheel",
-        pattern=r"with CUDA capability sm_\d{2,3} is not compatible with the current PyTorch installation"
+        pattern=r"(CUDA capability )?sm_\d{2,3} is not compatible with (the current|this) PyTorch installation"
         r"|does not include kernels for this GPU|No published PyTorch CUDA builds for release .{0,60} support this GPU"
         r"|which is of compute capability \(CC\) \d"
         r"|PyTorch no longer supports this GPU because it is too old"
@@ -69,7 +69,7 @@ ROWS = (
     ),
     KnownError(
         id="no-kernel-image",
-        pattern=r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice"
+        pattern=r"no kernel image|cudaErrorNoKernelImageForDevice"
         r"|invalid device function|CUDA_ERROR_NO_BINARY_FOR_GPU" + cuda_codes(98, 209),
         cause="This torch (or the library that failed) has no code for this GPU's architecture, "
         "although torch.cuda.is_available() says True",

@@ -48,7 +48,7 @@ ROWS = (
     ),
     KnownError(
         id="nccl-plugin-remark",
-        pattern=r"NET/Plugin ?: ?(Could not find|Plugin load|No plugin found|Failed to find)|libnccl-net\.so: cannot open shared object file|Failed to open libibverbs\.so|No (device|HCA) found.{0,20}(IB|ibverbs)|NET/IB : No device found",
+        pattern=r"NET/Plugin ?: ?(Could not find|Plugin load|No plugin found|Failed to find)|libnccl-net\.so: cannot open shared object|Failed to open libibverbs\.so|No (device|HCA) found.{0,20}(IB|ibverbs)|NET/IB : No device found",
         cause="NCCL looks for plugins and InfiniBand, finds none, and goes on without",
         remedy="Nothing has to be done; where InfiniBand is expected, install libibverbs1 and give the container /dev/infiniband",
         says=(
@@ -62,8 +62,8 @@ ROWS = (
         id="gloo-full-mesh",
         pattern=r"Gloo connectFullMesh failed with|connect \[127\.0\.[01]\.1\]:\d{1,6}: Connection refused|\[\S{0,80}gloo\S{0,80}\] (connect|Connect timeout|SO_ERROR|socketConnect)[^\n]{0,80}",
         cause="Gloo's processes cannot reach each other: each listens at the address that its host's name has, most often 127.0.1.1 from /etc/hosts or an interface that leads elsewhere",
-        remedy="Name the interface on every host, and give the host's name its real address in /etc/hosts; all ports between the hosts must be open",
-        command="export GLOO_SOCKET_IFNAME=eth0",
+        remedy="Name the interface on every host (`ip -br address` lists them; put its name for INTERFACE), and give the host's name its real address in /etc/hosts; all ports between the hosts must be open",
+        command="export GLOO_SOCKET_IFNAME=INTERFACE",
         says=(
             "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error",
         ),
@@ -140,7 +140,7 @@ ROWS = (
         id="mpi-init",
         pattern=r"It looks like MPI_INIT failed|PML add procs failed|\*\*\* An error occurred in MPI_Init|MPIR_Init_thread|MPID_Init\(|PMIX ERROR|PMI_Init returned|PMIx_Init|ob1 .{0,40}not (reachable|selected)|At least one pair of MPI processes are unable to reach each other",
         cause="MPI could not connect its processes: the program was built with another MPI than starts it, or the network that it chose does not lead to the other hosts",
-        remedy="Use mpirun of the MPI that mpi4py or torch was built with (srun --mpi=pmix for Slurm); name the network: --mca btl_tcp_if_include eth0",
+        remedy="Use mpirun of the MPI that mpi4py or torch was built with (srun --mpi=pmix for Slurm); name the network: --mca btl_tcp_if_include INTERFACE (`ip -br address` lists them)",
         checks=("library-path",),
         says=("It looks like MPI_INIT failed for some reason; your parallel process is likely to abort.",),
         sources=(UNREAD,),
@@ -220,8 +220,8 @@ ROWS = (
     ),
     KnownError(
         id="ray-actor-died",
-        pattern=r"The actor (died unexpectedly|is dead because)|RayActorError|ActorDiedError|WorkerCrashedError|Worker unexpectedly exits with a connection error code",
-        cause="A worker of Ray ended; why stands in its own log, or above: mostly out of memory, or a crash of a compiled part",
+        pattern=r"Lost connection with local raylet|raylet (process )?(exited|died|crashed)|Raylet (is terminated|died)|The actor (died unexpectedly|is dead because)|RayActorError|ActorDiedError|WorkerCrashedError|Worker unexpectedly exits with a connection error code",
+        cause="A worker or the raylet of Ray ended; why stands in its own log, or above: mostly out of memory, or a crash of a compiled part",
         remedy="Look at the end of the worker's log below /tmp/ray/session_latest/logs, and at dmesg for a process that was killed",
         says=("ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.",),
         sources=(UNREAD,),

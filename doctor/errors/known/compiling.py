@@ -45,7 +45,7 @@ ROWS = (
     ),
     KnownError(
         id="triton-missing",
-        pattern=r"Cannot find a working triton installation|TritonMissing|No module named 'triton'"
+        pattern=r"Cannot find a working triton installation|TritonMissing|No module named '?triton'?(?![\w.])"
         r"|Triton is not installed\b",
         cause="torch.compile for GPUs, and some libraries, need Triton, which is not installed or does not fit this torch",
         remedy="On Linux install torch again with its dependencies; on Windows install triton-windows; or do without "

@@ -65,8 +65,8 @@ ROWS = (
         r"|no socket interface found|Bootstrap : no|connect to .{1,60} failed : (No route to host|Connection (refused|timed out))",
         cause="NCCL on one host cannot reach the other: it chose a network that does not lead there (docker0, a VPN), or a "
         "firewall is between them",
-        remedy="Name the network with NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME), and open all ports between the hosts",
-        command="export NCCL_SOCKET_IFNAME=eth0",
+        remedy="Name the network with NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME (`ip -br address` lists them; put its name for INTERFACE), and open all ports between the hosts",
+        command="export NCCL_SOCKET_IFNAME=INTERFACE",
         says=(
             "socketStartConnect: Connect to 192.168.19.14<52822> failed : No route to host",
             "NCCL WARN socketPollConnect: Connect to 10.0.0.4<56849> returned 113(No route to host) errno 115(Operation now in "
@@ -179,8 +179,8 @@ ROWS = (
         pattern=r"makeDeviceFor(Hostname|Interface)\(\): unsupported gloo device|\[enforce fail at .{0,200}gloo.{0,200}"
         r"Unable to find (address|interface)|unable to resolve hostname to a \(local\) address",
         cause="Gloo cannot turn this host's name into an address of its own",
-        remedy="Name the network, and give the host's name an address in /etc/hosts",
-        command="export GLOO_SOCKET_IFNAME=eth0",
+        remedy="Name the network (`ip -br address` lists them; put its name for INTERFACE), and give the host's name an address in /etc/hosts",
+        command="export GLOO_SOCKET_IFNAME=INTERFACE",
         says=("RuntimeError: makeDeviceForHostname(): unsupported gloo device",),
         sources=(torch_file("torch/lib/libtorch_cpu.so"),),
     ),
@@ -274,7 +274,7 @@ ROWS = (
         id="store-gone",
         pattern=r"TCPStore.{0,120}(Broken pipe|Connection reset|Connection was likely closed|failed to recv)|recvValue failed"
         r"|sendBytes failed|Failed to check the .{0,10}should dump.{0,10} flag|client socket has failed to connect to"
-        r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)|connectFullMesh failed",
+        r"|gloo/transport/tcp/pair\.cc.{0,80}(Connection (closed|reset)|Timed out)",
         cause="The connection to another rank, or to the store on rank 0, is gone: that process ended first",
         remedy="Look for the first error in the log of rank 0 and of the host that is named",
         says=(

@@ -73,7 +73,7 @@ ROWS = (
     ),
     KnownError(
         id="driver-too-old",
-        pattern=r"The NVIDIA driver on your system is too old|CUDA driver version is insufficient for CUDA runtime version"
+        pattern=r"The NVIDIA driver on your system is too old|CUDA driver version is insufficient"
         r"|unsatisfied condition: (cuda|driver)|cudaErrorInsufficientDriver" + cuda_codes(35),
         cause="The driver is older than this CUDA needs (the number that torch prints is a CUDA version, not a driver)",
         remedy=WHEEL,
@@ -90,7 +90,7 @@ ROWS = (
     ),
     KnownError(
         id="no-driver",
-        pattern=r"Found no NVIDIA driver on your system|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object file"
+        pattern=r"Found no NVIDIA driver|The NVIDIA Driver was not detected|libcuda\.so(\.1)?: cannot open shared object"
         r"|NVML Shared Library Not Found|couldn't find libnvidia-ml\.so library"
         r"|load library failed: libnvidia-ml\.so\.1",
         cause="There is no NVIDIA driver library that this process can load",
@@ -268,7 +268,8 @@ ROWS = (
     ),
     KnownError(
         id="no-gpus",
-        pattern=r"No CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected" + cuda_codes(100),
+        pattern=r"No CUDA GPUs|no CUDA-capable device|CUDA_ERROR_NO_DEVICE|no CUDA-capable device is detected"
+        + cuda_codes(100),
         cause="CUDA sees no GPU: CUDA_VISIBLE_DEVICES hides them, or the container was given none",
         remedy="Look at CUDA_VISIBLE_DEVICES (empty or -1 hides every GPU)",
         checks=("cuda-visible-devices", "mig", "driver-missing", "driver-not-loaded", "nvml-and-cuda-disagree"),

@@ -326,7 +326,7 @@ ROWS = (
     ),
     KnownError(
         id="extension-cache",
-        pattern=r"torch_extensions/[\w./-]{1,120}\.so: (cannot open shared object file|undefined symbol|invalid ELF header|file too short)"
+        pattern=r"torch_extensions/[\w./-]{1,120}\.so: (cannot open shared object|undefined symbol|invalid ELF header|file too short)"
         r"|torch_extensions.{0,160}\.(so|pyd)\W.{0,60}(No such file|cannot open)",
         cause="The extension that was to be built at the first use is not there or is of another torch: its build failed (above), was interrupted, or "
         "torch was changed since",
@@ -340,7 +340,7 @@ ROWS = (
     ),
     KnownError(
         id="split-libtorch",
-        pattern=r"libtorch_cuda_(cpp|cu)\.so: cannot open shared object file|libtorch_cuda_linalg\.so: cannot open|libcaffe2\w{0,12}\.so: cannot open|libATen\.so: cannot open",
+        pattern=r"libtorch_cuda_(cpp|cu)\.so: cannot open shared object|libtorch_cuda_linalg\.so: cannot open|libcaffe2\w{0,12}\.so: cannot open|libATen\.so: cannot open",
         cause="The package was built for another torch: this library exists in some releases only (libtorch_cuda_cpp and _cu in 1.8 to 1.13, "
         "libcaffe2 and libATen before 1.2)",
         remedy="Install the package's release for this torch (torchaudio and torchvision with it), or build it again",
@@ -359,8 +359,8 @@ ROWS = (
     ),
     KnownError(
         id="windows-extension-dll",
-        pattern=r"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{1,60}): (The specified module could not be found|找不到指定的模块|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable)"
-        r"|DLL load failed: (The specified module could not be found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C:|torch|libtorch)[\w.]{1,60}): (The parameter is incorrect|The operating system cannot run|%1|Access is denied|An Application Control policy|The paging file)",
+        pattern=r"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{1,60}): (The specified module (could not be|was not) found|找不到指定的模块|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable)"
+        r"|DLL load failed: (The specified module (could not be|was not) found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C:|torch|libtorch)[\w.]{1,60}): (The parameter is incorrect|The operating system cannot run|%1|Access is denied|An Application Control policy|The paging file)",
         cause="A DLL that {module} needs is not found: those of torch (torch has to be imported first), of the CUDA release it was built with, or "
         "of Visual C++",
         remedy="Import torch before it; install {module} for this torch and CUDA; install Microsoft's Visual C++ Redistributable (x64). The tool Dependencies "
@@ -387,8 +387,8 @@ ROWS = (
     ),
     KnownError(
         id="windows-extension-procedure",
-        pattern=r"DLL load failed while importing (?P<module>[\w.]{1,60}): The specified procedure could not be found"
-        r"|DLL load failed: (The specified procedure could not be found|找不到指定的程序)|The procedure entry point \S{1,200} could not be located",
+        pattern=r"DLL load failed while importing (?P<module>[\w.]{1,60}): The specified procedure (could not be|was not) found"
+        r"|DLL load failed: (The specified procedure (could not be|was not) found|找不到指定的程序)|The procedure entry point \S{1,200} could not be located",
         cause="{module} was built for other releases of the DLLs that it uses than those that are found: another torch, Python or CUDA",
         remedy="Install {module} for exactly this torch, CUDA and Python; see that no other folder on PATH has DLLs of the same names",
         checks=("extension-abi", "companion-mismatch"),

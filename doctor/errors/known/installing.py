@@ -99,8 +99,8 @@ ROWS = (
     ),
     KnownError(
         id="cuda-home",
-        pattern=r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist|nvcc was not found\b"
-        r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc: (command )?not found|Could NOT find CUDA\b"
+        pattern=r"CUDA_HOME (environment )?(variable )?(is )?not set|CUDA_HOME does not exist|nvcc was not found\b"
+        r"|No such file or directory: '[^']{0,200}nvcc'|\bnvcc'?: (command )?not found|unable to execute '[^'\n]{0,200}nvcc(\.exe)?'|'nvcc' is not recognized|command '[^'\n]{0,200}nvcc' failed: No such|Could NOT find CUDA\b"
         r"|CUDA_TOOLKIT_ROOT_DIR not found|Failed to find (nvcc|CUDA)\b(?! library)",
         cause="An extension is being built, and there is no CUDA toolkit with a compiler (nvcc): torch's wheels bring "
         "libraries, not the compiler",
@@ -120,7 +120,7 @@ ROWS = (
     ),
     KnownError(
         id="toolkit-mismatch",
-        pattern=r"detected CUDA version .{0,20}mismatches the version that was used to compile ?PyTorch"
+        pattern=r"CUDA version .{0,20}mismatches the version that was used to compile ?PyTorch"
         r"|CUDAMismatchException|Installed CUDA version \S{1,10} does not match the version torch was compiled with"
         r"|Cuda extensions are being compiled with a version of Cuda that does not match",
         cause="The CUDA toolkit that builds the extension has another major version than this torch",
@@ -144,7 +144,7 @@ ROWS = (
     ),
     KnownError(
         id="toolkit-too-old-for-gpu",
-        pattern=r"nvcc fatal ? ?: Unsupported gpu architecture",
+        pattern=r"Unsupported gpu architecture",
         cause="The CUDA toolkit does not know the architecture that it is asked for: it is older than the GPU, or newer than "
         "one that was dropped",
         remedy="Install a toolkit that knows the GPU (12.8 for Blackwell, 11.8 for Ada and Hopper), or name another "
@@ -190,7 +190,7 @@ ROWS = (
     ),
     KnownError(
         id="msvc-missing",
-        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|Compiler: cl is not found|'cl' is not recognized|Microsoft Visual C\+\+"
+        pattern=r"Error checking compiler version for cl\b|Failed to find MSVC|(Compiler: )?\bcl(\.exe)? (is |was )?not found|command 'cl(\.exe)?' failed: (No such|None)|'cl' is not recognized|Microsoft Visual C\+\+"
         r" 14\.\d or greater is required|\['where', 'cl'\]' returned non-zero",
         cause="On Windows, torch.compile and extensions need Microsoft's C++ compiler, which is not installed or not on the path",
         remedy="Install the Visual Studio Build Tools with C++, and start from the x64 Native Tools prompt",
@@ -230,7 +230,7 @@ ROWS = (
     ),
     KnownError(
         id="ninja-missing",
-        pattern=r"Ninja is required to load C\+\+ extensions",
+        pattern=r"Ninja is required|\bninja: (command )?not found|No such file or directory: 'ninja'",
         cause="torch builds extensions with ninja, which is not installed or not on the path",
         remedy="Install it in the environment that runs",
         command="pip install ninja",
@@ -276,12 +276,26 @@ ROWS = (
     ),
     KnownError(
         id="triton-helper",
-        pattern=r"\bcuda_utils\.c\(\d{1,6}\): error|cuuint32_t",
+        pattern=r"\bcuda_utils\.c(\(\d{1,6}\)|:\d{1,6}:\d{1,4}): (fatal )?error|cuuint32_t",
         cause="Triton compiles a helper against cuda.h, and found one of a CUDA older than 12",
         remedy="Install the CUDA toolkit of torch's version, or take the old one out of CUDA_PATH",
         checks=("toolkit-mismatch", "host-compiler"),
         says=("C:\\Users\\0\\AppData\\Local\\Temp\\tmp61aye7_w\\cuda_utils.c(165): error C2143",),
         sources=(thread("unslothai/unsloth", 1913, "2025-03-06"),),
+    ),
+    KnownError(
+        id="triton-launcher",
+        pattern=r"__triton_launcher\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error|Failed to compile\. cc_cmd|\bmain\.c(\(\d{1,6}\)|:\d{1,6}(:\d{1,4})?): (fatal )?error[^\0]{0,1500}triton",
+        cause="The C compiler failed on the small program that Triton writes to launch a kernel: it is too old for Triton's C11, finds headers of another compiler, Windows SDK or CUDA, or Python's are missing",
+        remedy="Read the first `error` line. On Windows install the newest Build Tools and start from their x64 Native Tools prompt, so that compiler and headers are of one release; on Linux name a compiler with CC; install Python's "
+        "headers; then delete Triton's cache (~/.triton/cache)",
+        checks=("host-compiler", "toolkit-mismatch"),
+        says=(
+            "__triton_launcher.c(123): error C2059: syntax error: '}'",
+            "Failed to compile. cc_cmd: ['cl.EXE', '__triton_launcher.c']",
+        ),
+        sources=(thread("woct0rdho/triton-windows", 178),),
+        likely=True,
     ),
     KnownError(
         id="package-setup-failed",

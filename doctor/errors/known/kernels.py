@@ -47,7 +47,7 @@ ROWS = (
     ),
     KnownError(
         id="illegal-access",
-        pattern=r"an illegal memory access was encountered|CUDA error: misaligned address|unspecified launch failure"
+        pattern=r"illegal memory access|misaligned address|unspecified launch failure"
         r"|an illegal instruction was encountered|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS"
         r"|CUDA_ERROR_LAUNCH_FAILED|CUDA_ERROR_MISALIGNED_ADDRESS" + cuda_codes(700, 715, 716, 719),
         cause="A kernel touched memory that is not its own: a defect of the kernel, or of the hardware",
@@ -90,8 +90,8 @@ ROWS = (
     KnownError(
         id="cublas-not-supported",
         pattern=r"CUBLAS_STATUS_(NOT_SUPPORTED|ARCH_MISMATCH|EXECUTION_FAILED|INVALID_VALUE|INTERNAL_ERROR)",
-        cause="cuBLAS has no routine for this type on this GPU, or another cuBLAS was loaded than torch's",
-        remedy="Take other CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-cublas in torch's version",
+        cause="cuBLAS has no routine for this type, shape or mode on this GPU (bfloat16 needs compute capability 8.0), or another cuBLAS was loaded than torch's",
+        remedy="Try it in another type (float16 or float32 for bfloat16, float32 for both). If that fails too: take other CUDA folders out of LD_LIBRARY_PATH and reinstall nvidia-cublas in torch's version",
         checks=("library-path", "nvidia-pins", "gpu-features"),
         says=(
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, "
@@ -207,8 +207,8 @@ ROWS = (
     ),
     KnownError(
         id="flash-attention-missing",
-        pattern=r"the package flash_attn seems to be not installed|FlashAttention2 has been toggled on, but it cannot be used"
-        r"|No module named 'flash_attn'",
+        pattern=r"flash_attn seems to be not installed|FlashAttention2 has been toggled on, but it cannot be used"
+        r"|No module named '?flash_attn'?(?![\w.])",
         cause="The model asks for the package flash-attn, which is not installed",
         remedy='Use attn_implementation="sdpa", or install a wheel of flash-attn for this torch, CUDA and Python',
         checks=("extension-abi", "gpu-features"),

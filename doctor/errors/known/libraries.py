@@ -43,21 +43,28 @@ ROWS = (
         ),
     ),
     KnownError(
+        id="bitsandbytes-kernel",
+        pattern=r"(named symbol not found|no kernel image[^\n]{0,60}|invalid device function|device kernel image is invalid) at line \d{1,5} in file [^\n]{0,120}(bitsandbytes|csrc/ops\.cu|csrc\\ops\.cu)",
+        cause="The library of bitsandbytes was loaded, and has no kernel for this GPU: that release was built for other architectures",
+        remedy="Upgrade bitsandbytes; for a GPU that its wheels leave out, build it here (cmake -DCOMPUTE_BACKEND=cuda -DCOMPUTE_CAPABILITY=NUMBER, 75 for 7.5), or take a type without it",
+        command="pip install -U bitsandbytes",
+        checks=("gpu-architecture", "library-path"),
+        says=("Error named symbol not found at line 116 in file bitsandbytes/csrc/ops.cu",),
+        sources=(
+            thread("bitsandbytes-foundation/bitsandbytes", 571),
+            thread("bitsandbytes-foundation/bitsandbytes", 382, "2023-05-11"),
+        ),
+    ),
+    KnownError(
         id="bitsandbytes-without-library",
         pattern=r"'NoneType' object has no attribute 'c(quantize|dequantize|get|gemm|adam|igemm|optimizer)\w{0,60}'"
-        r"|argument of type 'WindowsPath' is not iterable|named symbol not found at line \d{1,5} in file .{0,120}bitsandbytes",
+        r"|argument of type 'WindowsPath' is not iterable",
         cause="bitsandbytes did not find a library of its own for this CUDA, and goes on without one",
         remedy="Upgrade bitsandbytes; see with `python -m bitsandbytes` which CUDA it looks for",
         command="pip install -U bitsandbytes",
         checks=("torch-cpu-build", "library-path", "gpu-architecture"),
-        says=(
-            "AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'",
-            "Error named symbol not found at line 116 in file bitsandbytes/csrc/ops.cu",
-        ),
-        sources=(
-            thread("bitsandbytes-foundation/bitsandbytes", 693, "2024-10-24"),
-            thread("bitsandbytes-foundation/bitsandbytes", 382, "2023-05-11"),
-        ),
+        says=("AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'",),
+        sources=(thread("bitsandbytes-foundation/bitsandbytes", 693, "2024-10-24"),),
     ),
     KnownError(
         id="deepspeed-operator",

@@ -147,7 +147,7 @@ def _any(names: tuple[tuple[str, str], ...]) -> str:
 ROWS = (
     KnownError(
         id="system-library",
-        pattern=rf"lib(?P<term>{_any(_LIBRARIES)})(?P<rest>[\w.-]{{0,24}})\.so(\.\d{{1,4}}){{0,4}}: cannot open shared object file"
+        pattern=rf"lib(?P<term>{_any(_LIBRARIES)})(?P<rest>[\w.-]{{0,24}})\.so(\.\d{{1,4}}){{0,4}}: cannot open shared object"
         rf"|Could not load library lib(?P<term2>{_any(_LIBRARIES)})[\w.-]{{0,24}}\.so"
         r"|sndfile library not found",
         cause="The system's library lib{term}{rest}.so, which a package needs, is not installed or not on the loader's path",
@@ -164,7 +164,7 @@ ROWS = (
     ),
     KnownError(
         id="python-library",
-        pattern=r"(?P<library>libpython3\.\d{1,2}m?\.so\S{0,8}): cannot open shared object file",
+        pattern=r"(?P<library>libpython3\.\d{1,2}m?\.so\S{0,8}): cannot open shared object",
         cause="A program that embeds Python does not find {library}: it was built with a shared Python that is not on the loader's path, or for "
         "another Python",
         remedy="Put the lib folder of that Python on LD_LIBRARY_PATH, or install it (libpython3.X-dev)",

@@ -85,8 +85,8 @@ ROWS = (
     ),
     KnownError(
         id="out-of-memory-killer",
-        pattern=r"Signal 9 \(SIGKILL\) received|exitcode ?: -9\b|\(exitcode: -9\)|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
-        r"|\boom-kill\b|oom_kill event|is killed by signal: Killed|exceeded memory limit.{0,60}being killed"
+        pattern=r"Signal 9 \(SIGKILL\)|exit ?code ?:? -9\b|\(exitcode: -9\)|exits with return code = -9\b|Out of memory: Killed process|OOMKilled"
+        r"|\boom-kill\b|oom_kill event|killed by signal: Killed|exceeded memory limit.{0,60}being killed"
         r"|Worker \(pid:\d{1,9}\) was sent SIGKILL",
         cause="The kernel, or the scheduler, killed a process, nearly always because the host's memory (not the GPU's) ran out "
         "or a limit was reached",
@@ -119,7 +119,8 @@ ROWS = (
     ),
     KnownError(
         id="out-of-memory",
-        pattern=r"(CUDA|HIP|XPU) out of memory|\btorch\.(cuda\.)?OutOfMemoryError: |CUDA error: out of memory"
+        pattern=r"\b(CUDA|Cuda|cuda|GPU) (OOM|oom)\b|\bGPU out of memory|OutOfMemoryError: (CUDA|HIP|XPU)|"
+        r"(CUDA|HIP|XPU) out of memory|\btorch\.(cuda\.)?OutOfMemoryError: |CUDA error: out of memory"
         r"|(HIP|hip) error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory"
         r"|Cuda failure ?\d{0,4} ?'out of memory'|cudaGetDeviceCount\(\).{0,160}Error 2: out of memory"
         r"|UR_RESULT_ERROR_OUT_OF_(DEVICE_MEMORY|HOST_MEMORY|RESOURCES)|PI_ERROR_OUT_OF_RESOURCES|ran out of memory on GPU"
@@ -251,7 +252,7 @@ ROWS = (
     ),
     KnownError(
         id="worker-died",
-        pattern=r"DataLoader worker \(pid\(?s?\)? .{1,200}(exited unexpectedly|is killed by signal)",
+        pattern=r"DataLoader worker .{0,200}(exited unexpectedly|is killed by signal)",
         cause="A data loader worker ended without a word: its own error stands above, or it ran out of memory",
         remedy="Run once with num_workers=0, which shows the error itself",
         checks=("shm-size",),

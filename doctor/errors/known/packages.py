@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
@@ -147,8 +147,9 @@ ROWS = (
         r"|DLL load failed while importing (flash_attn\w{0,20}|_C|_C_flashattention|xformers\w{0,20}|selective_scan\w{0,20}"
         r"|causal_conv1d\w{0,20}|\w{1,30}_cuda\w{0,10}): The specified procedure could not be found",
         cause="The extension that is named was built for another release of torch: C++ symbols differ between releases",
-        remedy="Install the build of that package for this torch, or build it again here (pip install --no-build-isolation "
-        "--no-binary PACKAGE PACKAGE)",
+        remedy="Install the release (or wheel) of that package for this torch; one from source: build it again in its folder (pip install "
+        "--no-build-isolation --no-deps --force-reinstall .); one built at its first use: delete that build (the folder in the message, or "
+        "~/.cache/torch_extensions)",
         checks=("extension-abi", "companion-mismatch"),
         says=(
             "ImportError: /opt/lib/python3.12/site-packages/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined "
@@ -167,7 +168,7 @@ ROWS = (
     KnownError(
         id="cudnn-not-found",
         pattern=r"Could not load library libcudnn\w{0,60}\.so|Unable to load any of \{libcudnn|Could not locate cudnn\w{0,60}\.dll"
-        r"|Cannot load symbol cudnn\w{1,60}|libcudnn\w{0,60}\.so(\.\d{1,3}){0,4}: cannot open shared object file",
+        r"|Cannot load symbol cudnn\w{1,60}|libcudnn\w{0,60}\.so(\.\d{1,3}){0,4}: cannot open shared object",
         cause="cuDNN, or one of its parts, is not found, or an older cuDNN was loaded first",
         remedy="Reinstall nvidia-cudnn in torch's version, and take folders with another cuDNN out of LD_LIBRARY_PATH",
         checks=("missing-libraries", "nvidia-pins", "library-path"),
@@ -183,7 +184,7 @@ ROWS = (
         id="missing-cuda-library",
         pattern=r"lib(cu(blas|blasLt|dart|fft|fftw|file|pti|rand|solver|solverMg|sparse|sparseLt)|nccl|nvrtc|nvJitLink|nvToolsExt"
         r"|nvshmem\w{0,20}|torch(?!_cuda_(cpp|cu|linalg))\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5|hip\w{0,20}|roc\w{0,20}"
-        r"|MIOpen|rccl|amdhip64|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object file"
+        r"|MIOpen|rccl|amdhip64|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object"
         r"|(libcudart|libcublas|libnccl)\w{0,10}\.so\S{0,20} not found in the system path",
         cause="A library that torch or an extension was built with is not installed or not found; a number that is not torch's "
         "CUDA means that the extension was built for another one",
@@ -199,7 +200,7 @@ ROWS = (
     ),
     KnownError(
         id="libgl-missing",
-        pattern=r"lib(GL|gthread-2\.0|glib-2\.0|SM|Xext|Xrender)\.so(\.\d{1,3}){1,2}: cannot open shared object file",
+        pattern=r"lib(GL|gthread-2\.0|glib-2\.0|SM|Xext|Xrender)\.so(\.\d{1,3}){1,2}: cannot open shared object",
         cause="OpenCV (cv2) needs a library of the desktop that this system does not have, as in slim containers",
         remedy="Install opencv-python-headless instead of opencv-python, or the system's library",
         command="sudo apt-get install -y libgl1 libglib2.0-0",
@@ -211,7 +212,7 @@ ROWS = (
     ),
     KnownError(
         id="missing-library",
-        pattern=r"lib\w{1,60}\.so(\.\d{1,4}){0,4}: cannot open shared object file",
+        pattern=r"lib\w{1,60}\.so(\.\d{1,4}){0,4}: cannot open shared object",
         cause="A library that torch was built with is not installed or not found",
         remedy="Reinstall torch with its dependencies (without --no-deps)",
         checks=("missing-libraries",),
@@ -221,7 +222,7 @@ ROWS = (
     ),
     KnownError(
         id="libstdcxx-too-old",
-        pattern=r"version [`'\"]?(GLIBCXX_3\.4\.\d{1,3}|CXXABI_1\.3\.\d{1,3})['\"]? not found",
+        pattern=r"(GLIBCXX_3\.4\.\d{1,3}|CXXABI_1\.3\.\d{1,3})['\"]? (was )?not found",
         cause="An older libstdc++ than a library was built with is loaded, mostly the system's in a conda environment or the "
         "other way round",
         remedy="In a conda environment, install libstdcxx-ng and put its lib folder first; elsewhere, upgrade the system's "
@@ -237,7 +238,7 @@ ROWS = (
     ),
     KnownError(
         id="glibc-too-old",
-        pattern=r"version [`'\"]?GLIBC_2\.\d{1,2}['\"]? not found",
+        pattern=r"GLIBC_2\.\d{1,2}['\"]? (was )?not found",
         cause="The system's C library is older than the package was built for",
         remedy="Take a newer system or container image, or an older release of the package",
         checks=("glibc-too-old",),
@@ -312,8 +313,20 @@ ROWS = (
         sources=(torch_file("torch/__init__.py"),),
     ),
     KnownError(
+        id="isolated-build-torch",
+        pattern=r"No module named '?torch'?(?![\w.-])[^\0]{0,600}(Getting requirements to build|subprocess-exited-with-error|Preparing metadata|get_requires_for_build|[Bb]uild backend)"
+        r"|(Getting requirements to build|subprocess-exited-with-error|Preparing metadata|get_requires_for_build|[Bb]uild backend returned)[^\0]{0,1500}No module named '?torch'?(?![\w.-])"
+        r"|No module named 'torch'.{0,400}(Getting requirements|build_wheel|egg_info)|Please install torch before installing|(PyTorch|pytorch|torch) (needs|has) to be installed (first|before)",
+        cause="The package's setup imports torch, and pip builds it in an environment of its own that has none",
+        remedy="Install torch first, then build the package in this environment",
+        command="pip install --no-build-isolation PACKAGE",
+        checks=("torch-missing",),
+        says=("RuntimeError: PyTorch needs to be installed first",),
+        sources=(UNREAD,),
+    ),
+    KnownError(
         id="torch-not-installed",
-        pattern=r"No module named '?torch'?$|PyTorch was not found\b|PackageNotFoundError: .{0,40}\btorch\b",
+        pattern=r"No module named '?torch'?(?![\w.-])|PyTorch was not found\b|PackageNotFoundError: .{0,40}\btorch\b",
         cause="The Python that runs has no torch, or pip builds a package in an empty environment of its own",
         remedy="Install torch in that Python's environment; while pip builds a package, add --no-build-isolation",
         checks=("torch-missing", "several-torch-copies"),
@@ -330,7 +343,7 @@ ROWS = (
     ),
     KnownError(
         id="companion-not-installed",
-        pattern=r"No module named '(torchvision|torchaudio|torchtext|torchcodec)'",
+        pattern=r"No module named '?(torchvision|torchaudio|torchtext|torchcodec)'?(?![\w.])",
         cause="A companion of torch is not installed",
         remedy="Install it together with torch, from the same index, so that the two fit",
         checks=("companion-mismatch",),

@@ -27,7 +27,7 @@ ROWS = (
         id="windows-dll-missing",
         pattern=r"\[WinError (126|127|182|193)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
         r"|Microsoft Visual C\+\+ Redistributable is not installed"
-        r"|DLL load failed while importing (_C|torch\w{0,20}|libtorch\w{0,20}): The specified module could not be found",
+        r"|DLL load failed while importing (_C|torch\w{0,20}|libtorch\w{0,20}): The specified module (could not be|was not) found",
         cause="A library that torch's own libraries need is missing on Windows: the Microsoft Visual C++ runtime, or, for "
         "fbgemm.dll of torch 2.4, libomp140.x86_64.dll",
         remedy="Install the newest Visual C++ Redistributable; for fbgemm.dll upgrade torch",

@@ -93,7 +93,7 @@ ROWS = (
     ),
     KnownError(
         id="compiler-missing",
-        pattern=r"error: command '?(?P<compiler>(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|cl|cl\.exe|[\w-]{1,30}-gcc|[\w-]{1,30}-g\+\+))'? failed: (No such file|None|\[WinError 2\])|unable to execute '(?P<compiler2>[\w+.-]{1,40})': No such file"
+        pattern=r"error: command '?([\w./-]{0,120}/)?(?P<compiler>(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|cl|cl\.exe|[\w-]{1,30}-gcc|[\w-]{1,30}-g\+\+))'? failed: (No such file|None|\[WinError 2\])|unable to execute '([\w./-]{0,120}/)?(?P<compiler2>(?!nvcc)[\w+.-]{0,30}(cc|\+\+|clang|cl|ld|ar)(-\d{1,2})?)': No such file"
         r"|error: \[Errno 2\] No such file or directory: '(?P<compiler3>gcc|g\+\+|cc|c\+\+|clang|cl|x86_64-linux-gnu-g\w\w|x86_64-conda-linux-gnu-\w{1,6})'|No such file or directory: '(?P<compiler4>gcc|g\+\+|c\+\+)'"
         r"|(gcc|g\+\+|cc1plus): (fatal )?error: (cannot execute|error trying to exec) ?'(?P<compiler5>cc1plus|cc1)'|error trying to exec '(?P<compiler6>cc1plus|cc1)': execvp|\['which', '(?P<compiler7>(c|g)\+\+|cc|gcc)'\]"
         r"|FileNotFoundError: \[(WinError 2|Errno 2)\][^\n]{0,80}'(?P<compiler8>g\+\+|gcc|cl)'",
@@ -232,16 +232,6 @@ ROWS = (
         says=(
             "Your installed Caffe2 version uses CUDA but I cannot find the CUDA libraries.  Please set the proper CUDA prefixes and / or install CUDA.",
         ),
-        sources=(UNREAD,),
-    ),
-    KnownError(
-        id="isolated-build-torch",
-        pattern=r"No module named 'torch'.{0,400}(Getting requirements|build_wheel|egg_info)|Please install torch before installing|(PyTorch|pytorch|torch) (needs|has) to be installed (first|before)",
-        cause="The package's setup imports torch, and pip builds it in an environment of its own that has none",
-        remedy="Install torch first, then build the package in this environment",
-        command="pip install --no-build-isolation PACKAGE",
-        checks=("torch-missing",),
-        says=("RuntimeError: PyTorch needs to be installed first",),
         sources=(UNREAD,),
     ),
     KnownError(

@@ -1,0 +1,141 @@
+"""Rules for names that no list has: any module, requirement, program, symbol and library. They are tried last, and give way to every other cause."""
+
+from __future__ import annotations
+
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread
+
+_SYMBOLS = (
+    ("setupterm|tgetent|tgetnum|tgetflag|tigetnum|tparm|tputs|cur_term|del_curterm|set_curterm", "terminfo of ncurses"),
+    ("compress|uncompress|inflate|deflate|crc32|adler32|gzopen|gzread|zlib", "zlib"),
+    ("ffi_", "libffi"),
+    ("ZSTD_", "zstd"),
+    ("lzma_", "liblzma"),
+    ("BZ2_", "bzip2"),
+    ("SSL_|EVP_|CRYPTO_|OPENSSL_|X509_|BIO_", "OpenSSL"),
+    ("cblas_|sgemm_|dgemm_|cgemm_|zgemm_|sgemv_|dgemv_|ddot_|sdot_", "BLAS (OpenBLAS or MKL)"),
+    ("LAPACKE_|sgesv|dgesv|sgesdd|dgesdd|spotrf|dpotrf|dgetrf|sgetrf", "LAPACK (OpenBLAS or MKL)"),
+    ("av_|avcodec_|avformat_|sws_|swr_", "FFmpeg"),
+    ("jpeg_|tj3|tjDecompress", "libjpeg-turbo"),
+    ("png_", "libpng"),
+    ("TIFF", "libtiff"),
+    ("ibv_|mlx5dv_", "rdma-core (libibverbs)"),
+    ("numa_", "libnuma"),
+    ("io_setup|io_submit|io_getevents|io_destroy", "libaio"),
+    ("H5", "HDF5"),
+    ("sqlite3_", "SQLite"),
+    ("curl_", "libcurl"),
+    ("shm_open|shm_unlink|timer_create|clock_gettime", "librt of the C library"),
+    ("pthread_", "libpthread of the C library"),
+    ("dlopen|dlsym|dlclose", "libdl of the C library"),
+    ("gl[A-Z]", "OpenGL"),
+    ("_ZN4llvm|LLVM", "LLVM"),
+    ("_ZN6google8protobuf|_ZNK6google8protobuf", "protobuf"),
+    ("_ZN2cv|_ZNK2cv", "OpenCV"),
+    ("_ZN3fmt", "fmt"),
+    ("_ZN6google", "glog or gflags"),
+    ("_ZN5arrow|_ZNK5arrow", "Arrow"),
+    ("_ZN8nvinfer1|createInferBuilder", "TensorRT"),
+)
+"""First letters of symbols, and the library whose public headers declare them."""
+_PREFIXES = tuple((prefix, library) for prefixes, library in _SYMBOLS for prefix in prefixes.split("|"))
+_WITHOUT_CLASS = "".join(chr(code) for code in range(ord("A"), ord("Z") + 1))
+_TERMS = tuple(
+    (prefix.replace("[A-Z]", letter), library)
+    for prefix, library in _PREFIXES
+    for letter in (_WITHOUT_CLASS if "[A-Z]" in prefix else ("",))
+)
+_PROGRAMS = "git|git-lfs|docker|docker-compose|podman|ninja|cmake|make|gmake|meson|cargo|rustc|go|node|npm|yarn|java|nvidia-smi|nvcc|ptxas|cuobjdump|rocm-smi|rocminfo|conda|mamba|uv|pip|python|python3|gcc|g\\+\\+|clang|clang\\+\\+|ld|lld|ldconfig|/sbin/ldconfig|wget|curl|unzip|tar|ffmpeg|ffprobe|sox|aria2c|torchrun|deepspeed|accelerate|mpirun|mpiexec|srun|sbatch|ray|tensorboard|hostname|lspci|numactl|patchelf|pkg-config|swig|protoc|bazel|bazelisk|colmap|blender|xvfb-run|dot|tesseract|espeak|espeak-ng|pdftoppm|where|which|cl|cl\\.exe|powershell"
+
+ROWS = (
+    KnownError(
+        id="any-requirement",
+        pattern=r"(No matching distribution found for|Could not find a version that satisfies the requirement|Could not find any version that matches) (?P<package>[\w.-]{1,80})"
+        r"|Because (there (is|are) no versions? of |only (the following versions of )?)(?P<package2>[\w.-]{1,80})|Because (?P<package3>[\w.-]{1,80}) was not found in the package registry",
+        cause="The index that was asked has no release of {package} that was asked for with a file for this Python and platform: the name is misspelt or is not a package's, that release was never "
+        "made or was taken back, it needs another Python, or a mirror or another index than PyPI was asked; `from versions:` shows what is there",
+        remedy="See what there is for this Python (pip index versions {package}); loosen the pin or take the Python that the release is for (its page on pypi.org says which); torch's index has only "
+        "torch's packages (add --extra-index-url https://pypi.org/simple)",
+        command="python -m pip index versions {package}",
+        checks=("python-version", "python-platform", "glibc-too-old"),
+        says=(
+            "ERROR: Could not find a version that satisfies the requirement tensorflow==1.15 (from versions: 2.12.0)",
+            "No matching distribution found for gradio==3.23",
+        ),
+        sources=(thread("AUTOMATIC1111/stable-diffusion-webui", 8896), "pip 23.2.1, pip/_internal, read 2026-11-23"),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-module",
+        pattern=r"No module named '?(?P<module>\w[\w.-]{0,80})'?",
+        cause="The Python that runs finds no module {module}: it is not installed in that environment (perhaps in another one), or it is a file of the program, started from another folder",
+        remedy="Install it with the same Python: python -m pip install NAME, where NAME, the package's, may differ from the module's; python -c 'import sys; print(sys.executable)' says which Python runs. "
+        "A file of the program: start in the program's folder, or name that folder in PYTHONPATH; in a notebook use %pip install and restart its kernel",
+        command="python -c 'import sys; print(sys.executable, sys.path)'",
+        says=("ModuleNotFoundError: No module named 'transformers'", "ModuleNotFoundError: No module named 'utils'"),
+        sources=(thread("facebookresearch/fairseq", 5270), thread("ultralytics/yolov5", 12203)),
+        general=True,
+    ),
+    KnownError(
+        id="any-program",
+        pattern=r"(?P<program>[\w.+/-]{1,120}): command not found|command not found: (?P<program2>[\w.+/-]{1,120})|\b(ba|da|z)?sh: (line )?\d{1,6}: (?P<program3>[\w.+/-]{1,120}): not found"
+        r"|'(?P<program4>[^'\n]{1,120})' is not recognized as an internal or external command|(?P<program8>[\w.+/-]{1,120}) ?: The term '\S{1,120}' is not recognized"
+        r"|unable to execute '(?P<program5>[^'\n]{1,200})': No such file"
+        rf"|FileNotFoundError: \[(Errno|WinError) 2\][^\n]{{0,60}}: '(?P<program6>{_PROGRAMS})'|No such file or directory: '(?P<program7>/([\w./-]{{1,120}}/)?bin/[\w.+-]{{1,60}})'"
+        r'|exec: \\?"(?P<program9>[\w.+/-]{1,120})\\?": executable file not found',
+        cause="The program {program} is not installed, or not in a folder that PATH names",
+        remedy="Install it (a program of Python: python -m pip install its package, in the environment that runs; others: the system's packages or conda-forge), activate its environment, or put its folder on PATH; in a "
+        "container it has to be in the image",
+        says=(
+            "/bin/sh: 1: docker: not found",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'git'",
+            "'ns-train' is not recognized as an internal or external command",
+            "bash: torchrun: command not found",
+        ),
+        sources=(UNREAD,),
+        general=True,
+    ),
+    KnownError(
+        id="symbol-of-system",
+        pattern=rf"undefined symbol: (?P<symbol>(?P<term>{'|'.join(prefix for prefix, _ in _PREFIXES)})\w{{0,120}})",
+        cause="{symbol} is of {meaning}: the library that is named before it was built without linking it, or another release of it was loaded first",
+        remedy="Upgrade the package whose library is named, or install its build for this system; a folder on LD_LIBRARY_PATH or of conda may hold an older {meaning}: ldd FILE shows which is loaded. To see that it is this: "
+        "LD_PRELOAD=PATH_OF_THAT_LIBRARY before the program",
+        terms=_TERMS,
+        checks=("library-path", "preloaded-libraries"),
+        says=(
+            "ImportError: triton/_C/libtriton.so: undefined symbol: setupterm",
+            "ImportError: libtriton.so: undefined symbol: compress2",
+            "ImportError: /lib/x86_64-linux-gnu/libp11-kit.so.0: undefined symbol: ffi_type_pointer, version LIBFFI_BASE_7.0",
+        ),
+        sources=(thread("triton-lang/triton", 42),),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-symbol",
+        pattern=r"(undefined symbol|symbol lookup error): '?(?P<symbol>[A-Za-z_][\w:~]{1,160})",
+        cause="No library that is loaded has {symbol}: the library that is named before it was built with another release of a library that it uses, or without linking it",
+        remedy="Install the package whose library is named for this environment again, or build it here; c++filt {symbol} gives the name as written (its first part names the library), ldd FILE what is loaded, and "
+        "nm -D --defined-only LIBRARY what a library has",
+        command="c++filt {symbol}",
+        checks=("library-path", "preloaded-libraries"),
+        says=("ImportError: mylib.so: undefined symbol: my_function_v2",),
+        sources=(UNREAD,),
+        likely=True,
+        general=True,
+    ),
+    KnownError(
+        id="any-library",
+        pattern=r"(?P<library>\w[\w.+-]{0,80}\.so[\d.]{0,20}): cannot open shared object|Library not loaded: (?P<library2>[\w@./+-]{1,160})|Could not load (dynamic )?library '?(?P<library3>[\w./+-]{1,120})"
+        r"|(Could not find module|Failed to load( the native)?) '?(?P<library4>[^'\n]{1,160}\.dll)|The code execution cannot proceed because (?P<library5>\S{1,80}\.dll)",
+        cause="The loader does not find the library {library}: its package is not installed, it is there in another release, or its folder is not searched",
+        remedy="ldd FILE | grep 'not found' shows everything that is missing; find the package (apt-file search NAME, dnf provides '*/NAME', conda-forge) and install it; where the file is on the machine (ldconfig -p, "
+        "find / -name), put its folder on LD_LIBRARY_PATH",
+        checks=("library-path", "missing-libraries"),
+        says=("ImportError: libpq.so.5: cannot open shared object file: No such file or directory",),
+        sources=(UNREAD, "man 8 ld.so, read 2026-11-21"),
+        likely=True,
+        general=True,
+    ),
+)
