@@ -314,9 +314,9 @@ ROWS = (
     ),
     KnownError(
         id="isolated-build-torch",
-        pattern=r"No module named '?torch'?(?![\w.-])[^\0]{0,600}(Getting requirements to build|subprocess-exited-with-error|Preparing metadata|get_requires_for_build|[Bb]uild backend)"
-        r"|(Getting requirements to build|subprocess-exited-with-error|Preparing metadata|get_requires_for_build|[Bb]uild backend returned)[^\0]{0,1500}No module named '?torch'?(?![\w.-])"
-        r"|No module named 'torch'.{0,400}(Getting requirements|build_wheel|egg_info)|Please install torch before installing|(PyTorch|pytorch|torch) (needs|has) to be installed (first|before)",
+        pattern=r"No module named '?torch'?(?![\w.-])[^\0]{0,600}(did not run successfully|subprocess-exited-with-error|get_requires_for_build|[Bb]uild backend)"
+        r"|(did not run successfully|subprocess-exited-with-error|get_requires_for_build|[Bb]uild backend returned)[^\0]{0,1500}No module named '?torch'?(?![\w.-])"
+        r"|No module named 'torch'.{0,400}(build_wheel|egg_info)|Please install torch before installing|(PyTorch|pytorch|torch) (needs|has) to be installed (first|before)",
         cause="The package's setup imports torch, and pip builds it in an environment of its own that has none",
         remedy="Install torch first, then build the package in this environment",
         command="pip install --no-build-isolation PACKAGE",
