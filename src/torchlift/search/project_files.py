@@ -14,6 +14,8 @@ from torchlift.source import SourceText
 
 _KEPT_BYTES = 12_000_000
 _KEPT_WORDS = 12_000_000
+_SEARCHES_THAT_PAY = 6
+"""To take files apart costs as much as some searches through their bytes; who searches this often goes on."""
 _MOST_TEXT = 1_000_000
 _NEVER_TEXT = tuple(
     ".pt .pt2 .pth .bin .safetensors .npy .npz .png .jpg .jpeg .gif .so .pyc .zip .gz .whl .pdf".split()
@@ -65,9 +67,12 @@ class ProjectFiles:
             self._vocabularies.add(path, text)
 
     def _remember_others(self) -> None:
-        """Take those files apart, too, whose words are not known while those of most files are."""
+        """Take those files apart, too, whose words are not known: at once where those of most files are, else when so much has been
+        searched for that it pays.
+        """
         others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
-        if 2 * len(others) < len(self._files):
+        searches = len(self._holding)
+        if (not searches and 2 * len(others) < len(self._files)) or searches == _SEARCHES_THAT_PAY:
             for path in others:
                 with suppress(OSError):
                     self.remember(path, words_in(self.data(path)))
@@ -118,8 +123,7 @@ class ProjectFiles:
     def _holding_any(self, needles: list[Needle]) -> list[str]:
         key = tuple((needle.text, needle.whole) for needle in needles)
         if key not in self._holding:
-            if not self._holding:
-                self._remember_others()
+            self._remember_others()
             found = {path for needle in needles for path in self._searched(needle)}
             others = [path for path in self._files if not self._has_words(path)]
             found.update(path for path in others if self._holds_any(path, needles))
