@@ -183,7 +183,7 @@ EXAMPLES = (
                 for kind in ("List[Tensor]", "Tensor")
             )
         ),
-        _COMMENTED.format(stubs=""),
+        _COMMENTED.format(stubs="").replace("  # noqa: F811", ""),
         why="stubs that have their types in a comment, which TorchScript alone read",
         run="result = Net()(torch.ones(2)), Net()([torch.ones(2), torch.ones(2)])",
         torchscript=DROP,

@@ -77,6 +77,25 @@ def rewritten(
             "\n\ndef g(x):\n    return torch.relu(x)\n",
             None,
         ),
+        (
+            "@torch.jit.script\ndef _loud(x: torch.Tensor):\n    return x + 1\n\n\ndef f(x):\n    if torch.jit.is_scripting():\n"
+            "        x = _loud(x)\n    return torch.relu(x)\n",
+            "def f(x):\n    return torch.relu(x)\n",
+        ),
+        (
+            "@torch.jit._overload  # noqa: F811\ndef f(x):  # noqa: F811\n    # type: (int) -> int\n    pass\n\n\n"
+            "def f(x):  # noqa: F811\n    return torch.relu(x)\n",
+            "def f(x):\n    return torch.relu(x)\n",
+        ),
+        (
+            "from e3nn.util.jit import compile_mode\n\n\n@compile_mode('script')\nclass Net(torch.nn.Module):\n"
+            "    def forward(self, x):\n        return x\n",
+            "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n",
+        ),
+        (
+            "def f(net, x):\n    import torch\n    import torch.jit\n\n    net = torch.jit.script(net)\n    return torch.relu(net(x))\n",
+            "def f(net, x):\n    import torch\n\n    return torch.relu(net(x))\n",
+        ),
     ],
     ids=[
         "branches alike",
@@ -89,6 +108,10 @@ def rewritten(
         "lines further in",
         "brackets",
         "a block that two changes empty",
+        "a private scripted helper",
+        "a linter that is silenced for nothing",
+        "a name of e3nn",
+        "torch.jit beside torch",
     ],
 )
 def test_what_the_fixes_leave_behind_goes(before: str, after: str | None, tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ _WORD = re.compile(r"(?<![.$\w])\w+")
 
 # Packages that a rewrite can leave behind altogether; `import torch` and modules by their full name always stay.
 _LEFT_BEHIND = frozenset({"functorch"})
+# Packages of which a single name is imported for what it does, and for nothing that loading its module does.
+_COMPILES = ("torch.", "e3nn.util.jit.", "e3nn.util._jit.")
 # Parts of torch that `import torch` leaves out: a new name may be there because such an import has loaded its module.
 _LOADS_MORE = ("torch.distributed", "torch.export", "torch.ao")
 
@@ -99,7 +101,7 @@ def _is_torch_name(view: ModuleView, binding: Binding) -> bool:
         return binding.imported in _LEFT_BEHIND or _is_renamed_module(binding)
     if not isinstance(binding.statement, ast.ImportFrom) or binding.imported is None:
         return False
-    return (view.absolute(binding.imported) or "").startswith("torch.")
+    return (view.absolute(binding.imported) or "").startswith(_COMPILES)
 
 
 def _is_renamed_module(binding: Binding) -> bool:

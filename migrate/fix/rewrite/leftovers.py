@@ -88,11 +88,15 @@ class _Unused:
                 self.removals[binding.node] = EditImport(span, binding.node.name, name)
         elif not name.startswith("_") or self.project.files_with_attribute(name, (self.view.path,)):
             return
-        elif isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
+        elif isinstance(statement, ast.FunctionDef) and all(map(self._compiles, statement.decorator_list)):
             self._delete(statement)
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)))
             self.gone.append(span)
+
+    def _compiles(self, decorator: ast.expr) -> bool:
+        """Whether a decorator makes TorchScript of a function, for whoever calls that."""
+        return self.view.certain_name(decorator) in {"torch.jit.script", "torch.jit.script_if_tracing"}
 
     def _method(self, node: ast.FunctionDef) -> None:
         private = node.name.startswith("_") and not node.name.startswith("__") and not node.decorator_list

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torchlift.finding import DeleteStatement, EditImport, KeepBranch, Rewrite
+from torchlift.finding import DeleteStatement, EditComment, EditImport, KeepBranch, Rewrite
 from torchlift.migrate.fix.conflicts import agree
 from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
 from torchlift.migrate.fix.rewrite.leftovers import does_nothing_when_loaded
@@ -20,13 +20,14 @@ from torchlift.migrate.fix.verify import problem_with
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_test_file
-from torchlift.source import SourceText
+from torchlift.source import SourceText, Span
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _ROUNDS = 5
 _ASKS = frozenset({"isinstance", "hasattr", "getattr", "len", "bool", "int", "str", "is_available"})
 _COMPILED = re.compile(r"(?i)(?:^|[._])(?:_?c|ext|cuda|cpp|native|ops|kernels?)(?:[._]|$)")
+_REDEFINED = re.compile(r"#\s*noqa:\s*F811\s*$")
 _RUNS_TESTS = re.compile(r"(?:unittest|pytest|absltest)\.main$|run_tests$")
 
 Shape = tuple[str, tuple[Rewrite, ...]]
@@ -60,6 +61,10 @@ def _shapes(project: Project, view: ModuleView) -> Iterator[Shape]:
                 yield ast.dump(node), (DeleteStatement(view.span(node)),)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() as value) if name in {"_", value.id}:
                 yield ast.dump(node), (DeleteStatement(view.span(node)),)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from _silenced_for_nothing(view, node)
+            case ast.Import(names=[ast.alias(name="torch.jit", asname=None)]):
+                yield from _imported_for_nothing(view, node)
     yield from _unread_names(project, view)
     yield from _unread_attributes(project, view)
 
@@ -98,6 +103,28 @@ def _only_asks(test: ast.expr) -> bool:
             if name not in _ASKS and not name.startswith(("is_", "has_", "can_")):
                 return False
     return True
+
+
+def _silenced_for_nothing(view: ModuleView, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Shape]:
+    """A comment that silences a linter about a definition of the same name above, of which there is none."""
+    start = view.span(node).start
+    line = view.source.line(view.source.location(start)[0]).rstrip("\r\n")
+    found = _REDEFINED.search(line)
+    same = [item for item in view.block(node) if getattr(item, "name", None) == node.name]
+    if found is not None and len(same) == 1 and len(view.scope_at(node).bindings.get(node.name, ())) == 1:
+        begin = start - view.source.location(start)[1] + 1
+        comment = Span(begin + found.start(), begin + found.end())
+        yield f"silenced {node.name} {ast.dump(node.args)}", (EditComment(comment),)
+
+
+def _imported_for_nothing(view: ModuleView, node: ast.Import) -> Iterator[Shape]:
+    """An import of `torch.jit` beside one of torch, which loads it, in a file that says no more of it."""
+    beside = any(
+        isinstance(item, ast.Import) and any(alias.name == "torch" and alias.asname is None for alias in item.names)
+        for item in view.block(node)
+    )
+    if beside and view.source.text.count("torch.jit") == 1:
+        yield f"torch.jit {ast.dump(node)}", (DeleteStatement(view.span(node)),)
 
 
 # Names

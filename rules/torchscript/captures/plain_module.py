@@ -22,7 +22,7 @@ from torchlift.rules.analysis.wording.messages import one_line, sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.fed_statements import fed_only, first_seed
 from torchlift.rules.torchscript.captures.module_call import ModuleVerdict
-from torchlift.rules.torchscript.captures.scripting_option import without_capture
+from torchlift.rules.torchscript.captures.scripting_option import idle_options, without_capture
 from torchlift.rules.torchscript.compilers.compiled_context import autocast_doubt
 from torchlift.rules.torchscript.facts.cpp_runtime import cpp_runtime
 from torchlift.rules.torchscript.facts.intent import drops
@@ -359,6 +359,12 @@ def _verdict(swap: _Swap, whole: tuple[Rewrite, ...] | None) -> ModuleVerdict:
         subject = f"Compile `{swap.module.text}` with `torch.compile`"
     fix = Fix(subject, _safety(swap), tuple(rewrites), _COMPILE if compiles else None)
     said = _help(swap, f"`{one_line(view, node)}` can take the place of its capture")
+    whole_goes = whole is not None and not compiles and not isinstance(whole[0], DeleteStatement)
+    idle = idle_options(view, swap.call) if whole_goes and drops(swap.context) else []
+    if idle:
+        said = " ".join(
+            filter(None, (said, f"Nothing else reads {' and '.join(idle)} here: it has no effect any more."))
+        )
     return ModuleVerdict(said, fix, notes=_notes(swap))
 
 

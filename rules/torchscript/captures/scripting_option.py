@@ -102,6 +102,32 @@ def _is_option(view: ModuleView, test: ast.expr) -> bool:
     return all(_OPTION.search(ast.unparse(part)) is not None for part in parts) and not _steers_more(view, test)
 
 
+def idle_options(view: ModuleView, node: ast.AST) -> list[str]:
+    """What the condition around a capture asks and nothing else in the file does, with the places that set it."""
+    around = next((item for item in view.ancestors(node) if isinstance(item, (ast.If, ast.IfExp))), None)
+    if around is None:
+        return []
+    body = around.body if isinstance(around.body, list) else [around.body]
+    inside = {one for part in (around.test, *body) for one in walk(part)}
+    found = []
+    for asked in walk(around.test):
+        match asked:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                named = view.attributes_named(name)
+                places = [one.lineno for one in named if isinstance(one.ctx, ast.Store)]
+                idle = bool(places) and all(one in inside for one in named if isinstance(one.ctx, ast.Load))
+            case ast.Name():
+                binding = view.definition(asked)
+                idle = binding is not None and binding.kind == "param"
+                idle = idle and binding is not None and all(read in inside for read, _ in view.reads_of(binding))
+                places = [getattr(binding.node, "lineno", 0)] if binding is not None else []
+            case _:
+                continue
+        if idle:
+            found.append(f"`{ast.unparse(asked)}` (line {places[0]})")
+    return list(dict.fromkeys(found))
+
+
 def _steers_more(view: ModuleView, test: ast.expr) -> bool:
     """Whether a name that a condition asks is read elsewhere, but for other conditions."""
     for name in walk(test):

@@ -7,9 +7,10 @@ import re
 
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, called_function
+from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost")
+_COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost|expected$")
 _CHECKS = re.compile(r"(?i)assert|check|expect|verif|valid|equal|close|compare|match|raises|warns|fail|test")
 _EXPECTS = re.compile(r"(?i)assert|expect|raises|warns|fail|error")
 # Packages whose functions check nothing unless their names say so.
@@ -20,6 +21,7 @@ _LIBRARIES = frozenset(
 _BUILTINS = frozenset("print setattr getattr next len list dict set del exec".split())
 STEPS_ASIDE = frozenset({"skipTest", "skip", "xfail", "importorskip"})
 """Calls by which a test stops without having checked anything."""
+_CAPTURES = re.compile(r"(?:symbolic_trace|GraphModule|Tracer|make_fx|(?:prepare|prepare_qat|convert)_fx)$")
 _WRAPS = frozenset({"bool", "all", "assertTrue", "assert_", "assert_true"})
 _METHODS = frozenset({"all", "item", "any"})
 
@@ -37,8 +39,21 @@ def expects(statement: ast.stmt) -> bool:
     )
 
 
+def captures_otherwise(node: ast.AST, view: ModuleView) -> bool:
+    """Whether code captures a module by other means than TorchScript, which fails by itself where that is impossible."""
+    return any(
+        isinstance(call, ast.Call)
+        and (
+            _CAPTURES.match(called_name(call)) is not None or view.possible_name(call.func).startswith("torch.export.")
+        )
+        for call in walk(node)
+    )
+
+
 def is_check(statement: ast.stmt, values: ScriptedValues) -> bool:
     """Whether a statement may check something: a call of unknown code is taken for one that does."""
+    if isinstance(statement, (ast.Assign, ast.Expr)) and captures_otherwise(statement, values.view):
+        return True
     if isinstance(statement, (ast.Assert, ast.Raise)) or expects(statement):
         return True
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -114,7 +129,8 @@ def is_repeated(statement: ast.stmt, earlier: ast.stmt, same: SameValues) -> boo
         case ast.Expr(value=ast.Call() as one), ast.Expr(value=ast.Call() as other):
             if ast.dump(one.func) != ast.dump(other.func) or len(one.args) != len(other.args) or not one.args:
                 return False
-            return all(same.same(a, b) for a, b in zip(one.args, other.args, strict=True))
+            options, others = ({ast.dump(item) for item in call.keywords} for call in (one, other))
+            return options == others and all(same.same(a, b) for a, b in zip(one.args, other.args, strict=True))
     return False
 
 

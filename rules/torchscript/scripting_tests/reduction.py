@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.rules.torchscript.scripting_tests.checks import called_name, expects, is_check, is_repeated, is_void
+from torchlift.rules.torchscript.scripting_tests.checks import (
+    called_name,
+    captures_otherwise,
+    expects,
+    is_check,
+    is_repeated,
+    is_void,
+)
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, MAKERS, MARKS, SAVE, ScriptedValues
 from torchlift.rules.torchscript.scripting_tests.twins import shape_of
@@ -117,6 +124,8 @@ class _Reducer:
             return True
         match statement:
             case ast.Expr(value=ast.Call() as call):
+                if captures_otherwise(call, self.view):
+                    return False
                 return self._is_only_scripting(call) or is_void(statement, values, self.same)
             case ast.Expr(value=value):
                 return values.original(value) is not None
@@ -166,7 +175,7 @@ class _Reducer:
             if self.values.depends(statement) and any(
                 is_repeated(statement, earlier, self.same) or self._reads_alike(statement, earlier)
                 for earlier in checks[:index]
-                if not self.values.depends(earlier)
+                if earlier not in self.gone
                 and any(around is self.view.parent(earlier) for around in self.view.ancestors(statement))
             ):
                 self.gone.add(statement)
@@ -193,9 +202,12 @@ class _Reducer:
 
     def _reads_alike(self, statement: ast.stmt, earlier: ast.stmt) -> bool:
         """Whether two checks read the same without scripting, and nothing that they name changed in between."""
-        if not isinstance(statement, ast.Assert):
-            return False
-        return self._alike(statement, earlier)
+        match statement:
+            case ast.Assert():
+                return self._alike(statement, earlier)
+            case ast.Expr(value=ast.Call() as call):
+                return "assert" in called_name(call) and self._alike(statement, earlier)
+        return False
 
     def _alike(self, statement: ast.stmt, earlier: ast.stmt) -> bool:
         if shape_of(statement, self.values) != shape_of(earlier, self.values):
@@ -217,7 +229,8 @@ class _Reducer:
             if not isinstance(statement, ast.stmt) or statement in self.gone or statement is self.values.function:
                 continue
             bound = list(self._bound(statement))
-            if bound and all(self._is_dead(binding) for binding in bound) and not self._is_watched(statement):
+            kept = captures_otherwise(statement, self.view) or self._is_watched(statement)
+            if bound and not kept and all(self._is_dead(binding) for binding in bound):
                 self.gone.add(statement)
                 for binding in bound:
                     self.gone.update(self._feeding(binding))

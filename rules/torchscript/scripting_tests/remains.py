@@ -30,6 +30,7 @@ def still_speaks(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[st
             told.append(f"`{called_name(item)}` on line {item.lineno}")
     listed = " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
     sentences = [f"Its {listed} still speak{'s' * (len(told) == 1)} of scripting."] if told else []
+    sentences += _idle_parameters(reduction, deleted)
     for statement in reduction.kept:
         match statement:
             case ast.Expr(value=ast.Call() as call) if _IN_NAMES.search(called_name(call)):
@@ -39,6 +40,21 @@ def still_speaks(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[st
     if named:
         sentences.append(f"{', '.join(named)} keep{'s' * (len(named) == 1)} a name that speaks of scripting.")
     return list(dict.fromkeys(sentences))
+
+
+def _idle_parameters(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[str]:
+    """Sentences about parameters of a helper that nothing reads but what goes."""
+    function, view = reduction.values.function, reduction.values.view
+    found: list[str] = []
+    if function.name.startswith("test"):
+        return found
+    for parameter in (*function.args.args, *function.args.kwonlyargs):
+        bound = view.scopes.scope_of[function].bindings.get(parameter.arg, ())
+        reads = [read for binding in bound for read, _ in view.reads_of(binding)]
+        if reads and all(any(around in deleted for around in view.ancestors(read)) for read in reads):
+            place = f"`{parameter.arg}` on line {parameter.lineno}"
+            found.append(f"{place} has no effect any more: drop it here and where it is passed.")
+    return found
 
 
 def _names_kept(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[str]:

@@ -39,6 +39,7 @@ class SameValues:
     def __init__(self, values: ScriptedValues) -> None:
         self._values = values
         self._view = values.view
+        self._asking: set[int] = set()
 
     @cached_property
     def subjects(self) -> frozenset[Hashable]:
@@ -143,12 +144,29 @@ class SameValues:
             bindings = self._bindings(node)
             if not bindings:
                 return ("global", node.id)
+            if (either := self._either(bindings, depth)) is not None:
+                return (*either, self._version(node))
             lines = sorted(getattr(other.node, "lineno", 0) for other in bindings)
             return ("bound", tuple(lines), sum(line < node.lineno for line in lines), self._version(node))
         if binding.kind == "assign" and binding.value is not None and self._repeats(binding.value):
             return self.key(binding.value, depth + 1)
         element = self._element(binding.node, depth)
         return element if element is not None else ("bound", id(binding.node), self._version(node))
+
+    def _either(self, bindings: tuple[Binding, ...], depth: int) -> tuple[Hashable, ...] | None:
+        """What a name is bound to in each of several blocks, if all of that is known."""
+        found: list[Hashable] = []
+        for one in bindings:
+            if not isinstance(one.node, ast.Name) or id(one) in self._asking:
+                return None
+            self._asking.add(id(one))
+            direct = one.kind == "assign" and one.value is not None and self._repeats(one.value)
+            key = self.key(one.value, depth + 1) if direct and one.value else self._element(one.node, depth)
+            self._asking.discard(id(one))
+            if key is None:
+                return None
+            found.append((id(self._view.block(self._view.statement(one.node))), key))
+        return ("either", frozenset(found))
 
     def _element(self, target: ast.AST, depth: int) -> Hashable:
         """A name from an unpacked value, or one that a loop runs through, by its place in that."""

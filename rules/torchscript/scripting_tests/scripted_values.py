@@ -11,7 +11,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
-from torchlift.view import ModuleView, Use
+from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -246,8 +246,10 @@ class ScriptedValues:
         return self.original(node) is not None or self._comes_from_scripting(node)
 
     def _comes_from_scripting(self, node: ast.Name) -> bool:
-        binding = self.view.definition(node)
-        if binding is None or id(binding) in self._asking:
+        return any(map(self._is_bound_to_scripted, self.view.bindings_of(node, self.view.scope_at(node))))
+
+    def _is_bound_to_scripted(self, binding: Binding) -> bool:
+        if id(binding) in self._asking:
             return False
         self._asking.add(id(binding))
         try:

@@ -4,34 +4,59 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.torchscript.scripting_tests.checks import called_name, is_check
-from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues
+from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues, assigned_from
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _NOT_MADE = frozenset({"eval", "to", "cuda", "cpu", "train", "double", "half", "float", "deepcopy", "copy", "cast"})
+_MODES = frozenset({"eval", "train", "double", "half", "bfloat16"})
+_DEPTH = 5
 _RUNS = re.compile(r"pytest\.mark\.(?:skip|xfail|parametrize|usefixtures)")
 
 
 def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) -> FunctionNode | None:
-    """A test of the same class or file that calls and checks what `function` scripts, with all of its parameters.
+    """A test of the same class or file that calls and checks all that `function` scripts, made and called as it is there.
 
-    What is scripted is known by the class or function that makes it.
+    What is scripted is known by the class or function that makes it, the arguments of that, and the modes it is put into.
     """
-    makers = {name for captured in values.makers.values() for name in _made_by(view, captured)}
-    if not makers:
+    makers = _makers(view, values)
+    if makers is None:
         return None
+    calls = set(_ways_of_calling(view, function, makers))
+    return next(
+        (
+            other
+            for other in near_twins(view, function, values)
+            if makers <= set(_called(view, other, _made_as))
+            and _modes(function) <= _modes(other)
+            and calls <= set(_ways_of_calling(view, other, makers))
+        ),
+        None,
+    )
+
+
+def _makers(view: ModuleView, values: ScriptedValues) -> set[str] | None:
+    """How each value that is scripted is made; None if that is not visible of one."""
+    made = [set(_made_by(view, captured, _made_as)) for captured in values.makers.values()]
+    return set().union(*made) if made and all(made) else None
+
+
+def near_twins(view: ModuleView, function: FunctionNode, values: ScriptedValues) -> Iterator[FunctionNode]:
+    """Tests of the same class or file that check what `function` scripts, made with whatever arguments."""
+    makers = {name for captured in values.makers.values() for name in _made_by(view, captured, _made_of)}
+    if not makers:
+        return
     for other in _neighbours(view, function):
         if other is function or not other.name.startswith("test") or "jit" in view.text(other):
             continue
         if not any(is_check(item, values) for item in walk(other) if isinstance(item, ast.stmt)):
             continue
-        if makers <= set(_called(view, other)) and _covers(view, other, function):
-            return other
-    return None
+        if makers <= set(_called(view, other, _made_of)) and _covers(view, other, function):
+            yield other
 
 
 def same_test(
@@ -110,8 +135,11 @@ def _neighbours(view: ModuleView, function: FunctionNode) -> Iterator[FunctionNo
     yield from (item for item in body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-def _made_by(view: ModuleView, node: ast.expr) -> Iterator[str]:
-    """The class or function that makes what `node` stands for, or the function that it is."""
+Naming = Callable[[ModuleView, ast.Call], str]
+
+
+def _made_by(view: ModuleView, node: ast.expr, named: Naming) -> Iterator[str]:
+    """The class or function that makes what `node` stands for, the function or the parameter that it is."""
     while isinstance(node, ast.Call) and called_name(node) in _NOT_MADE:
         inner = node.args[0] if node.args and not isinstance(node.func, ast.Attribute) else None
         if inner is None and isinstance(node.func, ast.Attribute):
@@ -121,30 +149,88 @@ def _made_by(view: ModuleView, node: ast.expr) -> Iterator[str]:
         node = inner
     match node:
         case ast.Call():
-            # A class is known by its name; of what a function makes, its arguments say what it is.
-            name = ast.unparse(node.func)
             made = view.definition(node.func)
             if made is not None and isinstance(made.node, ast.ClassDef) and made.scope.kind != "module":
                 return  # each test has its own of this name
-            yield f"{name}(...)" if name.rpartition(".")[2][:1].isupper() else ast.unparse(node)
+            yield named(view, node)
         case ast.Name():
             binding = view.definition(node)
             if binding is not None and binding.kind == "assign" and binding.value is not None:
-                yield from _made_by(view, binding.value)
-            elif binding is None or binding.scope.kind == "module":
+                yield from _made_by(view, binding.value, named)
+            elif binding is None or binding.scope.kind == "module" or binding.kind == "param":
                 yield node.id
         case ast.Attribute():
             yield ast.unparse(node)
 
 
-def _called(view: ModuleView, function: FunctionNode) -> Iterator[str]:
+def _made_of(view: ModuleView, node: ast.Call) -> str:
+    """A class by its name; of what a function makes, its arguments say what it is."""
+    name = ast.unparse(node.func)
+    return f"{name}(...)" if name.rpartition(".")[2][:1].isupper() else _made_as(view, node)
+
+
+def _made_as(view: ModuleView, node: ast.Call) -> str:
+    """A call with its arguments, local names replaced by what they are bound to."""
+    given = [*map(ast.unparse, node.args), *sorted(ast.unparse(item) for item in node.keywords)]
+    names = {
+        name.id: name for item in (*node.args, *node.keywords) for name in walk(item) if isinstance(name, ast.Name)
+    }
+    bound = [f"{name}: {_source(view, names[name], 0)}" for name in sorted(names)]
+    return f"{ast.unparse(node.func)}({', '.join(given)}) {bound}"
+
+
+def _source(view: ModuleView, name: ast.Name, depth: int) -> str:
+    """What a name is bound to and how that is changed, down to parameters and the names of the module."""
+    texts = []
+    for binding in view.bindings_of(name, view.scope_at(name)) if depth < _DEPTH else ():
+        if binding.scope.kind != "function" or binding.kind == "param":
+            continue
+        value = assigned_from(view, binding.node)
+        if value is None:
+            return f"line {name.lineno}"
+        changes = [
+            view.text(statement)
+            for read, _ in view.reads_of(binding)
+            if isinstance(statement := view.statement(read), (ast.Assign, ast.AugAssign, ast.Expr, ast.Delete))
+            and isinstance(view.parent(read), (ast.Attribute, ast.Subscript))
+            and statement.lineno < name.lineno
+            and (
+                not isinstance(statement, ast.Assign) or any(read in set(walk(target)) for target in statement.targets)
+            )
+        ]
+        inner = {one.id: one for one in walk(value) if isinstance(one, ast.Name)}
+        of = [f"{one}: {_source(view, inner[one], depth + 1)}" for one in sorted(inner)]
+        texts.append(f"{ast.unparse(value)} {of} {changes}")
+    return " or ".join(texts)
+
+
+def _called(view: ModuleView, function: FunctionNode, named: Naming) -> Iterator[str]:
     """What makes the values that a test calls, and the functions it calls by name."""
     for node in walk(function):
         if isinstance(node, ast.Call) and not is_expected_to_fail(view, node):
             called = node.func
             if isinstance(called, ast.Attribute) and called.attr not in _NOT_MADE:
-                yield from _made_by(view, called.value)
-            yield from _made_by(view, called)
+                yield from _made_by(view, called.value, named)
+            yield from _made_by(view, called, named)
+
+
+def _modes(function: FunctionNode) -> set[str]:
+    """Methods that a test calls to put something into another mode or type."""
+    return {called_name(node) for node in walk(function) if isinstance(node, ast.Call)} & _MODES
+
+
+def _ways_of_calling(
+    view: ModuleView, function: FunctionNode, makers: set[str]
+) -> Iterator[tuple[int, frozenset[str]]]:
+    """With how many arguments, and which by name, a test calls what is made so."""
+    for node in walk(function):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, (ast.Name, ast.Call))
+            and not is_expected_to_fail(view, node)
+            and makers.intersection(_made_by(view, node.func, _made_as))
+        ):
+            yield len(node.args), frozenset(item.arg or "**" for item in node.keywords)
 
 
 def _covers(view: ModuleView, other: FunctionNode, function: FunctionNode) -> bool:

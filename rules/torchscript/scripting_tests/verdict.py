@@ -22,7 +22,7 @@ from torchlift.rules.torchscript.scripting_tests.scripted_values import Function
 from torchlift.rules.torchscript.scripting_tests.scripting_helpers import callers, helpers_seen, imports_of
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import row_of, without_rows
 from torchlift.rules.torchscript.scripting_tests.successor_test import successor
-from torchlift.rules.torchscript.scripting_tests.twins import same_test, twin_of
+from torchlift.rules.torchscript.scripting_tests.twins import near_twins, same_test, twin_of
 from torchlift.rules.torchscript.scripting_tests.unscripted_body import CannotReplace, NotTheSame, UnscriptedBody
 from torchlift.rules.torchscript.scripting_tests.written_files import missing_file
 from torchlift.versions import TorchVersion
@@ -283,9 +283,11 @@ def _deleted(
             "Needs review: only a run tells whether what was scripted can be captured, and for which inputs.",
             Fix("Test its successor instead", Safety.UNSAFE, tested, _SUCCESSORS),
         )
+    near = next(near_twins(view, function, values), None)
+    less = f" `{near.name}` on line {near.lineno} makes or calls it in other ways." if near is not None else ""
     return WholeVerdict(
-        f"Needs review: `{function.name}` {UNDECIDED} the "
-        'same. `tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
+        f"Needs review: `{function.name}` {UNDECIDED} the same.{less} "
+        '`tests = "delete"` in `[tool.torchlift.torchscript]` deletes such tests, `tests = "successor"` makes tests '
         "of `torch.export` or `torch.compile` out of them where that is possible.",
         replace(sure, safety=Safety.UNSAFE),
         groups,

@@ -138,10 +138,10 @@ def test_values_that_are_unpacked_go_with_the_comparison_that_read_them(tmp_path
 def test_a_module_that_is_made_in_the_same_words_is_the_same(tmp_path: Path) -> None:
     test = (
         "def test_jit():\n    x = torch.zeros(2)\n    net = Net().eval()\n    scripted = torch.jit.script(Net().eval())\n"
-        "    assert torch.equal(scripted(x), net(x))\n\n\ndef test_net():\n    assert Net()(1) == 2\n"
+        "    assert torch.equal(scripted(x), net(x))\n\n\ndef test_net():\n    assert Net().eval()(1) == 2\n"
     )
     changed, _ = migrated(tmp_path, {"test_net.py": body(test)})
-    assert changed["test_net.py"] == NET + "def test_net():\n    assert Net()(1) == 2\n"
+    assert changed["test_net.py"] == NET + "def test_net():\n    assert Net().eval()(1) == 2\n"
 
 
 @pytest.mark.parametrize("why", KEPT)
@@ -476,3 +476,167 @@ def test_a_column_that_says_whether_to_script_goes_and_rows_that_are_alike_then(
     assert changed["test_net.py"].endswith(
         '@pytest.mark.parametrize("wide", [1, 2])\ndef test_net(wide):\n    net = Net()\n    assert net(wide) == wide + 1\n'
     )
+
+
+WIDE = (
+    "import torch\n\n\nclass Wide(torch.nn.Module):\n    def __init__(self, width=1, twice=False):\n        super().__init__()\n"
+    "        self.width = width * (1 + twice)\n\n    def forward(self, x, y=0):\n        return x + self.width + y\n\n\n"
+)
+LESS = {
+    "a loop over configurations": (
+        "def test_wide():\n    assert Wide()(1) == 2\n",
+        "    for twice in [True, False]:\n        net = Wide(twice=twice)\n        assert torch.jit.script(net)(1) == net(1)\n",
+    ),
+    "other arguments": ("def test_wide():\n    assert Wide(2)(1) == 3\n", "    torch.jit.script(Wide(3))\n"),
+    "arguments by a name that means something else": (
+        "def test_wide():\n    width = 2\n    assert Wide(width)(1) == 3\n",
+        "    width = 3\n    torch.jit.script(Wide(width))\n",
+    ),
+    "arguments that are changed in between": (
+        "def test_wide():\n    args = {'width': 2}\n    assert Wide(**args)(1) == 3\n",
+        "    args = {'width': 2}\n    args['twice'] = True\n    torch.jit.script(Wide(**args))\n",
+    ),
+    "another mode": (
+        "def test_wide():\n    assert Wide()(1) == 2\n",
+        "    net = Wide()\n    net.eval()\n    torch.jit.script(net)\n",
+    ),
+    "one argument more in the call": (
+        "def test_wide():\n    assert Wide()(1) == 2\n",
+        "    net = Wide()\n    scripted = torch.jit.script(net)\n    assert scripted(1, 1) == net(1, 1)\n",
+    ),
+    "a class of the test's own": (
+        "def test_wide():\n    class Own(torch.nn.Module):\n        pass\n\n    assert Own() is not None\n",
+        "    class Own(torch.nn.Module):\n        def forward(self, x: int):\n            return x\n\n    torch.jit.script(Own())\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LESS)
+def test_a_test_that_covers_less_is_no_twin(case: str, tmp_path: Path) -> None:
+    other, scripted = LESS[case]
+    _, left = migrated(tmp_path, {"test_net.py": f"{WIDE}{other}\n\ndef test_jit():\n{scripted}"})
+    assert {finding.safety for finding in left} == {Safety.UNSAFE}
+    told = "`test_wide` on line 13 makes or calls it in other ways" in (left[0].help or "")
+    assert told == (case != "a class of the test's own")
+
+
+SAME_CONFIGURATION = {
+    "arguments in another order": (
+        "def test_wide():\n    assert Wide(width=2, twice=True)(1) == 5\n",
+        "    torch.jit.script(Wide(twice=True, width=2))\n",
+    ),
+    "the same loop": (
+        "def test_wide():\n    for twice in [True, False]:\n        assert Wide(twice=twice)(1) == 2 + twice\n",
+        "    for twice in [True, False]:\n        torch.jit.script(Wide(twice=twice))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SAME_CONFIGURATION)
+def test_a_test_of_the_same_configurations_is_a_twin(case: str, tmp_path: Path) -> None:
+    other, scripted = SAME_CONFIGURATION[case]
+    changed, left = migrated(tmp_path, {"test_net.py": f"{WIDE}{other}\n\ndef test_jit():\n{scripted}"})
+    assert changed["test_net.py"] == WIDE + other
+    assert not left
+
+
+def test_a_test_of_the_same_fixture_is_a_twin(tmp_path: Path) -> None:
+    plain = "def test_net(net, x):\n    assert_expected(net(x), 2)\n"
+    scripted = "\n\ndef test_jit(net, x):\n    assert_expected(torch.jit.script(net)(x), net(x), rtol=0)\n"
+    head = "import torch\nfrom helpers import assert_expected\n\n\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": head + plain + scripted})
+    assert changed["test_net.py"] == head.replace("import torch\n", "") + plain
+
+
+TRACED = {
+    "a graph module that only scripting read": (
+        "    gm = GraphModule(net, Tracer().trace(net))\n    torch.jit.script(gm)\n",
+        "    gm = GraphModule(net, Tracer().trace(net))\n",
+    ),
+    "a traced module inside of the call": (
+        "    torch.jit.script(symbolic_trace(net))\n",
+        "    symbolic_trace(net)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TRACED)
+def test_a_trace_by_other_means_stays_a_check(case: str, tmp_path: Path) -> None:
+    before, after = TRACED[case]
+    head = f"from torch.fx import GraphModule, Tracer, symbolic_trace\n\n{NET}def test_fx_script():\n    net = Net()\n"
+    changed, left = migrated(tmp_path, {"test_net.py": head + before})
+    assert changed["test_net.py"] == head + after
+    assert not left
+    scope: dict[str, object] = {}
+    exec(changed["test_net.py"] + "test_fx_script()\n", scope)
+
+
+def test_checks_that_say_again_what_another_said_go(tmp_path: Path) -> None:
+    before = (
+        "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    other = Net()\n    a = torch.jit.script(other)\n"
+        "    assert_close(net(x), a(x), atol=1)\n    b = torch.jit.script(other)\n    assert_close(net(x), b(x), atol=1)\n"
+        "    assert_close(net(x), b(x), atol=2)\n"
+    )
+    after = (
+        "def test_jit():\n    net, x = Net(), torch.zeros(2)\n    other = Net()\n"
+        "    assert_close(net(x), other(x), atol=1)\n    assert_close(net(x), other(x), atol=2)\n"
+    )
+    head = "from torch.testing import assert_close\n\n" + NET
+    changed, _ = migrated(tmp_path, {"test_net.py": head + before})
+    assert changed["test_net.py"] == head + after
+
+
+def test_a_value_that_is_unpacked_in_a_branch_is_compared_with_itself_no_more(tmp_path: Path) -> None:
+    head = "import torch\n\n\ndef fn(x: int):\n    return x, x\n\n\n"
+    plain = "def test_fn():\n    out1 = fn(1)\n"
+    unpacked = "    if isinstance(out1, tuple):\n        out1, arg1 = out1\n{}        assert arg1 == 1\n{}    assert out1 == 1\n{}"
+    scripted = "    jit = torch.jit.script(fn)\n    out2 = jit(1)\n"
+    parts = "        out2, arg2 = out2\n", "        assert arg1 == arg2\n", "    assert out1 == out2\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": head + plain + scripted + unpacked.format(*parts)})
+    new = changed["test_net.py"]
+    assert new == (head + plain + unpacked.format("", "", "")).removeprefix("import torch\n\n\n")
+    scope: dict[str, object] = {}
+    exec(new + "test_fn()\n", scope)
+
+
+def test_a_value_of_another_branch_is_no_copy(tmp_path: Path) -> None:
+    head = "import torch\n\n\ndef fn(x: int):\n    return x\n\n\n"
+    test = (
+        "def test_fn(wide):\n    out1 = fn(1)\n    out2 = torch.jit.script(fn)(1)\n    if wide:\n        out1 = fn(2)\n"
+        "    if not wide:\n        out2 = fn(2)\n    assert out1 != out2\n"
+    )
+    changed, _ = migrated(tmp_path, {"test_net.py": head + test})
+    assert "assert out1 != out2" in changed["test_net.py"]
+
+
+def test_a_parameter_of_a_helper_that_chose_scripting_is_named(tmp_path: Path) -> None:
+    helper = (
+        "def check(net, x, scriptable=True):\n    if scriptable:\n        torch.jit.script(net)\n    assert net(x) == x + 1\n\n\n"
+        "def test_net():\n    check(Net(), 1, scriptable=False)\n"
+    )
+    (tmp_path / "test_net.py").write_text(body(helper))
+    options = RunOptions(
+        tmp_path,
+        ("test_net.py",),
+        Mode.CHECK,
+        CODES,
+        settings=Settings(min_torch=TorchVersion(2, 13), torchscript=DROP),
+    )
+    (finding,) = [one for one in analyse(options).outcomes[0].left if one.code == "TL102"]
+    assert "`scriptable` on line 9 has no effect any more" in (finding.help or "")
+
+
+@pytest.mark.parametrize(("more", "told"), [("", True), ("        print(self.script_it)\n", False)])
+def test_an_option_that_chose_scripting_is_named(more: str, told: bool, tmp_path: Path) -> None:
+    loader = (
+        "import torch\n\n\nclass Loader:\n    def __init__(self, script_it=True):\n        self.script_it = script_it\n\n"
+        "    def load(self, net: torch.nn.Module):\n        if self.script_it:\n            net = torch.jit.script(net)\n"
+        f"{more}        return net\n"
+    )
+    (tmp_path / "loader.py").write_text(loader)
+    options = RunOptions(
+        tmp_path, ("loader.py",), Mode.CHECK, CODES, settings=Settings(min_torch=TorchVersion(2, 13), torchscript=DROP)
+    )
+    (finding,) = [one for one in analyse(options).outcomes[0].left if one.code == "TL102"]
+    assert ("`self.script_it` (line 6)" in (finding.help or "")) is told
+    assert finding.fix is not None
