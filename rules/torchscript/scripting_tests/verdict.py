@@ -215,6 +215,9 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
 def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
     if (missing := missing_file(reduction) or _looks_at_a_graph(reduction)) is not None:
         return WholeVerdict(f"Not rewritten: {missing}", None)
+    if (compiled := _compiled_line(values.view, reduction)) is not None:
+        about = "scripted code it refuses or leaves as it is, and whether it compiles the plain code only a run tells"
+        return WholeVerdict(f"Not rewritten: `torch.compile` is called on line {compiled}; {about}.", None)
     try:
         body = UnscriptedBody(values, same, reduction)
     except CannotReplace:
@@ -228,10 +231,6 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = body.doubts
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
-    if (compiled := _compiled_line(values.view, reduction)) is not None:
-        doubts.append(
-            f"`torch.compile` on line {compiled} compiles the plain code then; scripted code it refuses, or leaves as it is"
-        )
     left = " ".join(still_speaks(reduction, body.deleted))
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)} {left}".rstrip(), Fix(title, Safety.UNSAFE, rewrites))

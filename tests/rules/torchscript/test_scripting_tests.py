@@ -640,3 +640,13 @@ def test_an_option_that_chose_scripting_is_named(more: str, told: bool, tmp_path
     (finding,) = [one for one in analyse(options).outcomes[0].left if one.code == "TL102"]
     assert ("`self.script_it` (line 6)" in (finding.help or "")) is told
     assert finding.fix is not None
+
+
+def test_a_test_that_compiles_what_it_scripted_is_left_to_the_user(tmp_path: Path) -> None:
+    test = (
+        "def test_compiled():\n    net, x = Net(), torch.zeros(2)\n    scripted = torch.jit.script(net)\n"
+        "    assert torch.equal(torch.compile(scripted)(x), x + 1)\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)}, unsafe=True)
+    assert not changed
+    assert "`torch.compile` is called on line 12" in (left[0].help or "")
