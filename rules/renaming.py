@@ -106,13 +106,17 @@ class Renaming:
         if use.wrapper is not None and row.members and use.name.rpartition(".")[2] not in row.members:
             return  # a module of the wrapper that happens to have the name
         known = {row.new, row.newer[0] if row.newer is not None else row.new}
-        if is_last_resort_for(view, use.node, frozenset(known)):
+        if is_last_resort_for(view, use.node, frozenset(known)) or _is_given_to(view, use.node, known):
             return
         new, since = row.best(settings)
         new += use.name.removeprefix(row.old) if row.module else ""
         gone = row.removed is not None and row.removed <= settings.target
         severity = Severity.ERROR if gone else Severity.WARNING
-        state = f"was removed in torch {row.removed}; use `{new}`" if gone else f"is the old name of `{new}`"
+        private = row.old.rpartition(".")[2] == new.rpartition(".")[2] and "._" in row.old
+        old_name = (
+            f"is a private path of `{new}`" if private and row.deprecated is None else f"is the old name of `{new}`"
+        )
+        state = f"was removed in torch {row.removed}; use `{new}`" if gone else old_name
         old = use.name if row.module else row.old
         message = " ".join(part for part in (f"`{old}` {state}.", row.note) if part)
         span = view.span(use.node)
@@ -152,6 +156,18 @@ class Renaming:
                 if target == name:
                     return f"{path}:{line}"
         return None
+
+
+def _is_given_to(view: ModuleView, node: ast.AST, names: set[str]) -> bool:
+    """Whether the old value is put under one of the new `names`, for a torch that lacks it; renamed, it would be put under itself."""
+    match view.parent(node):
+        case ast.Assign(targets=targets, value=value) if value is node:
+            return any(view.possible_name(target) in names for target in targets if isinstance(target, ast.Attribute))
+        case ast.Call(func=ast.Name(id="setattr"), args=[module, ast.Constant(value=str(name)), value]) if (
+            value is node
+        ):
+            return f"{view.possible_name(module)}.{name}" in names
+    return False
 
 
 def _may_replace(seen: Sighting) -> bool:

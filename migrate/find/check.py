@@ -19,7 +19,7 @@ from torchlift.search.asked import Asked
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_guarded
+from torchlift.view.guards import is_dead, is_guarded
 from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
@@ -127,8 +127,12 @@ def _crash(rule: Rule, path: str, where: str) -> FileFailure:
 def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project) -> bool:
     """Whether a test of torch's release has dealt with what the rule reports.
 
-    Code behind a test of a release that knows of the change was written for it.
+    Code behind a test of a release that knows of the change was written for it. A name that is only imported in a branch
+    that no supported torch takes has another meaning.
     """
+    binding = use.resolution.binding if use.resolution is not None else None
+    if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding):
+        return True
     if rule.changed_in is not None and (since := rule.changed_in(use.target)) is not None and since <= settings.target:
         return is_guarded(view, use.node, settings.target, project.binding)
     change = rule.deprecated or rule.removed

@@ -52,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     gone = gone_names().get(use.target)
     if (gone is not None and gone.since <= settings.target) or not is_plain_use(use, context):
         return
-    message = f"`{row.name}` was deprecated {_when(row)}."
+    message = f"`{row.name}` {_since(row)}."
     severity = Severity.INFO if " documents: " in row.evidence else Severity.WARNING
     advice = advice_for(row.name)
     text = advice.said(row.name, settings.min_torch) if advice is not None else _own_words(row)
@@ -64,13 +64,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     yield Finding("TL403", context.view.path, context.view.span(use.node), message, severity, text)
 
 
-def _when(row: Deprecated) -> str:
-    """Since which release; torch's own words may name an earlier one than the first that was found to say so."""
+def _since(row: Deprecated) -> str:
+    """That it is deprecated, and since which release where that is known; torch's own words may name an earlier one than the first that was found to say so."""
     named = _NAMED_RELEASE.search(row.evidence)
     if named is not None and TorchVersion.parse(named[1]) < row.since:
-        return f"in torch {named[1]}"
+        return f"was deprecated in torch {named[1]}"
     known = row.since > oldest() and row.name not in SAID_IN_C
-    return f"in torch {row.since}" if known else f"in torch {row.since} or earlier"
+    if known:
+        return f"was deprecated in torch {row.since}"
+    return f"is deprecated: torch {row.since} says so, and releases before it were not read"
 
 
 def _own_words(row: Deprecated) -> str | None:

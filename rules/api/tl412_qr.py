@@ -15,15 +15,16 @@ RULE = Rule(
     code="TL412",
     name="qr",
     summary="`torch.qr`, which torch 2.14 removed",
-    why="Deprecated since 1.9, it raises `RuntimeError` since 2.14. `torch.linalg.qr` has `mode` in the place of `some`.",
+    why="Deprecated since 1.8, it raises `RuntimeError` since 2.14. `torch.linalg.qr` has `mode` in the place of `some`.",
     fix='Safe: `some=True` is `mode="reduced"`, the default of both; `some=False` is `mode="complete"`.',
     targets=("torch.qr",),
     triggers=triggers("qr"),
-    deprecated=TorchVersion(1, 9),
+    deprecated=TorchVersion(1, 8),
     removed=TorchVersion(2, 14),
     aliases=("TOR101", "TOR103"),
     sources=(
         "torch/_linalg_utils.py:164 of torch 2.14.0; https://github.com/pytorch/pytorch/pull/186815",
+        "https://docs.pytorch.org/1.8.0/generated/torch.qr.html, deprecated",
         "84 calls compared on torch 2.13.0: equal bits",
     ),
 )
@@ -32,7 +33,7 @@ _OLD = OldName(
     "torch.qr",
     ("torch.linalg.qr",),
     'Write `torch.linalg.qr(A)`; `some=False` is `mode="complete"` there.',
-    TorchVersion(1, 9),
+    TorchVersion(1, 8),
     TorchVersion(2, 14),
 )
 

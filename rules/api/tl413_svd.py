@@ -27,9 +27,10 @@ RULE = Rule(
     targets=("torch.svd",),
     triggers=old_call.triggers("svd"),
     severity=Severity.INFO,
-    deprecated=TorchVersion(1, 9),
+    deprecated=TorchVersion(1, 8),
     aliases=("TOR101", "TOR103"),
     sources=(
+        "https://pytorch.org/docs/1.8.1/generated/torch.svd.html, deprecated",
         "torch/_torch_docs.py, `svd`, of torch 2.13.0: deprecated, with these replacements",
         "complex and real, reduced and full results compared on torch 2.13.0: equal bits, strides and conjugate flags",
     ),
@@ -40,7 +41,7 @@ _OLD = OldName(
     ("torch.linalg.svd", "torch.linalg.svdvals"),
     "Write `U, S, Vh = torch.linalg.svd(A, full_matrices=False)` (`full_matrices=True` for `some=False`) and `V = Vh.mH`; "
     "`torch.linalg.svdvals(A)` for the singular values alone, as with `compute_uv=False`.",
-    TorchVersion(1, 9),
+    TorchVersion(1, 8),
     severity=Severity.INFO,
 )
 # `Tensor.mH` is new in 1.11.

@@ -26,9 +26,12 @@ RULE = Rule(
     targets=("torch.norm", "torch.functional.norm"),
     triggers=triggers("norm", rare=False),
     severity=Severity.INFO,
-    deprecated=TorchVersion(1, 9),
+    deprecated=TorchVersion(1, 7),
     aliases=("TOR101", "TOR103"),
-    sources=("torch/functional.py:1843-1890 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/57986",),
+    sources=(
+        "torch/functional.py:1843-1890 of torch 2.13.0; https://github.com/pytorch/pytorch/pull/57986",
+        "https://pytorch.org/docs/1.7.0/generated/torch.norm.html, which names torch.linalg.norm, new in 1.7",
+    ),
 )
 
 _OLD = OldName(
@@ -36,12 +39,15 @@ _OLD = OldName(
     ("torch.linalg.vector_norm", "torch.linalg.norm", "torch.linalg.matrix_norm"),
     'Write `torch.linalg.vector_norm(x, p, dim)`; `torch.linalg.matrix_norm(A, "nuc")` for `p="nuc"`. Beware of '
     "`torch.linalg.norm(A, 2)`, which is the spectral norm of a matrix where `torch.norm(A, 2)` is that of all its elements.",
-    TorchVersion(1, 9),
+    TorchVersion(1, 7),
     severity=Severity.INFO,
 )
 # As `torch.linalg.vector_norm` itself.
 _SINCE = TorchVersion(1, 9)
-_REVIEW = "`torch.norm` takes sparse tensors and warns less; `vector_norm` is what it calls for dense ones, on every device but MPS."
+_REVIEW = (
+    "`vector_norm` takes no sparse tensors, as `torch.norm` does. For dense ones on a CPU, CUDA or XPU device `torch.norm` calls it "
+    "itself; on MPS, XLA and others it computes in another way, and results may differ in the last digits."
+)
 
 
 def _answer(use: Use, call: ast.Call, view: ModuleView) -> CallAdvice:

@@ -74,6 +74,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 
 EXAMPLES = (
+    Ok(
+        'import torch\nfrom packaging.version import Version\n\nif Version(torch.__version__) < Version("1.9.0"):\n'
+        "    from torch.testing import assert_allclose\nelse:\n    from torch.testing import assert_close as assert_allclose\n\n"
+        "assert_allclose(1.0, 1.0)\n",
+        "a name that is another function on every torch supported",
+    ),
     Bad(
         "import torch\n\n\ndef test(a, b):\n    torch.testing.assert_allclose(a, b, 1e-3, atol=1e-3)\n",
         "import torch\n\n\ndef test(a, b):\n"

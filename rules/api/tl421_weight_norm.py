@@ -58,11 +58,29 @@ def _collect(source: SourceText) -> int | None:
 
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
 
+# A method that loads a state dict, with its body: the lines below it that are further in.
+_LOADING = re.compile(r"^([ \t]+)def load_state_dict\(.*\n(?:(?:\1[ \t]+.*|[ \t]*)\n?)*", re.MULTILINE)
+_CLASS = re.compile(r"^[ \t]*class (\w+)", re.MULTILINE)
+
+
+def _collect_copies(source: SourceText) -> tuple[str, int] | None:
+    """The first class that loads a state by copying each value to where its name is, and the line of its method."""
+    for method in _LOADING.finditer(source.text):
+        owner = [found[1] for found in _CLASS.finditer(source.text, 0, method.start())]
+        if owner and re.search(r"\bfor\b", method[0]) and ".copy_(" in method[0]:
+            return owner[-1], source.location(method.start(1))[0]
+    return None
+
+
+_COPIES = Collector("state_copied_by_key", ("def load_state_dict",), _collect_copies, reads_text=True)
+
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     # A place in the same file tells more than one far away.
     state = sorted(context.project.records(_STATE).items(), key=lambda item: (item[0] != view.path, item))
+
+    copies = sorted(context.project.records(_COPIES).items())
 
     def answer(call: ast.Call) -> CallAdvice:
         name = spelled(view, use, _NEW)
@@ -74,16 +92,23 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         if name is None:
             return CallAdvice(_OLD.advice)
         review = (
-            "checkpoints written by the new form have other names in their state dict and do not load into the old one (old "
-            "ones load into the new one), and a parametrized module cannot be pickled whole."
+            "checkpoints written by the new form have other names in their state dict and do not load into the old one; old "
+            "ones load into the new one by `load_state_dict` of the module, whose hook renames them, and not by code that takes "
+            "the state apart. A parametrized module cannot be pickled whole."
         )
+        if copies:
+            path, (owner, line) = copies[0]
+            review += (
+                f" Here `{owner}` ({path}:{line}) copies a state key by key: if the weights of such a module go through it, "
+                "what it has saved so far no longer loads (KeyError)."
+            )
         edit = EditCall(view.span(call), Template(name[0]), view.span(call.func))
         return changed("Use the parametrization", (edit, *name[1]), TorchVersion(2, 1), review)
 
     yield from old_uses("TL421", use, context, _OLD, answer)
 
 
-COLLECTORS = (_STATE,)
+COLLECTORS = (_STATE, _COPIES)
 
 _APPLIED = "import torch\nlayer = torch.nn.Linear(3, 2)\n"
 

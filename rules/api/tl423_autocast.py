@@ -82,6 +82,20 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         given = bind(call, ("enabled", "dtype", "cache_enabled"))
         name = spelled(view, use, "torch.amp.autocast")
         kind = spelled(view, use, f"torch.{dtype}")
+        if given is None and not call.args and any(keyword.arg is None for keyword in call.keywords):
+            arguments = ", ".join(
+                [
+                    f'"{device}"',
+                    *(
+                        (f"{keyword.arg}=" if keyword.arg else "**") + view.text(keyword.value)
+                        for keyword in call.keywords
+                    ),
+                ]
+            )
+            return CallAdvice(
+                f"Write `torch.amp.autocast({arguments})`. Where no `dtype` is in what is spread, add `dtype=torch.{dtype}`, which the old "
+                "one took always."
+            )
         if given is None or name is None or kind is None:
             return CallAdvice(old.advice)
         positional = [(key, argument) for key, argument in given.items() if argument.key != key]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Fix, Safety, Severity, Template
-from torchlift.rules.behaviour.loaded_files.saved_value import SAVES, saved_at
+from torchlift.rules.behaviour.loaded_files.saved_value import SAVES, saved_at, settings_saved
 from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.versions import TorchVersion
@@ -98,12 +98,20 @@ def _finding(context: Context, call: ast.Call) -> Finding:
         return Finding(
             "TL501", view.path, span, message, severity, f"Needs review: {review}", _fix(view, call, "False")
         )
+    beside = settings_saved(view) if target >= _FLIPPED else None
+    severity = Severity.WARNING if beside is not None else Severity.INFO
+    known = (
+        f"This file also saves checkpoints, with `{beside[0]}` in them as it is (line {beside[1]}): unless that is a plain dict, such a "
+        "checkpoint raises here."
+        if beside is not None
+        else "What the file holds is not known here."
+    )
     advice = (
-        "What the file holds is not known here. State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
+        f"{known} State dicts of models and optimizers load; numpy values, `argparse.Namespace`, paths and "
         "own classes do not: allow them by `torch.serialization.add_safe_globals`, or pass `weights_only=False` for files that "
         f"you trust. {_DOCS}"
     )
-    return Finding("TL501", view.path, span, message, Severity.INFO, advice)
+    return Finding("TL501", view.path, span, message, severity, advice)
 
 
 def _held(context: Context, call: ast.Call) -> tuple[Kind | None, str]:
@@ -189,6 +197,11 @@ EXAMPLES = (
         "import torch\n\n\ndef load(net, path):\n    state = torch.load(path)\n    net.load_state_dict(state['net'])\n"
         "    return state['best']\n",
         why="a checkpoint of which nothing tells all",
+    ),
+    Bad(
+        "import torch\n\n\ndef save(net, config, path):\n    state = {'net': net.state_dict(), 'config': config}\n    torch.save(state, path)\n\n\n"
+        "def load(net, old):\n    net.load_state_dict(torch.load(old)['net'])\n",
+        why="a checkpoint like those that the file saves, with settings of an unknown class",
     ),
     Bad(
         "import torch\n\n\ndef mean(path):\n    return torch.load(path).float().mean()\n",

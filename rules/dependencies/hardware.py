@@ -90,19 +90,21 @@ def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
     if not known_line(target) or not plain:
         return "Name the GPUs (`--gpus`) to have the line rewritten."
     newest = sorted({offer.cuda: offer for offer in plain if offer.line == target}.items())
-    oldest_run = min((offer for _, offer in newest), key=lambda offer: min(int(image) for image in offer.sass))
-    builds = " or ".join(offer.build for _, offer in newest)
-    floors = {drivers.lowest(cuda[0], os) for cuda, _ in newest if cuda}
+    major = newest[-1][0][0] if newest and newest[-1][0] else 0
+    told = [offer for _, offer in newest]
+    if not any(offer.cuda and offer.cuda[0] < major for offer in told):
+        before = [offer for offer in plain if offer.cuda and offer.cuda[0] == major - 1]
+        told += [max(before, key=lambda offer: (offer.line, offer.cuda or (0, 0)))] if before else []
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for offer in told:
+        floor = drivers.lowest(offer.cuda[0], os) if offer.cuda else None
+        alike.setdefault((_capabilities(offer.sass), floor or "", offer.torch), []).append(offer.build)
     lines = [
-        f"GPUs of compute capability {_capability(oldest_run.sass)} and newer with driver {' or '.join(filter(None, floors))} "
-        f"or newer: torch {spelled(target)} for {builds}"
+        f"{reach}{f' with driver {floor} or newer' if floor else ''}: torch {torch} for {' or '.join(builds)}"
+        for (reach, floor, torch), builds in alike.items()
     ]
-    major = newest[-1][0][0] if newest[-1][0] else 0
-    before = [offer for offer in plain if offer.cuda and offer.cuda[0] == major - 1]
+    lines[0] = f"on x86_64, GPUs of compute capability {lines[0]}"
     old = [offer for offer in plain if any(offer.runs_on(number) for number in _OLDER)]
-    if before:
-        last = max(before, key=lambda offer: (offer.line, offer.cuda or (0, 0)))
-        lines.append(f"with driver {drivers.lowest(major - 1, os)} or newer: torch {last.torch} for {last.build}")
     if old and not any(offer.line == target for offer in old):
         last = max(old, key=lambda offer: offer.line)
         lines.append(
@@ -110,13 +112,14 @@ def _advice(target: Line, os: Literal["linux", "windows"]) -> str:
         )
     return (
         f'The choice depends on the GPUs. {_capital("; ".join(lines))}. With `--gpus "H100,V100"` (and `--driver`) or '
-        "`--facts FILE` of torchlift doctor it is made and written."
+        "`--facts FILE` of torchlift doctor it is made, and written where nothing else has to be chosen."
     )
 
 
-def _capability(images: tuple[str, ...]) -> str:
-    lowest = min(int(image.rstrip("af")) for image in images)
-    return f"{lowest // 10}.{lowest % 10}"
+def _capabilities(images: tuple[str, ...]) -> str:
+    """From the oldest to the newest GPU with finished code: "7.5 to 12.x", as code for 12.0 runs on 12.1, too."""
+    numbers = sorted(int(image.rstrip("af")) for image in images)
+    return f"{numbers[0] // 10}.{numbers[0] % 10} to {numbers[-1] // 10}.x"
 
 
 def _capital(text: str) -> str:

@@ -116,3 +116,8 @@ def torch_of(group: list[Pin]) -> Pin | None:
 def severity_in(view: TextView, severity: Severity) -> Severity:
     """What a matter weighs in a file: in a README it breaks nothing by itself."""
     return Severity.INFO if view.kind == "markdown" else severity
+
+
+def is_pytorch_channel(name: str) -> bool:
+    """Whether a channel of conda is one of PyTorch's own, by name or address."""
+    return name.rstrip("/").rpartition("/")[2] in {"pytorch", "pytorch-nightly", "pytorch-lts"}

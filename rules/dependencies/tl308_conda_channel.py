@@ -8,7 +8,7 @@ from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
 from torchlift.rules.dependencies.builds import allowed, reaches_beyond, target_line
-from torchlift.rules.dependencies.reading import INSTALLING, sets_of, severity_in
+from torchlift.rules.dependencies.reading import INSTALLING, is_pytorch_channel, sets_of, severity_in
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
 from torchlift.view.text import TextView
 from torchlift.wheels.offers import line_of
@@ -47,7 +47,7 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         packages = [pin for name in _PACKAGES for pin in item.named(name) if pin.notation == "conda"]
         if not packages:
             continue
-        channel = next((span for name, span in item.channels if _is_channel(name)), None)
+        channel = next((span for name, span in item.channels if is_pytorch_channel(name)), None)
         direct = next((pin for pin in packages if view.source.slice(pin.span).startswith(f"{_CHANNEL}::")), None)
         meta = item.named("pytorch-cuda")
         if channel is None and direct is None and not meta:
@@ -56,10 +56,6 @@ def text(view: TextView, context: TextContext) -> Iterator[Finding]:
         torch = next(iter(item.named("pytorch")), None)
         severity = severity_in(view, Severity.ERROR if _impossible(torch, item) else Severity.WARNING)
         yield Finding("TL308", view.path, span, _message(torch, item, context), severity, _help(view, item, context))
-
-
-def _is_channel(name: str) -> bool:
-    return name.rstrip("/").rpartition("/")[2] in {"pytorch", "pytorch-nightly", "pytorch-lts"}
 
 
 def _impossible(torch: Pin | None, item: PinSet) -> bool:
@@ -93,7 +89,9 @@ def _help(view: TextView, item: PinSet, context: TextContext) -> str:
             "stays, at the CUDA of the new wheel."
         )
     elif toolkits:
-        advice += f" `{'` and `'.join(toolkits)}` and the channel nvidia belong to the old channel's packages and go with them."
+        nvidia = " and the channel nvidia" if any(name == "nvidia" for name, _ in item.channels) else ""
+        belong = "belong" if nvidia or len(toolkits) > 1 else "belongs"
+        advice += f" `{'` and `'.join(toolkits)}`{nvidia} {belong} to the old channel's packages and go{'es' * (belong != 'belong')} with them."
     return advice
 
 

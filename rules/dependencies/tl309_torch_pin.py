@@ -20,6 +20,7 @@ from torchlift.rules.dependencies.reading import (
     INSTALLING,
     SETUP,
     is_expectation,
+    is_pytorch_channel,
     session_install,
     sets_of,
     setup_of,
@@ -178,7 +179,10 @@ def _told(view: TextView, pin: Pin, target: Line) -> tuple[Severity, str]:
     if _decides(view, pin):
         return Severity.WARNING, f"{asked}{whose} keeps out {moves}."
     nothing = "" if view.kind == "markdown" else f": nothing breaks, and nothing tries {spelled(target)}"
-    return Severity.INFO, f"{asked}{whose} here is older than {moves}{nothing}."
+    if not pin.is_torch and not belongs:
+        return Severity.INFO, f"{asked} here does not go with {moves}{nothing}."
+    state = f"belongs to torch {belongs} and not to" if belongs else "here is older than"
+    return Severity.INFO, f"{asked} {state} {moves}{nothing}."
 
 
 def _decides(view: TextView, pin: Pin) -> bool:
@@ -195,6 +199,11 @@ def _is_for_tests(pin: Pin) -> bool:
 
 def _move(view: TextView, item: PinSet, held: list[Pin], settings: Settings, *, elsewhere: bool) -> Move:
     if any(pin.notation == "conda" for pin in held):
+        if any(is_pytorch_channel(name) for name, _ in item.channels):
+            return Move(
+                None,
+                "PyTorch's own conda channel ended with torch 2.5 (TL308): install torch by pip or from conda-forge.",
+            )
         return Move(
             None,
             "Which releases a conda channel has is not in torchlift's data; raise it there, or install torch by pip.",
@@ -236,7 +245,7 @@ def _compiled(view: TextView, target: Line) -> Iterator[Finding]:
         if line is None or not is_command(view, line, span.start) or is_shown(view, span.start):
             continue
         severity = Severity.INFO if view.kind == "markdown" else Severity.WARNING
-        help = f"Take the one for torch {spelled(target)}, or build it from source."
+        help = f"Take the one for torch {spelled(target)} if its makers have one, or build it from source."
         yield Finding("TL309", view.path, span, message, severity, help)
 
 
@@ -353,6 +362,11 @@ EXAMPLES = (
         "torch==2.0.0 torchvision==0.15.1 -f https://download.pytorch.org/whl/cpu/torch_stable.html\n",
         why="several on one line, as only somebody's own reader takes them",
         path="requirements_macos.txt",
+    ),
+    Bad(
+        "# Set up\n\n```bash\nconda install pytorch==1.8.0 torchvision==0.9.0 -c pytorch\n```\n",
+        why="the conda channel that ended",
+        path="README.md",
     ),
     Bad("torch==2.4.0\n", why="a file of the lowest releases", path="requirements/oldest.txt"),
     Ok("torch>=2.0\ntorchvision>=0.15,<1\n", "lower bounds", "requirements.txt"),

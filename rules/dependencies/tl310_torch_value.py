@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchlift.dependencies.version_values import VersionValue, version_values
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
 from torchlift.rules.analysis.wording.shown_text import is_shown
-from torchlift.rules.dependencies.builds import spelled, target_line
+from torchlift.rules.dependencies.builds import pythons_of, spelled, target_line
 from torchlift.rules.dependencies.companions import companion_of, torch_for
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import problem_of
@@ -103,7 +103,7 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
         name: [value for value in values if value.package == name] for name in ("torch", "torchvision", "torchaudio")
     }
     cuda = [value for value in values if value.package == "cuda"]
-    help = f"Set it to {release or spelled(target_line(settings.target))}, with all that is built for one torch."
+    help = _by_hand(values, release or spelled(target_line(settings.target)))
     if (
         release is None
         or cuda
@@ -121,6 +121,19 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
             rewrites.append(ReplaceText(value.span, ".".join(version.split(".")[: value.value.count(".") + 1])))
     help = f"Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."
     return Fix(f"Take torch {release}", Safety.UNSAFE, tuple(rewrites)), help
+
+
+def _by_hand(values: list[VersionValue], release: str) -> str:
+    """What to write where nothing is rewritten; a list of releases to try gets one more."""
+    if any(value.listed for value in values if value.package == "torch"):
+        pythons = sorted(pythons_of(release))
+        reach = (
+            f" Its wheels are for Python 3.{pythons[0]} to 3.{pythons[-1]}: leave out jobs with others."
+            if pythons
+            else ""
+        )
+        return f"Add {release} to the list, with the torchvision and torchaudio that belong to it.{reach}"
+    return f"Set it to {release}, with torchvision, torchaudio and all else that is built for this torch."
 
 
 EXAMPLES = (

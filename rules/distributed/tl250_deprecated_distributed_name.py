@@ -37,6 +37,16 @@ _GLOO = 'dist.init_process_group("gloo")\n'
 _RANKS = (2, 3, 4)
 
 EXAMPLES = (
+    Ok(
+        'import torch\n\nif "reduce_scatter_tensor" not in dir(torch.distributed):\n'
+        "    torch.distributed.reduce_scatter_tensor = torch.distributed._reduce_scatter_base\n",
+        "a fallback for a torch without the new name",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\ndist.all_gather_into_tensor = dist._all_gather_base\n"
+        'setattr(dist, "reduce_scatter_tensor", dist._reduce_scatter_base)\n',
+        "the old value under the new name",
+    ),
     Bad(
         "import torch\nimport torch.distributed as dist\n\n\ndef total(x, worst=False):\n"
         "    dist.all_reduce(x, op=dist.reduce_op.MAX if worst else dist.reduce_op.SUM)\n    return x\n",

@@ -16,7 +16,13 @@ from torchlift.rules.torchscript.hints.hint_branches import FlagDifference, diff
 from torchlift.rules.torchscript.hints.hint_conditions import absent, asks_export, condition_of, is_truth, settle, world
 from torchlift.rules.torchscript.hints.hint_folding import CannotFold, without_question
 from torchlift.rules.torchscript.hints.hint_questions import asking_too
-from torchlift.rules.torchscript.hints.hint_removal import IS_TRACING, compiler_of, dead_questions, removal
+from torchlift.rules.torchscript.hints.hint_removal import (
+    IS_TRACING,
+    compiler_of,
+    dead_questions,
+    removal,
+    traces_until,
+)
 from torchlift.rules.torchscript.hints.stray_uses import Hint
 from torchlift.torchscript_intent import DROP
 from torchlift.versions import TorchVersion
@@ -111,7 +117,7 @@ def _settled(use: Use, context: Context, call: ast.Call, message: str, what: Fla
     told = f" It tells an export from a trace: {what.sentence}" if is_truth(owner, test) and new != old else ""
     half = f"`{' '.join(view.text(call).split())}`"
     if answer.place is not None:
-        later = f"{half} can go once nothing traces or scripts, as {answer.place} still does."
+        later = f"{half} can go once nothing traces or scripts, as {answer.place} still does{traces_until(context.project, answer.place)}."
     elif answer.reason is not None:
         later = f"{half} can go once nothing traces or scripts: {answer.reason.removeprefix('Needs review: ')}"
     else:

@@ -52,6 +52,31 @@ SAID = {
         "TL101", "import torch\n\nnet = torch.nn.Linear(2, 3)\nt = torch.jit.trace(net, torch.rand(2, 2), check_inputs=more)\n",
         "`check_inputs`", "no longer evaluated",
     ),
+    "a norm, deprecated with its first successor": (
+        "TL417", "import torch\n\nn = torch.norm(x, 2)\n", "since torch 1.7", "1.9",
+    ),
+    "a bound of which no more is known": (
+        "TL403", "import torch\n\nd = torch.get_autocast_gpu_dtype()\n", "releases before it were not read", "was deprecated in",
+    ),
+    "a part of the module that was captured": (
+        "TL101", "import torch\n\nm = torch.jit.trace(net, x)\nm.fc.weight.zero_()\n", "keeps parameters and bare submodules",
+        "an exported module does not have",
+    ),
+    "a state that a class copies": (
+        "TL421", "import torch\n\n\nclass EMA:\n    def load_state_dict(self, state):\n        for key, value in state.items():\n"
+        "            self.state[key].copy_(value)\n\n\ndef norm(layer):\n    return torch.nn.utils.weight_norm(layer)\n",
+        "`EMA` (m.py:5) copies a state key by key", "old ones load into the new one)",
+    ),
+    "settings in a checkpoint": (
+        "TL501", "import torch\n\ntorch.save({'net': net.state_dict(), 'args': args}, new)\nstate = torch.load(old)\n",
+        "`args` in them as it is (line 3)", "is not known here",
+    ),
+    "arguments that are spread": (
+        "TL423", "import torch\n\nwith torch.cuda.amp.autocast(**options):\n    pass\n", 'autocast("cuda", **options)', "enabled=...",
+    ),
+    "a private path": (
+        "TL426", "from torch.utils.data._utils.collate import default_collate\n", "is a private path of", "old name",
+    ),
 }  # fmt: skip
 
 
@@ -81,6 +106,10 @@ BRANCHES = {
     "behind a test that new ones fail": (_OLDER.format(">=", "2.14") + "raise ImportError\n{}", False),
     "behind an assertion of old releases": ("assert Version(torch.__version__) >= Version('1.10')\n{}", True),
     "where the name is asked for": ("if hasattr(torch, 'anything'):\n    {}", False),
+    "where the name is looked for in a list": ("if 'anything' not in dir(torch):\n    {}", False),
+    "where it is looked for in the public ones": ("if 'anything' not in torch.__all__:\n    {}", False),
+    "where it is taken if it is there": ("if getattr(torch, 'anything', None) is None:\n    {}", False),
+    "where something else is looked for": ("if 'anything' not in dir(options):\n    {}", True),
 }
 
 

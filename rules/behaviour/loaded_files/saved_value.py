@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector
 from torchlift.rules.behaviour.loaded_files.use_of_value import Kind, kind_by_use
 from torchlift.rules.rule import Context
-from torchlift.view import ModuleView
+from torchlift.view import Binding, ModuleView
 
 _SAVE = frozenset({"torch.save"})
+# Keys under which checkpoints keep what a run was started with.
+_SETTINGS = frozenset({"args", "cfg", "config", "hparams", "opt", "options", "hyper_parameters"})
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,25 @@ def saved_at(context: Context, path: ast.expr) -> tuple[Kind, str] | None:
     kinds = {kind for kind, _ in found}
     kind = kinds.pop() if len(kinds) == 1 else None
     return None if kind is None else (kind, found[0][1])
+
+
+def settings_saved(view: ModuleView) -> tuple[str, int] | None:
+    """The settings that this file saves in a dict beside weights, as they are, and the line; None if it saves none."""
+    for use in view.uses(_SAVE):
+        value = use.call.args[0] if use.call is not None and use.call.args else None
+        for held in (value, *(bound.value for bound in _bindings(view, value))):
+            for key, part in zip(held.keys, held.values, strict=True) if isinstance(held, ast.Dict) else ():
+                if (
+                    isinstance(key, ast.Constant)
+                    and key.value in _SETTINGS
+                    and isinstance(part, (ast.Name, ast.Attribute))
+                ):
+                    return ast.unparse(part), part.lineno
+    return None
+
+
+def _bindings(view: ModuleView, value: ast.expr | None) -> Sequence[Binding]:
+    return view.scope_at(value).bindings.get(value.id, ()) if isinstance(value, ast.Name) else ()
 
 
 def _kind(view: ModuleView, value: ast.expr, depth: int) -> Kind | None:

@@ -22,7 +22,13 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.distributed.devices.advised_device import NUMBER, advised_device
-from torchlift.rules.distributed.devices.device_guess import LOCAL_RANK_SET, VISIBLE_DEVICES, Guess, compare_with_guess
+from torchlift.rules.distributed.devices.device_guess import (
+    LOCAL_RANK_SET,
+    VISIBLE_DEVICES,
+    Guess,
+    compare_with_guess,
+    stores,
+)
 from torchlift.rules.distributed.devices.device_value import device_kind
 from torchlift.rules.distributed.devices.group_facts import COLLECTOR, sensitive_place
 from torchlift.rules.distributed.devices.init_call import InitCall, NcclWhen, read_init_call
@@ -118,7 +124,7 @@ def _is_replaced(view: ModuleView, target: str) -> bool:
 def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: Finding) -> Iterator[Finding]:
     """`finding` completed with the fix for its call, or with advice."""
     view, init, found = context.view, unbound.init, unbound.found
-    note = f" {_SPAWNED}" if _in_spawned_process(view, init.call) else ""
+    note = f" {_SPAWNED}" if _inherits_local_rank(view, init.call) else ""
     finding = replace(finding, message=finding.message + note)
     if init.backend != "nccl":
         yield replace(finding, help=_dynamic_advice(view, context, init, found))
@@ -325,6 +331,9 @@ def _barrier_note(barrier: ast.Call) -> str:
     )
 
 
-def _in_spawned_process(view: ModuleView, call: ast.Call) -> bool:
+def _inherits_local_rank(view: ModuleView, call: ast.Call) -> bool:
+    """Whether a call runs in a process of `mp.spawn` that does not set `LOCAL_RANK` before it."""
     function = view.function_of(call)
-    return function is not None and bool(function.args.args) and is_spawned_index(view, function.args.args[0])
+    if function is None or not function.args.args or not is_spawned_index(view, function.args.args[0]):
+        return False
+    return not any(stores(item, "LOCAL_RANK") for item in function.body if item.lineno < call.lineno)

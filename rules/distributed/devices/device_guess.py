@@ -174,9 +174,9 @@ def _constant(number: int) -> Guess:
     return Guess("other", f"is GPU {number} in every process", constant=True)
 
 
-def _stores(view: ModuleView, variable: str) -> bool:
-    """Whether a file puts a value into an environment variable, in whatever dict."""
-    for node in walk(view.tree):
+def stores(code: ast.AST, variable: str) -> bool:
+    """Whether code puts a value into an environment variable, in whatever dict."""
+    for node in walk(code):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             if isinstance(node.slice, ast.Constant) and node.slice.value == variable:
                 return True
@@ -197,11 +197,11 @@ def _stores(view: ModuleView, variable: str) -> bool:
 
 
 def _collect_visible(view: ModuleView) -> bool | None:
-    return _stores(view, "CUDA_VISIBLE_DEVICES") or None
+    return stores(view.tree, "CUDA_VISIBLE_DEVICES") or None
 
 
 def _collect_local_rank(view: ModuleView) -> bool | None:
-    return _stores(view, "LOCAL_RANK") or None
+    return stores(view.tree, "LOCAL_RANK") or None
 
 
 VISIBLE_DEVICES = Collector("distributed.visible_devices", ("CUDA_VISIBLE_DEVICES",), _collect_visible)

@@ -21,8 +21,8 @@ VALUE = re.compile(rf"(?:=|:[ \t])[ \t]*[\"']?(?P<module>{_MODULE})(?=[\"']?[ \t
 """Where the value of a variable or a key is the module, or begins with it and goes on with options."""
 
 MESSAGE = (
-    "`torch.distributed.launch` is deprecated: since torch 2.10 or earlier it warns that it will be removed (2.15 still "
-    "has it)."
+    "`torch.distributed.launch` is deprecated: torch 2.10 to 2.15, and maybe earlier ones, warn that it will be "
+    "removed."
 )
 
 _USE_ENV = re.compile(r"(?<![\w-])--use[-_]env\b")

@@ -53,7 +53,7 @@ def handed_on(about: ModuleCall) -> str:
 def of_test(about: ModuleCall, test: str) -> str:
     """What becomes of a test of scripting."""
     return (
-        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete the test"
+        f"Not rewritten: `{test}` tests that `{about.module.text}` can be scripted. Delete that part of the test"
         f"{successor(about, 'test')}."
     )
 

@@ -133,7 +133,9 @@ class CallReader(ExpressionReader):
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         if self.me is not None and isinstance(function.value, ast.Name) and function.value.id == self.me:
             if self.own.get(function.attr) != "module" or node.keywords:
-                raise NotRead(f"`{self.text(function)}` was not read")
+                raise NotRead(
+                    f"`{self.text(function)}` is called, and what it does to the types of its arguments was not followed"
+                )
             kinds = {self.kind(argument) for argument in node.args}
             if not kinds <= TENSORS | {"unknown"}:
                 raise NotRead(f"`{self.text(function)}` is called with something that is no tensor")

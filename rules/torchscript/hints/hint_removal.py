@@ -6,6 +6,7 @@ import ast
 
 from torchlift.finding import Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.project import Project
 from torchlift.rules.analysis.wording.nearest_place import place_alone
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of, is_left_out
@@ -79,6 +80,16 @@ def dead_questions(context: Context, node: ast.AST) -> frozenset[str]:
         return frozenset()
     traced = removal(context, node, tracing=True).safety is not Safety.SAFE
     return frozenset({IS_SCRIPTING}) if traced else frozenset({IS_SCRIPTING, IS_TRACING})
+
+
+def traces_until(project: Project, place: str) -> str:
+    """A clause where the place at `path:line` exports to ONNX by default, which is no trace since torch 2.9."""
+    path, _, line = place.rpartition(":")
+    view = project.view(path)
+    uses = view.uses(frozenset({"torch.onnx.export"})) if view is not None else ()
+    calls = [use.call for use in uses if use.call is not None and str(use.node.lineno) == line]
+    by_default = any(not any(keyword.arg in {"dynamo", None} for keyword in call.keywords) for call in calls)
+    return " up to torch 2.8 (without `dynamo`, `torch.onnx.export` is `torch.export` since 2.9)" if by_default else ""
 
 
 def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:

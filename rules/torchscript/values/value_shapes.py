@@ -85,7 +85,10 @@ def missing(attribute: str) -> str:
     known = _SHOWN_OTHERWISE.get(attribute)
     if attribute in _ABOUT_PARTS:
         return f"is asked for `.{attribute}`, which an exported program has on its `.module()` alone, whose parts are others"
-    return known or f"is asked for `.{attribute}`, which an exported module does not have"
+    return (
+        known
+        or f"is asked for `.{attribute}`, which an `ExportedProgram` does not have (its `.module()` keeps parameters and bare submodules, no methods)"
+    )
 
 
 def is_listed(view: ModuleView, name: str) -> bool:

@@ -52,6 +52,18 @@ def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = No
     return False
 
 
+def is_dead(view: ModuleView, node: ast.AST, lowest: TorchVersion, find: Lookup | None = None) -> bool:
+    """Whether `node` stands in a branch that no torch from `lowest` on takes."""
+    child = node
+    for ancestor in view.ancestors(node):
+        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+            answer = decided(view, ancestor.test, lowest, find)
+            if answer is not None and answer is not _is_body(ancestor, child):
+                return True
+        child = ancestor
+    return False
+
+
 def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, find: Lookup | None) -> bool:
     """Whether an earlier statement of the same block leaves it, depending on a comparison with torch's release."""
     for earlier in view.block(statement):
@@ -77,11 +89,33 @@ def _is_fallback(view: ModuleView, around: ast.AST, child: ast.AST) -> bool:
     return False
 
 
+def _asks_for_name(view: ModuleView, node: ast.AST) -> bool:
+    """Whether an expression asks whether torch has a name: `hasattr`, `getattr` with a default, or `in` a list of its names."""
+    match node:
+        case ast.Call(func=ast.Name(id="hasattr")):
+            return _looks_in_torch(view, node, "hasattr")
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(), _]):
+            return _looks_in_torch(view, node, "getattr")
+        case ast.Compare(
+            ops=[ast.In() | ast.NotIn()], comparators=[ast.Call(func=ast.Name(id="dir" | "vars")) as names]
+        ):
+            return _looks_in_torch(view, names, ast.unparse(names.func))
+        case ast.Compare(
+            ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr="__all__" | "__dict__") as names]
+        ):
+            return _is_of_torch(view, names.value)
+    return False
+
+
 def _looks_in_torch(view: ModuleView, call: ast.Call, function: str) -> bool:
     """Whether `call` asks torch, or one of its companions, for a name; about anything else it is not about a release."""
     if not (isinstance(call.func, ast.Name) and call.func.id == function and call.args):
         return False
-    resolution = view.resolve(call.args[0])
+    return _is_of_torch(view, call.args[0])
+
+
+def _is_of_torch(view: ModuleView, node: ast.expr) -> bool:
+    resolution = view.resolve(node)
     return resolution is not None and resolution.name.partition(".")[0] in _TORCH_PACKAGES
 
 
@@ -123,10 +157,10 @@ def tests_release(view: ModuleView, test: ast.expr, find: Lookup | None = None) 
         word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if _VERSION_WORD.search(word):
             return True
-        if isinstance(node, ast.Call) and _looks_in_torch(view, node, "hasattr"):
+        if _asks_for_name(view, node):
             return True
         known = assigned(view, node, find) if isinstance(node, (ast.Name, ast.Attribute)) else None
-        if known is not None and isinstance(known[1], ast.Call) and _looks_in_torch(known[0], known[1], "hasattr"):
+        if known is not None and _asks_for_name(*known):
             return True
     return compares_release(view, test, find)
 
