@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from closed_schema import closed
 from commands import command
 from doctor_machines import FIXTURES, MACHINES, changed, healthy
 
@@ -125,15 +126,6 @@ def test_json_is_complete_and_obeys_the_published_schema(name: str, more: list[s
     VALIDATOR.validate(report)
     assert report["exit_code"] == done.exit_code
     assert report["answer"] is not None and (report["project"] is not None) == ("--repo" in more)
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no key allowed that it does not describe."""
-    if isinstance(schema, dict):
-        schema = {key: closed(value) for key, value in schema.items()}
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
-    return [closed(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def test_the_schema_describes_every_key_of_a_report(ill: str) -> None:

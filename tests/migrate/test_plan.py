@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from closed_schema import closed
 from commands import told
 
 from torchlift.migrate import Config, Mode, migrate
@@ -48,15 +49,6 @@ def put(folder: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
     return folder
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no key allowed that it does not describe."""
-    if isinstance(schema, dict):
-        schema = {key: closed(value) for key, value in schema.items()}
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
-    return [closed(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def planned(folder: Path, *arguments: str) -> dict[str, Any]:

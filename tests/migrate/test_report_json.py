@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from closed_schema import closed
 
 from torchlift.finding import FileFailure, Finding, Fix, Safety, Severity, TextEdit
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
@@ -21,15 +22,6 @@ from torchlift.versions import TorchVersion
 SCHEMA = migrate_schema()
 NAMES = {"TL101": "torchscript-trace"}
 URLS = {"TL101": "https://example.org/tl101"}
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no key allowed that it does not describe."""
-    if isinstance(schema, dict):
-        schema = {key: closed(value) for key, value in schema.items()}
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
-    return [closed(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def report(result: RunResult, root: Path | None = None) -> dict[str, Any]:

@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from closed_schema import closed
 
 from torchlift.cli import torchlift
 from torchlift.migrate.find import check
@@ -34,15 +35,6 @@ TREES: dict[str, Mapping[bytes, bytes]] = {
                               b"a.sh": b"python -m torch.distributed.launch --use_env a\xff.py\n"},
     "nothing": {},
 }  # fmt: skip
-
-
-def closed(schema: Any) -> Any:
-    """The schema with no key allowed that it does not describe."""
-    if isinstance(schema, dict):
-        schema = {key: closed(value) for key, value in schema.items()}
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
-    return [closed(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def plant(folder: Path, tree: Mapping[bytes, bytes]) -> None:
