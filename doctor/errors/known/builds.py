@@ -98,4 +98,38 @@ ROWS = (
         sources=(torch_file("torch/cuda/__init__.py"), torch_file("torch/xpu/__init__.py")),
         wheel=True,
     ),
+    KnownError(
+        id="extension-of-rocm",
+        pattern=r"lib(c10|torch|caffe2)\w{0,20}_hip\.so[\d.]{0,12}: cannot open shared object",
+        cause="The extension was built for torch's ROCm build, and the torch that is installed is one for CUDA or the CPU, or is not imported before it",
+        remedy="On an AMD GPU install torch's ROCm build of the release that the extension names; else install the extension for this torch",
+        checks=("torch-other-vendor", "torch-cpu-build", "several-torch-copies"),
+        says=("OSError: libc10_hip.so: cannot open shared object file: No such file or directory",),
+        sources=(thread("Looong01/pyg-rocm-build", 1, "2023-02-07"),),
+    ),
+    KnownError(
+        id="rocm-library-missing",
+        pattern=r"(?P<library>lib(hip|roc(m|blas|sparse|solver|fft|rand|tx|tracer|profiler|alution)|amdhip|rccl|MIOpen|hsa-runtime|amd_comgr|amd_smi)\w{0,30}\.so[\d.]{0,20}): cannot open shared object",
+        cause="A library of ROCm, {library}, is not found: torch or the extension was built for another release of ROCm (the number behind .so), or its folder is not searched",
+        remedy="Install torch and the extension for the ROCm that is installed; where the file is on the machine (/opt/rocm/lib, _rocm_sdk_*/lib in site-packages), put its folder on LD_LIBRARY_PATH",
+        checks=("torch-other-vendor", "missing-libraries", "library-path"),
+        says=(
+            "ImportError: libMIOpen.so.1: cannot open shared object file: No such file or directory",
+            "OSError: libamdhip64.so.6: cannot open shared object file: No such file or directory",
+            "ImportError: librocblas.so.0: cannot open shared object file: No such file or directory",
+        ),
+        sources=(
+            thread("pccr10001/comfyui-gfx1151-fa", 1, "2025-09-05"),
+            thread("Looong01/pyg-rocm-build", 16, "2025-10-22"),
+        ),
+    ),
+    KnownError(
+        id="unversioned-cuda-library",
+        pattern=r"(?P<library>lib(cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cupti)\.so): cannot open shared object",
+        cause="The program opens {library} by its name without a number, which a CUDA toolkit installs; torch's wheels bring it with the number of its release only",
+        remedy="Install the CUDA toolkit of torch's CUDA, or link the numbered file of site-packages/nvidia to that name; put that folder on LD_LIBRARY_PATH",
+        checks=("toolkit-mismatch", "library-path", "missing-libraries"),
+        says=("OSError: libcudart.so: cannot open shared object file: No such file or directory",),
+        sources=(thread("NVIDIA/cuml", 5300, "2024-04-30"), thread("nvidia-cosmos/cosmos-transfer2.5", 151)),
+    ),
 )

@@ -256,6 +256,18 @@ ROWS = (
         sources=(torch_file("torch/_dynamo/exc.py"),),
     ),
     KnownError(
+        id="inductor-command-failed",
+        pattern=r"InductorError: (subprocess\.)?CalledProcessError: Command|inductor[^\n]{0,80}CalledProcessError: Command",
+        cause="torch.compile started a compiler (for C++ or for Triton's helper) that ended with an error; what that printed, with the command behind this text or above it, says why",
+        remedy="Read the compiler's first `error` line, or run the command of the message by hand; it needs a C++ compiler, Python's headers, and a folder of its cache that can be written",
+        checks=("host-compiler", "triton-pin"),
+        says=(
+            "torch._inductor.exc.InductorError: CalledProcessError: Command '['cl.exe', 'kernel.cpp']' returned non-zero exit status 2.",
+        ),
+        sources=(thread("kijai/ComfyUI-WanVideoWrapper", 1168),),
+        level="vague",
+    ),
+    KnownError(
         id="backend-compiler-failed",
         pattern=r"BackendCompilerFailed: backend=|torch\._inductor\.exc\.InductorError: |TorchExportError: Failed to export",
         cause="torch.compile or torch.export failed inside; the exception behind this text, or the one above, says why",

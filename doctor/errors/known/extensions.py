@@ -39,17 +39,19 @@ ROWS = (
     ),
     KnownError(
         id="extension-without-gpu",
-        pattern=r"Not compiled with GPU support|implementation for device (cuda|hip)\S{0,4} not found|compiled without CUDA"
+        pattern=r"[Nn]ot compiled with GPU support|implementation for device (cuda|hip)\S{0,4} not found|compiled without CUDA"
         r"|CUDA extension not installed",
         cause="The package that is named was built without code for GPUs: no CUDA toolkit or no GPU was in view when it was built",
-        remedy="Build it again with CUDA_HOME set and FORCE_CUDA=1, or install its wheel for this torch and CUDA",
+        remedy="Build it again with CUDA_HOME set and FORCE_CUDA=1 (where no GPU is in view also TORCH_CUDA_ARCH_LIST), or install its wheel for this torch and CUDA",
         checks=("toolkit-mismatch", "extension-architecture", "torch-cpu-build"),
         says=(
             "RuntimeError: Not compiled with GPU support",
+            "RuntimeError: nms is not compiled with GPU support",
             "RuntimeError: nms_impl: implementation for device cuda:0 not found.",
         ),
         sources=(
             thread("open-mmlab/mmdetection", 2882, "2020-06-02"),
+            thread("open-mmlab/mmcv", 1142, "2021-06-29"),
             thread("HKUST-Aerial-Robotics/Stereo-RCNN", 43, "2019-09-19"),
         ),
     ),

@@ -360,7 +360,7 @@ ROWS = (
     KnownError(
         id="windows-extension-dll",
         pattern=r"DLL load failed while importing (?P<module>(?!_C:|torch|libtorch)[\w.]{1,60}): (The specified module (could not be|was not) found|找不到指定的模块|Das angegebene Modul wurde nicht gefunden|Le module spécifié est introuvable)"
-        r"|DLL load failed: (The specified module (could not be|was not) found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C:|torch|libtorch)[\w.]{1,60}): (The parameter is incorrect|The operating system cannot run|%1|Access is denied|An Application Control policy|The paging file)",
+        r"|DLL load failed: (The specified module (could not be|was not) found|找不到指定的模块)|DLL load failed while importing (?P<module2>(?!_C\b|torch|libtorch)[\w.]{1,60})\.?$",
         cause="A DLL that {module} needs is not found: those of torch (torch has to be imported first), of the CUDA release it was built with, or "
         "of Visual C++",
         remedy="Import torch before it; install {module} for this torch and CUDA; install Microsoft's Visual C++ Redistributable (x64). The tool Dependencies "
@@ -397,7 +397,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-wrong-bits",
-        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed: (%1|操作系统无法运行)",
+        pattern=r"is not a valid Win32 application|WinError 193|DLL load failed[\w .]{0,80}: %1",
         cause="A 32-bit program or DLL met a 64-bit one, or the file is damaged: mostly a 32-bit Python",
         remedy="Install 64-bit Python and everything anew in a fresh environment",
         command="python -c 'import struct; print(struct.calcsize(\"P\") * 8)'",

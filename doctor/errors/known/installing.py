@@ -181,7 +181,7 @@ ROWS = (
     ),
     KnownError(
         id="cxx-standard",
-        pattern=r"C\+\+(14|17|20) or later compatible compiler is required to use (PyTorch|ATen)|You need C\+\+(14|17|20) to "
+        pattern=r"C\+\+(17|20) or later compatible compiler is required to use (PyTorch|ATen)|You need C\+\+(14|17|20) to "
         r"compile PyTorch",
         cause="The extension is compiled as an older C++ than this torch's headers need",
         remedy="Drop the flag -std=c++14 from its setup, which `torchlift migrate` does (TL508)",

@@ -92,7 +92,6 @@ ROWS = (
         "or a limit was reached",
         remedy="Look at the kernel log (dmesg) and the container's limit; load less at once: fewer workers, fewer processes "
         "that each hold the model, low_cpu_mem_usage",
-        checks=("shm-size",),
         says=(
             "traceback : Signal 9 (SIGKILL) received by PID 14750",
             "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 3 (pid: 812917) of binary: "

@@ -183,8 +183,8 @@ ROWS = (
     KnownError(
         id="missing-cuda-library",
         pattern=r"lib(cu(blas|blasLt|dart|fft|fftw|file|pti|rand|solver|solverMg|sparse|sparseLt)|nccl|nvrtc|nvJitLink|nvToolsExt"
-        r"|nvshmem\w{0,20}|torch(?!_cuda_(cpp|cu|linalg))\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5|hip\w{0,20}|roc\w{0,20}"
-        r"|MIOpen|rccl|amdhip64|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object"
+        r"|nvshmem\w{0,20}|torch(?!_cuda_(cpp|cu|linalg))\w{0,20}|c10\w{0,20}|shm|gomp\w{0,30}|caffe2\w{0,20}|mkl\w{0,30}|iomp5"
+        r"|sycl|ze_loader)(-builtins)?\.so(\.\d{1,4}){0,4}: cannot open shared object"
         r"|(libcudart|libcublas|libnccl)\w{0,10}\.so\S{0,20} not found in the system path",
         cause="A library that torch or an extension was built with is not installed or not found; a number that is not torch's "
         "CUDA means that the extension was built for another one",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlift.doctor.errors.known_error import KnownError, thread, torch_file
+from torchlift.doctor.errors.known_error import UNREAD, KnownError, thread, torch_file
 
 ROWS = (
     KnownError(
@@ -24,8 +24,36 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="windows-dll-conflict",
+        pattern=r"WinError 182\b|DLL load failed[\w .]{0,80}: (The operating system cannot run %1|操作系统无法运行)",
+        cause="A DLL is found before the one that is meant and has not what is asked of it, mostly Intel's OpenMP: an old libiomp5md.dll in C:\\Windows\\System32 or on PATH, or openmp beside intel-openmp in one conda environment",
+        remedy="`where libiomp5md.dll` shows the copies: rename the one outside of this environment; with conda keep intel-openmp only; else install everything anew in an environment of its own",
+        command="where libiomp5md.dll",
+        checks=("torch-import-fails", "conda-pip-mix"),
+        says=(
+            'OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\envs\\x\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.',
+            "ImportError: DLL load failed: The operating system cannot run %1.",
+            "ImportError: DLL load failed: 操作系统无法运行 %1。",
+            "    from torch._C import *\nImportError: DLL load failed: The operating system cannot run %1.",
+        ),
+        sources=(
+            thread("robotology/robotology-superbuild", 1702, "2024-09-04"),
+            thread("pytorch/pytorch", 31324, "2019-12-16"),
+        ),
+        likely=True,
+    ),
+    KnownError(
+        id="windows-dll-blocked",
+        pattern=r"DLL load failed[\w .]{0,80}: (Access is denied|An Application Control policy)",
+        cause="Windows does not let this process load the DLL: a policy (Smart App Control, WDAC, AppLocker), a virus scanner, or the rights of the file",
+        remedy="Ask who administers the machine to allow the folder of the environment, or install into a folder that is allowed; see the file's rights and the scanner's quarantine",
+        says=("ImportError: DLL load failed while importing _C: An Application Control policy has blocked this file.",),
+        sources=(UNREAD,),
+        likely=True,
+    ),
+    KnownError(
         id="windows-dll-missing",
-        pattern=r"\[WinError (126|127|182|193)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
+        pattern=r"\[WinError (126|127)\].{0,300}(Error loading.{0,300}torch|torch\S{0,200}\.dll)"
         r"|Microsoft Visual C\+\+ Redistributable is not installed"
         r"|DLL load failed while importing (_C|torch\w{0,20}|libtorch\w{0,20}): The specified module (could not be|was not) found",
         cause="A library that torch's own libraries need is missing on Windows: the Microsoft Visual C++ runtime, or, for "
@@ -233,7 +261,7 @@ ROWS = (
     ),
     KnownError(
         id="windows-dll-unnamed",
-        pattern=r"from torch\._C import \*[^!]{0,60}DLL load failed",
+        pattern=r"from torch\._C import \*[^!]{0,60}DLL load failed(?!(: |[\w .]{0,80}: )(The operating system cannot run|操作系统无法运行|%1))",
         cause="A library that torch's own one needs is not there: Microsoft's C++ runtime, or an incomplete installation of torch",
         remedy="Install https://aka.ms/vs/17/release/vc_redist.x64.exe, then torch again, in an environment of its own",
         checks=("torch-import-fails", "conda-pip-mix", "missing-libraries"),

@@ -317,10 +317,20 @@ ROWS = (
         sources=(_PIP,),
     ),
     KnownError(
+        id="proxy-of-this-machine",
+        pattern=r"unable to access 'https?://(?!localhost|127\.)[^'\n]{1,200}': (Failed to connect to|Could not connect to|Couldn't connect to) (127\.0\.0\.1|localhost|::1) port (?P<port>\d{1,5})",
+        cause="The download goes to a proxy on this machine (port {port}), where nothing answers: its program is not running, or it was set in another shell, container or WSL",
+        remedy="Start that program, or take the proxy out: unset http_proxy, https_proxy and all_proxy; git config --global --unset http.proxy, and the same for https.proxy",
+        says=(
+            "fatal: unable to access 'https://github.com/unslothai/unsloth.git/': Failed to connect to 127.0.0.1 port 1080 after 2077 ms: Couldn't connect to server",
+        ),
+        sources=(thread("unslothai/unsloth", 553),),
+    ),
+    KnownError(
         id="git-clone-failed",
         pattern=r"git clone .{1,200}did not run successfully|Could not clone |fatal: unable to access 'https://github\.com|error: RPC failed; curl|fatal: early EOF|fetch-pack: unexpected disconnect",
         cause="git could not fetch a repository: the network or a proxy broke the transfer, or the repository is gone or private",
-        remedy="Try again on another network or with a proxy (git config --global http.proxy URL); for large ones clone with --depth 1",
+        remedy="Try again on another network; where a proxy is needed name it (git config --global http.proxy URL), else take out one that is set (--unset http.proxy); for large ones clone with --depth 1",
         says=(
             "fatal: unable to access 'https://github.com/facebookresearch/detectron2.git/': Failed to connect to github.com port 443",
         ),

@@ -68,8 +68,7 @@ ROWS = (
     ),
     KnownError(
         id="nvcc-option-unknown",
-        pattern=r"nvcc fatal {1,3}: (Unknown option|Value '(?P<value>[\w+.=,-]{1,40})' is not defined for option|Unsupported (NVHPC|ICC|host) compiler|A single input file is required|redefinition of argument)"
-        r"|nvcc fatal {1,3}: Don't know what to do with",
+        pattern=r"nvcc fatal {1,3}: (Unknown option|Value '(?P<value>[\w+.=,-]{1,40})' is not defined for option|Unsupported (NVHPC|ICC|host) compiler)",
         cause="This nvcc does not know an option or value that is given to it ({value}): it is older than the package expects (C++17 came with CUDA 11.0, C++20 with 12.0), or newer "
         "(architectures that it lost)",
         remedy="Put the toolkit of torch's CUDA first on PATH and set CUDA_HOME to it; set TORCH_CUDA_ARCH_LIST to this GPU",
@@ -125,13 +124,25 @@ ROWS = (
     KnownError(
         id="compiler-too-old",
         pattern=r"unrecognized command[- ]line option .{0,3}-(std=(c|gnu)\+\+(14|17|20|2a)|fno-plt|mavx\w{0,12}|march=native|Wno-\w{1,40}|ffp-contract\S{0,8})|invalid value '(c|gnu)\+\+(17|20|2a)' in '-std"
-        r"|error: #error You need C\+\+|error: 'optional' is not a member of 'std'|error: .{0,3}std::(optional|string_view|variant|is_same_v|filesystem).{0,3} (has not been declared|is not a member)|D9002.{0,40}std:c\+\+(17|20)",
-        cause="The C++ compiler is too old for torch's headers: C++17 needs GCC 9 (torch 2.1 and newer), C++20 GCC 11.3 (torch 2.11 and newer), Visual Studio 2022 on Windows",
+        r"|error: #error You need C\+\+|#error C\+\+14 or later compatible compiler is required|error: 'optional' is not a member of 'std'|error: .{0,3}std::(optional|string_view|variant|is_same_v|filesystem).{0,3} (has not been declared|is not a member)|D9002.{0,40}std:c\+\+(17|20)",
+        cause="The C++ compiler is too old for torch's headers, or is told an older standard: C++14 needs GCC 5, C++17 GCC 9 (torch 2.1 and newer), C++20 GCC 11.3 (torch 2.11 and newer), Visual Studio 2022 on Windows",
         remedy="Install a newer one and point CC and CXX to it; on old distributions conda install -c conda-forge gxx_linux-64",
         command="export CC=gcc-12 CXX=g++-12",
         checks=("host-compiler",),
-        says=("c++: error: unrecognized command line option '-std=c++17'",),
-        sources=(UNREAD,),
+        says=(
+            "c++: error: unrecognized command line option '-std=c++17'",
+            "#error C++14 or later compatible compiler is required to use ATen.",
+        ),
+        sources=(thread("pytorch/vision", 2509),),
+    ),
+    KnownError(
+        id="nvcc-stray-argument",
+        pattern=r"nvcc fatal {1,3}: (A single input file is required|Don't know what to do with)",
+        cause="nvcc takes an argument for one more file to compile: a path with a blank that is not quoted, an option of Visual C++ (/EHsc), or a definition whose variable is empty",
+        remedy="Build with the commands shown (pip install -v, ninja -v, make VERBOSE=1) and look for that argument; build in a path without blanks; hand options of Visual C++ on with -Xcompiler",
+        says=("nvcc fatal   : A single input file is required for a non-link phase when an outputfile is specified",),
+        sources=(thread("Ph0rk0z/SageAttention2", 8, "2025-10-19"), thread("parallel101/course", 27, "2023-10-27")),
+        likely=True,
     ),
     KnownError(
         id="extension-newer-or-older-than-torch",

@@ -41,17 +41,37 @@ ROWS = (
     KnownError(
         id="triton-language-changed",
         pattern=r"No module named 'triton\.(ops|language\.math|common|compiler\.\w{1,30}|runtime\.\w{1,30}|tools\.\w{1,30}|backends\.\w{1,40})[\w.]{0,40}'|module 'triton(\.\w{1,30}){0,3}' has no attribute '\w{1,40}'|cannot import name '\w{1,60}' from 'triton[\w.]{0,60}'"
-        r"|triton\.compiler\.errors\.(CompilationError|UnsupportedLanguageConstruct)|JITFunction\S{0,12} got an unexpected keyword|CompilationError: at \d{1,4}:\d{1,4}:",
+        r"|JITFunction\S{0,12} got an unexpected keyword",
         cause="A kernel or library was written for another release of Triton than is installed (triton.ops went with 3.2), or is not made for this GPU",
         remedy="Keep the Triton that torch pins, and take the release of the library (vLLM, bitsandbytes, flash-linear-attention) for this torch",
         checks=("triton-pin",),
         says=(
             "ModuleNotFoundError: No module named 'triton.ops'",
-            "triton.compiler.errors.CompilationError: at 22:25:",
             "AttributeError: module 'triton.language' has no attribute 'constexpr_function'",
         ),
         sources=(thread("vllm-project/vllm", 35091, "2026-02-23"), thread("triton-lang/triton", 1137)),
         likely=True,
+    ),
+    KnownError(
+        id="triton-compilation",
+        pattern=r"triton\.compiler\.errors\.(CompilationError|UnsupportedLanguageConstruct)|CompilationError: at \d{1,4}:\d{1,4}:|Triton compilation error",
+        cause="Triton could not compile a kernel; the exception behind this line says why. Often the kernel was written for another release of Triton, or for another GPU",
+        remedy="Read the last line of the message; keep the Triton that torch pins, and take the release of the library (vLLM, bitsandbytes, flash-linear-attention) for this torch",
+        checks=("triton-pin",),
+        says=("triton.compiler.errors.CompilationError: at 22:25:",),
+        sources=(thread("triton-lang/triton", 1137),),
+        level="vague",
+    ),
+    KnownError(
+        id="triton-two-backends",
+        pattern=r"[2-9] compatible backends for target \((?P<device>\w{1,12})\)",
+        cause="Two packages of Triton are installed over each other (triton, pytorch-triton, a build from source), or a folder of an earlier one is left in triton/backends",
+        remedy="Uninstall each (pip uninstall triton pytorch-triton, until pip finds none), delete what is left of site-packages/triton, and install the one that torch pins",
+        checks=("triton-pin",),
+        says=(
+            "2 compatible backends for target (cuda) ([<class 'c.CUDABackend'>, <class 'nvi.CUDABackend'>]). There should only be one.",
+        ),
+        sources=(thread("pytorch/torchtitan", 55),),
     ),
     KnownError(
         id="triton-cache",
@@ -67,11 +87,15 @@ ROWS = (
     ),
     KnownError(
         id="inductor-symbol-undefined",
-        pattern=r"NameError: name '[suz]\d{1,3}' is not defined",
+        pattern=r"NameError(: |\(['\"]?)(name )?\\?'?[suz]\d{1,3}\\?'? is not defined",
         cause="A defect of torch.compile: the generated code names a size that it did not define, with dynamic shapes",
         remedy="Upgrade torch; until then compile with dynamic=False, or leave that function out (torch.compiler.disable)",
-        says=("NameError: name 's4' is not defined",),
-        sources=(thread("unslothai/unsloth", 1175),),
+        says=(
+            "NameError: name 's4' is not defined",
+            "triton.compiler.errors.CompilationError: at 6:10:\nNameError('s10 is not defined')",
+            "CompilationError: NameError('s10 is not defined')",
+        ),
+        sources=(thread("unslothai/unsloth", 1175), thread("facebookresearch/blt", 84, "2025-03-18")),
         likely=True,
     ),
     KnownError(

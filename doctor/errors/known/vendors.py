@@ -160,8 +160,24 @@ ROWS = (
         likely=True,
     ),
     KnownError(
+        id="bitsandbytes-int8",
+        pattern=r"cuBLAS API failed with status 15\b|cublasLt ran into an error",
+        cause="bitsandbytes asks cuBLASLt for a product in 8 bits that does not exist for this GPU (status 15 is NOT_SUPPORTED): Hopper (H100, H800) has none of the layouts that its releases up to 2024-11 use, and GPUs older than "
+        "Turing have none",
+        remedy="Upgrade bitsandbytes, or load in 4 bits (load_in_4bit) or 16 bits instead of load_in_8bit; on GPUs that have it, see that its CUDA is torch's (python -m bitsandbytes)",
+        checks=("gpu-architecture", "library-path"),
+        says=("cuBLAS API failed with status 15", "Exception: cublasLt ran into an error!"),
+        sources=(
+            thread("bitsandbytes-foundation/bitsandbytes", 538, "2024-11-07"),
+            thread("bitsandbytes-foundation/bitsandbytes", 599, "2023-07-17"),
+            thread("tloen/alpaca-lora", 174, "2023-07-24"),
+            thread("huggingface/transformers", 37668, "2025-04-22"),
+        ),
+        likely=True,
+    ),
+    KnownError(
         id="cublas-other-status",
-        pattern=r"CUBLAS_STATUS_(?P<name>MAPPING_ERROR|LICENSE_ERROR)|cublas runtime error : (?P<name2>[\w ]{3,60}?) at |cu(?P<library>BLAS|blas) API failed with status (?P<name3>\d{1,3})|Unable to (load|create) .{0,20}cublas|cublasLt ran into an error",
+        pattern=r"CUBLAS_STATUS_(?P<name>MAPPING_ERROR|LICENSE_ERROR)|cublas runtime error : (?P<name2>[\w ]{3,60}?) at |cuBLAS API failed with status (?P<name3>(?!15\b)\d{1,3})|Unable to (load|create) .{0,20}cublas",
         cause="cuBLAS failed ({name}). Most often, in this order: an index was out of range in an earlier call (embedding, labels), no memory is left, cuBLAS is of another CUDA than torch's, it has no kernels for this GPU (RTX 30 needs CUDA "
         "11, RTX 40 CUDA 11.8, RTX 50 CUDA 12.8)",
         remedy="Run once with CUDA_LAUNCH_BLOCKING=1 and once on the CPU, which name the wrong index; take other folders of CUDA out of LD_LIBRARY_PATH",
@@ -169,8 +185,7 @@ ROWS = (
         checks=("gpu-architecture", "library-path", "memory-in-use", "nvidia-pins"),
         says=(
             "RuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:259",
-            "Exception: cublasLt ran into an error!",
-            "cuBLAS API failed with status 15",
+            "cuBLAS API failed with status 13",
         ),
         sources=(UNREAD,),
         likely=True,
