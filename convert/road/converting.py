@@ -237,17 +237,17 @@ class Converter:
         """What else was asked for: compiled for other runtimes, and whether that does the same."""
         also: list[TriedWay] = []
         asked = (
-            ("AOTInductor", "compile_package", self._wish.aoti),
-            ("ExecuTorch", "lower_for_executorch", self._wish.executorch),
+            ("AOTInductor", "compile_package", "prove_package", self._wish.aoti),
+            ("ExecuTorch", "lower_for_executorch", "prove_lowered", self._wish.executorch),
         )
-        for name, function, wanted in asked:
+        for name, function, proof, wanted in asked:
             if not wanted:
                 continue
             self._tell(f"{Path(done.path).name}: {name}")
             made = self._run(function, replace(task, seconds=_COMPILING * task.seconds))
             failed = made.text if isinstance(made, Problem) else None
-            if failed is None and name == "AOTInductor":
-                cases, problem = self._cases("prove_package", task)
+            if failed is None:
+                cases, problem = self._cases(proof, task)
                 judged = _judged(done, Exported(name, {}, False), cases, problem, self._wish.allowed)
                 failed = None if judged.outcome == "same" else judged.said
             also.append(TriedWay(name, failed))

@@ -49,7 +49,7 @@ def prove_package(task: Task, emit: Emit) -> None:
 
 
 def lower_for_executorch(task: Task, emit: Emit) -> None:
-    """Writes the program for ExecuTorch, as `task.program` with the suffix `.pte`; nothing runs it here."""
+    """Writes the program for ExecuTorch, as `task.program` with the suffix `.pte`."""
     with said(emit), bounded(task), warnings_off():
         import torch
 
@@ -66,6 +66,26 @@ def lower_for_executorch(task: Task, emit: Emit) -> None:
         with Path(task.program).with_suffix(".pte").open("wb") as file:
             program.write_to_file(file)
         emit(Exported("ExecuTorch", {}, False))
+
+
+def prove_lowered(task: Task, emit: Emit) -> None:
+    """The program for ExecuTorch, run by its own runtime, against the archive."""
+    with said(emit), bounded(task), warnings_off():
+        import torch
+        from torch.utils import _pytree
+
+        runtime = importlib.import_module("executorch.runtime").Runtime.get()
+        method = runtime.load_program(Path(task.program).with_suffix(".pte")).load_method("forward")
+        if method is None:
+            emit(Problem("ExecuTorch's runtime finds no method in the program"))
+            return
+        spec = torch.export.load(task.program).call_spec.out_spec
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given, _ = _pytree.tree_flatten((args, kwargs))
+            return _pytree.tree_unflatten(method.execute(given), spec)
+
+        compare(task, call, emit, plain=True, gradients=False)
 
 
 def _without_gradients(package: Any) -> Any:

@@ -13,6 +13,7 @@ import pytest
 import torch
 import torchscript_archives as archives
 from click.testing import CliRunner, Result
+from commands import told
 from exhaustive import is_exhaustive
 
 import torchlift.convert
@@ -277,3 +278,13 @@ def test_published_schemas_are_made_anew(name: str) -> None:
     assert published.read_text(encoding="utf-8") == schema_text(PUBLISHED[name]()), (
         f"run: python -m torchlift.convert.schemas {name} > convert/{name}.schema.json"
     )
+
+
+@pytest.mark.exhaustive
+def test_a_program_for_executorch_is_written_only_if_its_runtime_does_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("executorch.runtime", reason="ExecuTorch is not installed")
+    torch.jit.save(torch.jit.trace(torch.nn.Linear(6, 3).eval(), torch.rand(4, 6)), str(tmp_path / "net.pt"))
+    refused = told(tmp_path, "convert", "net.pt", "--executorch")
+    assert "ExecuTorch: " in refused.stdout and "rows + 3" in refused.stdout and not (tmp_path / "net.pte").exists()
+    allowed = told(tmp_path, "convert", "net.pt", "--executorch", "--overwrite", "--allow", "rows + 3")
+    assert "ExecuTorch: does the same" in allowed.stdout and (tmp_path / "net.pte").stat().st_size
