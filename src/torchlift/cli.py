@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 import click
 
 from torchlift import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "migrate": (
@@ -46,6 +50,11 @@ _COMMANDS = {
     ),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
+    "completion": (
+        "torchlift.terminal.completion",
+        "completion",
+        "Print or install what bash, zsh or fish completes these commands with.",
+    ),
 }
 
 
@@ -70,6 +79,16 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name][2]) for name in sorted(_COMMANDS)])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may come next, without loading a command."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in sorted(_COMMANDS) if name.startswith(incomplete)]
+        return [
+            *(CompletionItem(name, help=_COMMANDS[name][2]) for name in names),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -83,10 +102,29 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name="torchlift")
-def torchlift() -> None:
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("-V", "--version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", is_flag=True, help="With --version: also what torchlift runs on, to paste into a report.")
+@click.pass_context
+def torchlift(ctx: click.Context, version: bool, verbose: bool) -> None:
     """Upgrade and migration assistant for PyTorch code bases."""
+    if verbose and not version:
+        raise click.UsageError("--verbose goes with --version here; commands have their own, behind their name.")
+    if version:
+        if verbose:
+            from torchlift.terminal.version import what_it_runs_on
+
+            click.echo(what_it_runs_on())
+        else:
+            click.echo(f"torchlift, version {__version__}")
+        ctx.exit()
+    if ctx.invoked_subcommand is None:
+        raise click.UsageError("Missing command.")
 
 
 def main() -> None:

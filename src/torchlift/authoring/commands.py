@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from torchlift.rules.rule import Rule
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
@@ -29,8 +31,21 @@ def _own_rules_options(command: _Command) -> _Command:
     return allowed(named(command))
 
 
+def _codes(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from torchlift.rules.rule_index import indexed_rules
+
+    wanted = incomplete.lower()
+    return [
+        CompletionItem(code, help=rule.name)
+        for code, rule in indexed_rules().items()
+        if code.lower().startswith(wanted) or (wanted and rule.name.startswith(wanted))
+    ]
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("code", metavar="CODE")
+@click.argument("code", metavar="CODE", shell_complete=_codes)
 @click.argument("name", required=False)
 @click.option(
     "--new", is_flag=True, help="Begin the rule NAME with CODE, or with the next free code such as TL4 or X1."

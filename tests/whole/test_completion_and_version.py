@@ -1,0 +1,56 @@
+"""Small manners of the command: Tab completes it, and it says what it runs on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from torchlift import __version__
+from torchlift.cli import torchlift
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="without bash nothing completes in it")
+def test_bash_completes_commands_choices_and_rules_with_what_was_installed(tmp_path: Path) -> None:
+    environment = {**os.environ, "BASH_COMPLETION_USER_DIR": str(tmp_path)}
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "torchlift").write_text(f'#!/bin/sh\nexec {sys.executable} -m torchlift "$@"\n')
+    (programs / "torchlift").chmod(0o755)
+    lines = (("mig", 1), ("migrate --output-format gitl", 3), ("rule TL511", 2))
+    asked = "\n".join(
+        f"COMPREPLY=() COMP_WORDS=(torchlift {words}) COMP_CWORD={at}; _torchlift_completion torchlift; echo ${{COMPREPLY[*]}}"
+        for words, at in lines
+    )
+    script = f"torchlift completion bash --install >/dev/null && source {tmp_path}/completions/torchlift\n{asked}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={**environment, "PATH": f"{programs}:{environment['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["migrate", "gitlab", "TL511"], done.stderr
+
+
+def test_completions_that_cannot_be_written_are_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "fish").write_text("no folder")
+    done = CliRunner().invoke(torchlift, ["completion", "fish", "--install"], env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert done.exit_code == 2
+    assert "cannot be written to" in done.output
+    assert (tmp_path / "fish").read_text() == "no folder"
+
+
+def test_the_version_for_a_report_names_what_torchlift_runs_on_without_importing_torch() -> None:
+    said = CliRunner().invoke(torchlift, ["--version", "--verbose"])
+    lines = dict(line.split(maxsplit=1) for line in said.output.splitlines())
+    assert lines["torchlift"].startswith(__version__)
+    assert lines["python"].startswith("CPython " + sys.version.split()[0])
+    assert lines["libcst"][0].isdigit()
+    assert lines["torch"].endswith("(not imported)")
+    assert CliRunner().invoke(torchlift, ["--verbose"]).exit_code == 2
