@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from torchlift.migrate.flags import duration, patterns, reports
 from torchlift.migrate.output_formats import FOR_PEOPLE, OUTPUT_FORMATS, WITH_EDITS, Report
 
 if TYPE_CHECKING:
+    from torchlift.migrate.cache.folder import CacheFolder
     from torchlift.migrate.result import RunResult
     from torchlift.migrate.tell.output import Manner
     from torchlift.migrate.verification.trials import Verification
@@ -161,6 +163,16 @@ if TYPE_CHECKING:
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file to use.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes to use; 0 lets the amount of work decide.")
+@click.option(
+    "--cache-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="TORCHLIFT_CACHE_DIR",
+    metavar="FOLDER",
+    help="Where to keep what was found. [default: the user's folder for caches]",
+)
+@click.option(
+    "--no-cache", is_flag=True, envvar="TORCHLIFT_NO_CACHE", help="Neither use nor keep what earlier runs found."
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("-v", "--verbose", is_flag=True, help="Show every finding in full, also those that wait for another.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -192,9 +204,9 @@ def migrate(
     nothing is left, 1 findings are left (or, with --check and --diff, there are changes to make), 2 torchlift or its
     input failed.
     """
-    from torchlift.migrate.find.parallel import calm_collector
     from torchlift.migrate.flags import configured, described_machine, refuse_contradictions
     from torchlift.migrate.tell.output import Manner
+    from torchlift.terminal.collector import calm_collector
 
     refuse_contradictions(click.get_current_context().params)
     verify = _verification(
@@ -202,6 +214,7 @@ def migrate(
     )
     named = _named(paths, stdin_filename)
     counted = {name: flags.pop(name) for name in ("write_baseline", "since")}
+    counted["cache"] = _cache(flags.pop("cache_dir"), flags.pop("no_cache"))
     config = configured(_config(named[0], config_file, isolated), **flags)
     calm_collector()
     given = sys.stdin.buffer.read() if stdin_filename is not None else None
@@ -256,6 +269,7 @@ def _named(paths: tuple[Path, ...], stdin_filename: Path | None) -> list[Path]:
 
 def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "write"], **how: Any) -> RunResult:
     """The library's `migrate`, with a progress line, and with errors as click words them."""
+    from torchlift.migrate.cache.folder import CacheRefused
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
     from torchlift.migrate.tell.progress import Progress
@@ -267,7 +281,7 @@ def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "w
     progress = Progress() if sys.stderr.isatty() else None
     try:
         return migrated(named, config, mode=Mode(mode), progress=progress, **how)
-    except (ConfigError, RuleFileError) as error:
+    except (CacheRefused, ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
     except VerificationFailed as error:
         click.echo(f"Error: {error}", err=True)
@@ -277,6 +291,17 @@ def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "w
     finally:
         if progress is not None:
             progress.clear()
+
+
+def _cache(folder: Path | None, no_cache: bool) -> CacheFolder | None:
+    """Where to keep what is found; an option on the command line counts for more than a variable of the environment."""
+    from torchlift.migrate.cache.folder import chosen_folder
+
+    written = click.get_current_context().get_parameter_source
+    chosen = written("cache_dir") is click.core.ParameterSource.COMMANDLINE
+    if no_cache and not (chosen and written("no_cache") is not click.core.ParameterSource.COMMANDLINE):
+        return None
+    return chosen_folder(folder, os.environ)
 
 
 def _verification(command: str | None, runs: int, timeout: float, flaky: bool, quiet: bool) -> Verification | None:

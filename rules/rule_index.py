@@ -11,7 +11,7 @@ import importlib
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cache
@@ -21,12 +21,12 @@ from typing import Any
 
 import torchlift
 import torchlift.rules
+from torchlift.code_files import code_files
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector
 from torchlift.rules.registry import loaded_rules, rule_in
 from torchlift.rules.rule import Rule
 
-_NOT_OF_RULES = frozenset({"__pycache__", "doctor"})
 _IN_WHEEL = "rule_index.pickle"
 _INSTALLING = 600
 """Seconds between the first and the last file of one installation, at most."""
@@ -72,7 +72,7 @@ def _sizes(written_before: float | None = None) -> frozenset[tuple[str, int]]:
     (root,) = torchlift.__path__
     return frozenset(
         (path[len(root) :].replace(os.sep, "/"), size)
-        for path, written, size in _files(root)
+        for path, written, size in code_files(root)
         if not path.endswith(_IN_WHEEL) and (written_before is None or written < written_before * 1e9)
     )
 
@@ -147,22 +147,10 @@ def _described(rule: Rule, module: str) -> Rule:
 def _state() -> tuple[object, ...] | None:
     """What tells one state of torchlift's files from another; None if they are no files."""
     try:
-        files = {entry for root in {*torchlift.__path__, *torchlift.rules.__path__} for entry in _files(root)}
+        files = {entry for root in {*torchlift.__path__, *torchlift.rules.__path__} for entry in code_files(root)}
     except OSError:
         return None
     return (sys.version, *sorted(files))
-
-
-def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name in _NOT_OF_RULES:
-                continue
-            if entry.is_dir():
-                yield from _files(entry.path)
-            else:
-                known = entry.stat()
-                yield entry.path, known.st_mtime_ns, known.st_size
 
 
 def _keep(path: Path, data: bytes) -> None:

@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Threads of torch wait for each other by spinning, and the workers take all cores.
     os.environ["OMP_NUM_THREADS"] = "1"
+    # Only the tests of the cache have one, each its own.
+    os.environ["TORCHLIFT_NO_CACHE"] = "1"
     if "TMPDIR" not in os.environ and _has_room(_MEMORY):
         os.environ["TMPDIR"] = _MEMORY
         tempfile.tempdir = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from contextlib import suppress
 from torchlift.migrate.find.check import Checked
 from torchlift.migrate.find.selection import Progress
 from torchlift.project import Project
+from torchlift.terminal.collector import calm_collector
 
 # Below this many bytes of Python to parse, starting processes costs more time than they save.
 _WORTH_A_POOL = 4_000_000
@@ -22,12 +22,6 @@ Begin = Callable[[Project], Check]
 
 _check: Check | None = None
 _project: Project | None = None
-
-
-def calm_collector() -> None:
-    """Let the garbage collector look for cycles rarely: syntax trees are large, short-lived and free of cycles."""
-    gc.freeze()
-    gc.set_threshold(1_000_000, 20, 20)
 
 
 def _start(project: Project, begin: Begin) -> None:

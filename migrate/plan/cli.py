@@ -61,8 +61,8 @@ def plan(
     Nothing is written, but for the answers with --ask. Exit status: 0 there is nothing to ask or to do, 1 there is,
     2 torchlift or its input failed.
     """
-    from torchlift.migrate.find.parallel import calm_collector
     from torchlift.migrate.workspace.config import Config, ConfigError, load_config
+    from torchlift.terminal.collector import calm_collector
 
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
