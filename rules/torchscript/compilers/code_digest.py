@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.torchscript.compilers.certain_steps import Certainty, EarlyEnds, certainty, early_ends, made_by
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
@@ -33,12 +34,14 @@ class Mention:
         name: what it is called there, on the level of the module; empty for a definition inside another one.
         line: of that definition.
         called: whether it is called there, and not handed on.
+        certain: when that call is made for certain, if it is one.
     """
 
     path: str
     name: str
     line: int = 0
     called: bool = False
+    certain: Certainty = ""
 
 
 @dataclass
@@ -50,9 +53,12 @@ class Unit:
         is_class: whether it is a class.
         owner: line of the class that it is a method of; 0 for none.
         left_out: whether the compiler does not look into it.
+        decorated: whether a decorator may have put something else in its place.
         exported: whether it is marked to be compiled.
         mentions: names in it; for a class those outside of its methods.
         own: attributes that it reads from its first parameter.
+        calls: methods and parts of its first parameter that it calls, and when it does for certain.
+        parts: what `__init__` keeps in an attribute whenever it runs, by the attribute's name.
         attributes: attributes that it reads from anything else.
         methods: lines of the methods of a class, by name.
         bases: names of base classes, as mentions or qualified names.
@@ -66,9 +72,12 @@ class Unit:
     is_class: bool
     owner: int = 0
     left_out: bool = False
+    decorated: bool = False
     exported: bool = False
     mentions: list[Mention] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
+    calls: dict[str, Certainty] = field(default_factory=dict)
+    parts: dict[str, list[Mention]] = field(default_factory=dict)
     attributes: set[str] = field(default_factory=set)
     methods: dict[str, list[int]] = field(default_factory=dict)
     bases: list[list[Mention] | str] = field(default_factory=list)
@@ -174,7 +183,9 @@ class _Reader:
         owner = parent.lineno if isinstance(parent, ast.ClassDef) else 0
         unit = Unit(self.view.path, node.lineno, node.name, isinstance(node, ast.ClassDef), owner)
         unit.left_out = is_left_out(self.view, node)
-        unit.exported = _EXPORTED in _decorators(self.view, node)
+        decorators = _decorators(self.view, node)
+        unit.exported = _EXPORTED in decorators
+        unit.decorated = any(not name.startswith("torch.jit.") for name in decorators)
         if isinstance(node, ast.ClassDef):
             for item in node.body:
                 if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -197,16 +208,40 @@ class _Reader:
 
     def fill(self, unit: Unit, nodes: list[ast.AST], me: str | None) -> None:
         for root in nodes if self.whole else ():
+            ends = early_ends(self.view, root)
             for node in walk(root):
                 if isinstance(node, ast.Attribute):
                     self._attribute(unit, node, me)
+                    if isinstance(node.value, ast.Name) and node.value.id == me:
+                        self._of_self(unit, node, root, ends)
                 elif isinstance(node, ast.Call):
                     self._dynamic(unit, node)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                     top: ast.expr = node
                     while isinstance(parent := self.view.parent(top), ast.Attribute):
                         top = parent
-                    unit.mentions += self.mentions(top)
+                    found = list(self.mentions(top))
+                    if any(mention.certain for mention in found):
+                        when = certainty(self.view, top, root, ends) if len(found) == 1 else ""
+                        found = [replace(mention, certain=when) for mention in found]
+                    unit.mentions += found
+
+    def _of_self(self, unit: Unit, node: ast.Attribute, function: ast.AST, ends: EarlyEnds) -> None:
+        """A method or part of the instance is called, or a part is made."""
+        parent = self.view.parent(node)
+        if isinstance(parent, ast.Call) and parent.func is node:
+            when = certainty(self.view, node, function, ends)
+            if when and unit.calls.get(node.attr) != "run":
+                unit.calls[node.attr] = when
+        elif isinstance(node.ctx, ast.Store) and unit.name == "__init__":
+            once = node.attr not in unit.parts and certainty(self.view, node, function, ends) == "run"
+            made = made_by(self.view, parent.value) if once and isinstance(parent, ast.Assign) else []
+            unit.parts[node.attr] = [mention for one in made for mention in self._one(one)]
+
+    def _one(self, node: ast.expr) -> list[Mention]:
+        """What an expression that is called names, where that is one thing."""
+        found = list(self.mentions(node))
+        return found if len(found) == 1 and found[0].certain else []
 
     def _attribute(self, unit: Unit, node: ast.Attribute, me: str | None) -> None:
         on_self = isinstance(node.value, ast.Name) and node.value.id == me
@@ -248,7 +283,7 @@ class _Reader:
         called = isinstance(parent := self.view.parent(top), ast.Call) and parent.func is top
         bindings = self.view.bindings_of(root, self.view.scope_at(root))
         for binding in bindings:
-            yield from self._bound(binding, called)
+            yield from self._bound(binding, called, top is root)
         if any(binding.imported is not None for binding in bindings) or (
             not bindings and not hasattr(builtins, root.id)
         ):
@@ -257,12 +292,13 @@ class _Reader:
                 if name is not None:
                     yield from self._elsewhere(name, called)
 
-    def _bound(self, binding: Binding, called: bool) -> Iterator[Mention]:
+    def _bound(self, binding: Binding, called: bool, exact: bool) -> Iterator[Mention]:
+        certain: Certainty = "run" if called and exact else ""
         if binding.scope.kind == "module":
             if binding.imported is None:
-                yield Mention(self.view.path, binding.name, called=called)
+                yield Mention(self.view.path, binding.name, called=called, certain=certain)
         elif isinstance(binding.node, DEFINITIONS):
-            yield Mention(self.view.path, "", binding.node.lineno, called)
+            yield Mention(self.view.path, "", binding.node.lineno, called, certain)
 
     def _elsewhere(self, name: str, called: bool) -> Iterator[Mention]:
         if not self.project.may_own(name.partition(".")[0], self.view.path):
@@ -273,4 +309,5 @@ class _Reader:
             if not name.startswith("torch."):
                 yield Mention("", name, called=called)
         elif found[1]:
-            yield Mention(found[0], found[1][0], called=called)
+            certain: Certainty = "run" if called and len(found[1]) == 1 else ""
+            yield Mention(found[0], found[1][0], called=called, certain=certain)

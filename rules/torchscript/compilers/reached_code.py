@@ -3,17 +3,20 @@
 A function compiles what it mentions. A module compiles `forward`, the methods marked for it, and the modules that it is
 built from: whatever its `__init__` and what that calls mention. A method of a value whose class is not known is every
 method of that name in the classes that were reached. More may be said to be compiled than is, and not less; where that
-cannot be, the root is one whose reach is not known.
+cannot be, the root is one whose reach is not known. What is reached by certain steps only is told apart from the rest,
+and comes first: calls outside of branches that leave them out, and modules that others keep for certain.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.torchscript.compilers.certain_steps import Certainty
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, Digest, Mention, Unit, digest, outline
 from torchlift.rules.torchscript.compilers.known_uses import known_uses
 
@@ -55,14 +58,36 @@ class Reached:
     """What is compiled.
 
     Attributes:
-        by: the root, as `path:line`, for every function and class that one is known to reach.
+        by: the root, as `path:line`, for every function and class that one reaches, or may.
+        beyond: where the last certain step to such a function or class ended; nothing for those that are known to be reached.
         unknown: roots of which it is not known what they are given, with the place that makes it so.
         anything: places that hand a compiler on, to whoever and for whatever.
     """
 
     by: dict[Key, str] = field(default_factory=dict)
+    beyond: dict[Key, str] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     anything: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What compiles or runs some code, or may.
+
+    Attributes:
+        root: the place that does, as `path:line`.
+        beyond: where the last certain step from there to the code ended; empty if all steps are certain.
+        lost: a place behind which it is not known what the root is given; empty if the root is known to lead here.
+    """
+
+    root: str
+    beyond: str = ""
+    lost: str = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is known, and not only possible."""
+        return not self.beyond and not self.lost
 
 
 @dataclass(frozen=True)
@@ -71,6 +96,7 @@ class _Task:
     concrete: Unit | None
     compiles: bool
     root: str
+    beyond: str
 
 
 class Reacher:
@@ -84,78 +110,132 @@ class Reacher:
     def __init__(self, project: Project, *, runs: bool = False) -> None:
         self.project = project
         self.runs = runs
-        self.reached = Reached()
-        self._tasks: list[_Task] = []
+        self._found = Reached()
+        self._tasks: deque[_Task] = deque()
+        self._guesses: deque[Callable[[], None]] = deque()
+        self._guessing = False
         self._seen: set[tuple[Key, Key | None, bool]] = set()
         self._values: set[tuple[str, str]] = set()
         self._classes: dict[tuple[Key, bool], None] = {}
-        self._asked: dict[tuple[str, bool], str] = {}
+        self._asked: dict[tuple[str, bool], None] = {}
         self._methods: dict[str, dict[tuple[Key, Key], tuple[Unit, Unit]]] = {}
 
-    def compile(self, unit: Unit, root: str) -> None:
-        """A root compiles a function with its overloads, or a class."""
+    def compile(self, unit: Unit, root: str, beyond: str = "") -> None:
+        """A root compiles a function with its overloads, or a class; `beyond` as in `Reached` where that is no certain step."""
         lines = digest(self.project, unit.path).names.get(unit.name, ())
         for line in lines if unit.line in lines else (unit.line,):
-            self._unit(digest(self.project, unit.path).units[line], root, compiles=True, called=False)
-        self._run()
+            self._unit(digest(self.project, unit.path).units[line], root, beyond, compiles=True, called=False)
 
     def value(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code names."""
-        self._read(unit, None, root, compiles=True)
-        self._run()
+        self._guess(lambda: self._read(unit, None, root, root, compiles=True))
 
     def build(self, unit: Unit, root: str) -> None:
         """A root compiles what a piece of code makes."""
-        self._read(unit, None, root, compiles=False)
+        self._guess(lambda: self._read(unit, None, root, root, compiles=False))
+
+    def lost(self, root: str, place: str) -> None:
+        """What a root compiles is not known behind a place."""
+        self._found.unknown.setdefault(root, place)
+
+    def handed_on(self, place: str) -> None:
+        """A place gives the compiler away."""
+        self._found.anything.add(place)
+
+    @property
+    def reached(self) -> Reached:
+        """All that the roots named so far compile; what is certain is followed before what is not."""
         self._run()
+        self._guessing = True
+        while self._guesses:
+            self._guesses.popleft()()
+            self._run()
+        return self._found
+
+    def _guess(self, step: Callable[[], None]) -> None:
+        if self._guessing:
+            step()
+        else:
+            self._guesses.append(step)
 
     def _run(self) -> None:
         while self._tasks:
-            task = self._tasks.pop()
+            task = self._tasks.popleft()
             if task.compiles:
-                self.reached.by.setdefault((task.unit.path, task.unit.line), task.root)
+                self._note(task.unit, task.root, task.beyond)
             if self.runs or not (task.compiles and task.unit.left_out):
-                self._read(task.unit, task.concrete, task.root, compiles=task.compiles)
+                self._read(task.unit, task.concrete, task.root, task.beyond, compiles=task.compiles)
 
-    def _read(self, unit: Unit, concrete: Unit | None, root: str, *, compiles: bool) -> None:
+    def _note(self, unit: Unit, root: str, beyond: str) -> None:
+        key = unit.path, unit.line
+        if key not in self._found.by:
+            self._found.by[key] = root
+            if beyond:
+                self._found.beyond[key] = beyond
+
+    def _read(self, unit: Unit, concrete: Unit | None, root: str, beyond: str, *, compiles: bool) -> None:
         if unit.unclear and (self.runs or not compiles):
-            self._not_known(root, f"{unit.path}:{unit.unclear}")
+            self.lost(root, f"{unit.path}:{unit.unclear}")
+        here = beyond or f"{unit.path}:{unit.line}"
         for mention in unit.mentions:
-            self._mention(mention, unit, root, compiles=compiles)
+            self._mention(
+                mention, unit, root, beyond if self._surely(mention.certain, compiles) else here, compiles=compiles
+            )
         for name in unit.attributes:
-            self._attribute(name, root, compiles=compiles)
+            self._attribute(name, root, here, compiles=compiles)
         if concrete is None and unit.owner:
             concrete = digest(self.project, unit.path).units.get(unit.owner)
         for name in unit.own if concrete is not None else ():
             assert concrete is not None
-            for method in self._found(concrete, name):
-                self._task(method, concrete, root, compiles=compiles)
+            surely = self._surely(unit.calls.get(name, ""), compiles)
+            for nearest, method in enumerate(self._named(concrete, name)):
+                self._task(method, concrete, root, beyond if surely and not nearest else here, compiles=compiles)
+            if surely and self.runs and not beyond:
+                self._parts(concrete, root, name)
 
-    def _task(self, unit: Unit, concrete: Unit | None, root: str, *, compiles: bool) -> None:
+    def _surely(self, certain: Certainty, compiles: bool) -> bool:
+        return compiles and (certain == "run" or (certain == "compiled" and not self.runs))
+
+    def _parts(self, owner: Unit, root: str, name: str = "") -> None:
+        """The modules that one keeps for certain, or the one of a name."""
+        init = next(self._named(owner, "__init__"), None)
+        for kept, parts in init.parts.items() if init is not None else ():
+            for part in parts if kept == name or not name else ():
+                for found in self._meant(part):
+                    if found.is_class and self.is_module((found.path, found.line)) is True:
+                        self._class(found, root, "", compiles=True)
+
+    def _task(self, unit: Unit, concrete: Unit | None, root: str, beyond: str, *, compiles: bool) -> None:
         owner = (concrete.path, concrete.line) if concrete is not None else None
         key = ((unit.path, unit.line), owner, compiles)
-        if key not in self._seen:
+        if beyond and not self._guessing:
+            self._guess(lambda: self._task(unit, concrete, root, beyond, compiles=compiles))
+        elif key not in self._seen:
             self._seen.add(key)
-            self._tasks.append(_Task(unit, concrete, compiles, root))
+            self._tasks.append(_Task(unit, concrete, compiles, root, beyond))
 
-    def _not_known(self, root: str, place: str) -> None:
-        self.reached.unknown.setdefault(root, place)
-
-    def _mention(self, mention: Mention, unit: Unit, root: str, *, compiles: bool) -> None:
+    def _mention(self, mention: Mention, unit: Unit, root: str, beyond: str, *, compiles: bool) -> None:
         if not mention.path:
-            self._not_known(root, f"{unit.path}:{unit.line}")
+            self.lost(root, f"{unit.path}:{unit.line}")
             return
-        for found in self._meant(mention):
-            self._unit(found, root, compiles=compiles, called=mention.called)
+        meant = list(self._meant(mention))
+        here = f"{unit.path}:{unit.line}"
+        for found in meant:
+            # What is run makes an instance there, of which it need not call anything.
+            surely = len(meant) == 1 and not (self.runs and found.is_class)
+            self._unit(found, root, beyond or ("" if surely else here), compiles=compiles, called=mention.called)
         value = digest(self.project, mention.path).values.get(mention.name) if mention.name else None
         if value is not None and (mention.path, mention.name) not in self._values:
             self._values.add((mention.path, mention.name))
-            self._read(value, None, root, compiles=False)
-            decorated = registered(self.project, mention.path, mention.name)
-            if decorated is None:
-                self._not_known(root, f"{value.path}:{value.line}")
-            for found in decorated or ():
-                self._unit(found, root, compiles=False, called=False)
+            self._guess(lambda: self._value(mention, value, root, beyond or here))
+
+    def _value(self, mention: Mention, value: Unit, root: str, beyond: str) -> None:
+        self._read(value, None, root, beyond, compiles=False)
+        decorated = registered(self.project, mention.path, mention.name)
+        if decorated is None:
+            self.lost(root, f"{value.path}:{value.line}")
+        for found in decorated or ():
+            self._unit(found, root, beyond, compiles=False, called=False)
 
     def _meant(self, mention: Mention, read: Callable[[Project, str], Digest] = digest) -> Iterator[Unit]:
         known = read(self.project, mention.path)
@@ -163,19 +243,23 @@ class Reacher:
             if line in known.units:
                 yield known.units[line]
 
-    def _unit(self, unit: Unit, root: str, *, compiles: bool, called: bool) -> None:
+    def _unit(self, unit: Unit, root: str, beyond: str, *, compiles: bool, called: bool) -> None:
         if unit.is_class:
-            self._class(unit, root, compiles=compiles)
+            self._class(unit, root, beyond, compiles=compiles)
             return
         # What is called to make a value may return a lambda that calls what it names.
         if compiles or not called or self.runs:
-            self._task(unit, None, root, compiles=True)
+            doubt = beyond or ("" if compiles and not unit.decorated else f"{unit.path}:{unit.line}")
+            self._task(unit, None, root, doubt, compiles=True)
         if not compiles:
-            self._task(unit, None, root, compiles=False)
+            self._task(unit, None, root, beyond or f"{unit.path}:{unit.line}", compiles=False)
 
     # Classes
 
-    def _class(self, unit: Unit, root: str, *, compiles: bool) -> None:
+    def _class(self, unit: Unit, root: str, beyond: str, *, compiles: bool) -> None:
+        if beyond and not self._guessing:
+            self._guess(lambda: self._class(unit, root, beyond, compiles=compiles))
+            return
         kind = self.is_module((unit.path, unit.line))
         key = (unit.path, unit.line), compiles or kind is not False
         if key in self._classes:
@@ -184,32 +268,48 @@ class Reacher:
         line = list(self._lineage(unit))
         builder = kind is False and not compiles
         everything = self._has_foreign_base(line) or kind is False
+        here = beyond or f"{unit.path}:{unit.line}"
+        certain = not beyond and (kind is True or not unit.bases)
+        # Of a ScriptModule, only methods that are decorated one by one.
+        entered = certain and not any(isinstance(base, str) and base.startswith("torch.jit.") for base in unit.bases)
+        named: set[str] = set()
         for owner in line:
             if not builder:
-                self.reached.by.setdefault((owner.path, owner.line), root)
+                self._note(owner, root, beyond)
             for mention in owner.mentions:
-                self._mention(mention, owner, root, compiles=not (builder or mention.called))
+                self._mention(mention, owner, root, here, compiles=not (builder or mention.called))
             for name, lines in owner.methods.items():
+                surely = entered and name not in named and len(lines) == 1
+                named.add(name)
                 for number in lines:
-                    self._method(digest(self.project, owner.path).units[number], name, unit, root, builder, everything)
+                    method = digest(self.project, owner.path).units[number]
+                    self._method(method, name, unit, root, "" if surely else here, builder, everything)
+        if certain and not self.runs:
+            self._parts(unit, root)
 
-    def _method(self, method: Unit, name: str, owner: Unit, root: str, builder: bool, everything: bool) -> None:
+    def _method(
+        self, method: Unit, name: str, owner: Unit, root: str, beyond: str, builder: bool, everything: bool
+    ) -> None:
         keys = (method.path, method.line), (owner.path, owner.line)
         self._methods.setdefault(name, {})[keys] = method, owner
-        compiled = not builder and (everything or name in _ENTRIES or method.exported)
-        if compiled or (name, True) in self._asked:
-            self._task(method, owner, root, compiles=True)
+        here = beyond or f"{owner.path}:{owner.line}"
+        entry = name in _ENTRIES or method.exported
+        if not builder and (everything or entry):
+            called = entry if self.runs or owner.bases else True
+            self._task(method, owner, root, beyond if called and not method.decorated else here, compiles=True)
+        elif (name, True) in self._asked:
+            self._task(method, owner, root, here, compiles=True)
         built = builder or everything or method.builds or name in _BUILDERS
         if built or (name, False) in self._asked:
-            self._task(method, owner, root, compiles=False)
+            self._task(method, owner, root, here, compiles=False)
 
-    def _attribute(self, name: str, root: str, *, compiles: bool) -> None:
+    def _attribute(self, name: str, root: str, beyond: str, *, compiles: bool) -> None:
         if (name, compiles) not in self._asked:
-            self._asked[name, compiles] = root
+            self._asked[name, compiles] = None
             for method, owner in self._methods.get(name, {}).values():
-                self._task(method, owner, root, compiles=compiles)
+                self._task(method, owner, root, beyond, compiles=compiles)
 
-    def _found(self, concrete: Unit, name: str) -> Iterator[Unit]:
+    def _named(self, concrete: Unit, name: str) -> Iterator[Unit]:
         """Every method of a class with this name, those of its bases included: `super()` may lead to them."""
         for owner in self._lineage(concrete):
             for line in owner.methods.get(name, ()):

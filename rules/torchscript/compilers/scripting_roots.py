@@ -6,10 +6,11 @@ import ast
 
 from torchlift.project import Project
 from torchlift.rules.analysis.project.same_program import in_one_program
-from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of
+from torchlift.rules.torchscript.compilers.certain_steps import certainly_given
+from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of, outline
 from torchlift.rules.torchscript.compilers.known_uses import known_uses
 from torchlift.rules.torchscript.compilers.modules_reach import may_be_compiled
-from torchlift.rules.torchscript.compilers.reached_code import Key, Reached, Reacher
+from torchlift.rules.torchscript.compilers.reached_code import Key, Reach, Reached, Reacher
 from torchlift.rules.torchscript.compilers.scripting_uses import (
     COLLECTOR,
     CONDITIONAL,
@@ -22,6 +23,8 @@ from torchlift.rules.torchscript.compilers.scripting_uses import (
 from torchlift.rules.torchscript.compilers.value_sources import Origin, ValueSources
 from torchlift.view import ModuleView
 
+# Methods that are run and not compiled, for what the class says of itself.
+DESCRIBING = frozenset({"__init__", "__new__", "__post_init__"})
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
 # Run on torch 2.13.0, 2026-11-23: a method marked with `torch.jit.export` that cannot be compiled does not keep these from
 # tracing its module, as it does `torch.jit.trace`.
@@ -34,29 +37,44 @@ def reached_code(project: Project) -> Reached:
     return project.once(_reached)
 
 
-def compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
-    """The root, as `path:line`, that is known to compile one of some functions and classes; None if none is."""
+def compiled_by(project: Project, keys: tuple[Key, ...]) -> Reach | None:
+    """The root that compiles one of some functions and classes, as far as it was followed; None if none does.
+
+    The first is a function or class, the others are around it.
+    """
     return project.once(_compiled_by, keys)
 
 
-def unknown_root(project: Project) -> tuple[str, str] | None:
-    """The first root of which it is not known what it is given, and the place that makes it so; None if there is none."""
+def unknown_root(project: Project) -> Reach | None:
+    """The first root of which it is not known what it is given; None if there is none."""
     return project.once(_unknown_root)
 
 
-def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> tuple[str, str] | None:
-    """The trace, as `path:line`, that runs one of some functions and classes of a file, or may; None if none does.
+def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: bool = False) -> Reach | None:
+    """The trace that runs one of some functions and classes of a file, or may; None if none does.
 
-    Besides, the place that makes it unknown what that is given; empty where it is known to run them. With `compiling` only
-    traces count that make a module, and compile the methods of it that are marked: an ONNX exporter takes the graph alone.
+    With `compiling` only traces count that make a module, and compile the methods of it that are marked: an ONNX exporter
+    takes the graph alone.
     """
     reached = project.once(_run_by_traces)[compiling]
+    found = _reach(project, reached, keys)
+    if found is not None:
+        return found
+    handed = [Reach(place, lost=place) for place in sorted(reached.anything)]
+    asked = not keys or any(may_be_compiled(project, key) for key in keys)
+    lost = [Reach(root, lost=place) for root, place in sorted(reached.unknown.items())] if asked else []
+    return next((one for one in (*handed, *lost) if in_one_program(project, path, one.root.rpartition(":")[0])), None)
+
+
+def _reach(project: Project, reached: Reached, keys: tuple[Key, ...]) -> Reach | None:
     for key in keys:
         if key in reached.by:
-            return reached.by[key], ""
-    handed = [(place, place) for place in sorted(reached.anything)]
-    lost = sorted(reached.unknown.items()) if not keys or any(may_be_compiled(project, key) for key in keys) else []
-    return next((one for one in (*handed, *lost) if in_one_program(project, path, one[0].rpartition(":")[0])), None)
+            root, beyond = reached.by[key], reached.beyond.get(key, "")
+            unit = outline(project, keys[0][0]).units.get(keys[0][1])
+            # That a class is compiled says of its methods only that they may be.
+            around = key != keys[0] and unit is not None and not unit.is_class and unit.name not in DESCRIBING
+            return Reach(root, beyond or (f"{key[0]}:{key[1]}" if around else ""))
+    return None
 
 
 def _run_by_traces(project: Project) -> tuple[Reached, Reached]:
@@ -92,13 +110,13 @@ def _handed_on(project: Project) -> str | None:
     return min(reached_code(project).anything, default=None)
 
 
-def _compiled_by(project: Project, keys: tuple[Key, ...]) -> str | None:
-    reached = reached_code(project)
-    return next((reached.by[key] for key in keys if key in reached.by), None)
+def _compiled_by(project: Project, keys: tuple[Key, ...]) -> Reach | None:
+    return _reach(project, reached_code(project), keys)
 
 
-def _unknown_root(project: Project) -> tuple[str, str] | None:
-    return min(reached_code(project).unknown.items(), default=None)
+def _unknown_root(project: Project) -> Reach | None:
+    found = min(reached_code(project).unknown.items(), default=None)
+    return Reach(found[0], lost=found[1]) if found is not None else None
 
 
 def _reached(project: Project) -> Reached:
@@ -120,35 +138,35 @@ def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str) ->
     """What traces compile: functions that are compiled while something traces, and methods marked for it."""
     for use in view.uses(CONDITIONAL):
         marked = view.parent(use.node)
-        place: str | None = trace
+        reach: Reach | None = Reach(trace, beyond=trace)
         if isinstance(marked, DEFINITIONS):
-            place = _traced_at(project, view, marked)
-        if place is not None and isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
-            _Root(project, reacher, place).used(view, use.node, ())
+            reach = _traced_at(project, view, marked)
+        if reach is not None and isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
+            _Root(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).used(view, use.node, ())
     for use in view.uses(EXPORTING):
         method = view.parent(use.node)
         owner = view.parent(method) if method is not None else None
         if isinstance(owner, ast.ClassDef):
-            place = _traced_at(project, view, owner, compiling=True)
-            if place is not None:
-                _Root(project, reacher, place).definition(view, owner)
+            reach = _traced_at(project, view, owner, compiling=True)
+            if reach is not None:
+                _Root(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).definition(view, owner)
         elif use.kind not in {"import", "string", "annotation"}:
             _Root(project, reacher, trace).lost(view, use.node)
 
 
-def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> str | None:
+def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> Reach | None:
     """The trace that runs a function or class, or may; with `compiling` one that compiles methods marked for it."""
-    found = traced_by(project, view.path, ((view.path, node.lineno),), compiling=compiling)
-    return found[0] if found is not None else None
+    return traced_by(project, view.path, ((view.path, node.lineno),), compiling=compiling)
 
 
 class _Root:
-    """One place that compiles."""
+    """One place that compiles, or may where `beyond` names how far that is known."""
 
-    def __init__(self, project: Project, reacher: Reacher, place: str) -> None:
+    def __init__(self, project: Project, reacher: Reacher, place: str, beyond: str = "") -> None:
         self.project = project
         self.reacher = reacher
         self.place = place
+        self.beyond = beyond
 
     def at(self, view: ModuleView, node: ast.expr) -> _Root:
         """A place that compiles by another name for the compiler."""
@@ -156,11 +174,11 @@ class _Root:
 
     def given_away(self, view: ModuleView, node: ast.AST) -> None:
         """Whoever gets the compiler here may compile anything."""
-        self.reacher.reached.anything.add(f"{view.path}:{getattr(node, 'lineno', 1)}")
+        self.reacher.handed_on(f"{view.path}:{getattr(node, 'lineno', 1)}")
 
     def lost(self, view: ModuleView, node: ast.AST) -> None:
         """What is compiled is not known."""
-        self.reacher.reached.unknown.setdefault(self.place, f"{view.path}:{getattr(node, 'lineno', 1)}")
+        self.reacher.lost(self.place, f"{view.path}:{getattr(node, 'lineno', 1)}")
 
     def site(self, view: ModuleView, site: ScriptingSite) -> None:
         node, use = site.node, site.use
@@ -222,6 +240,8 @@ class _Root:
         if node is None:
             self.lost(view, at)
             return
+        for found in certainly_given(view, node, self.project):
+            self.definition(*found)
         sources.follow(view, node)
         if self.reacher.runs:
             for source in [*sources.found]:
@@ -240,7 +260,7 @@ class _Root:
                 if source.names or (self.reacher.runs and isinstance(source.node, ast.Lambda)):
                     self.reacher.value(unit, self.place)
         if sources.unknown is not None:
-            self.reacher.reached.unknown.setdefault(self.place, sources.unknown)
+            self.reacher.lost(self.place, sources.unknown)
 
     def around(self, view: ModuleView, node: ast.AST) -> None:
         """A function inside a method is run, which may call what else the class has."""
@@ -253,7 +273,7 @@ class _Root:
         """A function or class is compiled, or with `makes` perhaps what it makes."""
         unit = digest(self.project, view.path).units.get(getattr(node, "lineno", 0))
         if unit is not None:
-            self.reacher.compile(unit, self.place)
+            self.reacher.compile(unit, self.place, self.place if makes else self.beyond)
             if makes and not unit.is_class:
                 self.reacher.build(unit, self.place)
 

@@ -12,17 +12,20 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.compilers.code_digest import DEFINITIONS, digest, digest_of, is_left_out
 from torchlift.rules.torchscript.compilers.modules_reach import may_be_compiled
 from torchlift.rules.torchscript.compilers.outside_users import outside_compiler
-from torchlift.rules.torchscript.compilers.reached_code import Key
-from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by, handed_on, traced_by, unknown_root
+from torchlift.rules.torchscript.compilers.reached_code import Key, Reach
+from torchlift.rules.torchscript.compilers.scripting_roots import (
+    DESCRIBING,
+    compiled_by,
+    handed_on,
+    traced_by,
+    unknown_root,
+)
 from torchlift.rules.torchscript.compilers.scripting_uses import first_compilation, first_watch
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.view import ModuleView
 
 IS_SCRIPTING = "torch.jit.is_scripting"
 IS_TRACING = "torch.jit.is_tracing"
-
-# Methods that are run and not compiled, for what the class says of itself.
-_DESCRIBING = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 @dataclass(frozen=True)
@@ -105,16 +108,28 @@ def _held(context: Context, keys: tuple[Key, ...] | None) -> Removal | None:
             return None
         reason = f"It has to stay as long as this project scripts, nearest at {place}; migrate that first."
         return Removal(Safety.MANUAL, reason, place)
-    place = compiled_by(project, keys)
-    if place is not None:
-        return Removal(Safety.MANUAL, f"It has to stay as long as {place} compiles it; migrate that first.", place)
-    unknown = unknown_root(project)
-    if unknown is None or not any(may_be_compiled(project, key) for key in keys):
-        return None
-    place, because = unknown
-    behind = f" (lost at {because})" if because != place else ""
-    reason = f"It has to stay as long as {place} may compile it: what that is given is not known{behind}. Migrate that first."
-    return Removal(Safety.MANUAL, reason, place)
+    reach = compiled_by(project, keys)
+    if reach is None:
+        reach = unknown_root(project)
+        if reach is None or not any(may_be_compiled(project, key) for key in keys):
+            return None
+    return _waits(reach, "compile")
+
+
+def _waits(reach: Reach, does: str) -> Removal:
+    """The answer where something compiles or traces the code around the hint, or may."""
+    if reach.certain:
+        reason = f"It has to stay as long as {reach.root} {does}s it; migrate that first."
+        return Removal(Safety.MANUAL, reason, reach.root)
+    if reach.lost:
+        behind = f" (lost at {reach.lost})" if reach.lost != reach.root else ""
+        unknown = f"what that is given is not known{behind}"
+    elif reach.beyond == reach.root:
+        unknown = "what that is given was not followed for certain"
+    else:
+        unknown = f"the way from there was followed for certain only to {reach.beyond}"
+    reason = f"It has to stay as long as {reach.root} may {does} it: {unknown}. Migrate that first."
+    return Removal(Safety.MANUAL, reason, reach.root)
 
 
 def _unheld(context: Context, tracing: bool) -> Removal:
@@ -134,16 +149,7 @@ def _unheld(context: Context, tracing: bool) -> Removal:
 def _traced(context: Context, keys: tuple[Key, ...]) -> Removal | None:
     """The answer where a trace of the project runs one of some functions and classes, or may; None if none does."""
     found = traced_by(context.project, context.view.path, keys)
-    if found is None:
-        return None
-    place, because = found
-    if not because:
-        return Removal(Safety.MANUAL, f"It has to stay as long as {place} traces it; migrate that first.", place)
-    behind = f" (lost at {because})" if because != place else ""
-    reason = (
-        f"It has to stay as long as {place} may trace it: what that is given is not known{behind}. Migrate that first."
-    )
-    return Removal(Safety.MANUAL, reason, place)
+    return _waits(found, "trace") if found is not None else None
 
 
 def _run(context: Context, node: ast.AST, keys: tuple[Key, ...] | None) -> tuple[Key, ...]:
@@ -182,7 +188,7 @@ def _keys(context: Context, node: ast.AST) -> tuple[Key, ...] | None:
                 if inside and is_left_out(view, around):
                     return ()
                 keys.append((view.path, around.lineno))
-                described = not inside or around.name in _DESCRIBING
+                described = not inside or around.name in DESCRIBING
         child = around
     return tuple(keys)
 

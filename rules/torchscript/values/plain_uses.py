@@ -150,9 +150,12 @@ def _not_followed(
         owner = view.class_of(obstacle.node)
         # A part that is scripted is scripted with the whole, too; a traced one may be what cannot be.
         traced = life.view.possible_name(life.origin.func).startswith("torch.jit.trace")
-        place = compiled_by(project, ((view.path, owner.lineno),)) if owner is not None and traced else None
-        if owner is not None and place is not None:
-            return "script_only", f"becomes a part of `{owner.name}`, which {place} compiles and which has to go first"
+        reach = compiled_by(project, ((view.path, owner.lineno),)) if owner is not None and traced else None
+        if owner is not None and reach is not None:
+            compiles = (
+                "compiles and which has to go first" if reach.certain else "may compile, and that has to go first"
+            )
+            return "script_only", f"becomes a part of `{owner.name}`, which {reach.root} {compiles}"
         place = first_walk(project, parts)
         if place is None:
             compiled = _compiled_whole(view, obstacle.node, project)

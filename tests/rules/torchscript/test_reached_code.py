@@ -244,6 +244,32 @@ REACHED = {
 }
 
 
+# Where each step from the root is certain; the others are followed by names only.
+KNOWN = frozenset(
+    {
+        "the function itself",
+        "the function, decorated",
+        "a function that a scripted one calls",
+        "through a module",
+        "through another function",
+        "through another name for the compiler",
+        "the module",
+        "a submodule",
+        "a submodule in a list, from a loop",
+        "a base class",
+        "a ScriptModule",
+        "an exported method",
+        "a method that another calls",
+        "by a compiler of another package",
+        "a method that a subclass puts in the place of its base's",
+        "through a name that a package passes on",
+        "a function that a variable holds",
+        "a type that compiled code makes",
+        "by a decorator in a function",
+    }
+)
+
+
 @pytest.mark.parametrize("case", REACHED)
 def test_a_hint_stays_where_something_compiles_it(case: str, tmp_path: Path) -> None:
     own, other = REACHED[case]
@@ -252,7 +278,30 @@ def test_a_hint_stays_where_something_compiles_it(case: str, tmp_path: Path) -> 
         files["other.py"] = "from pkg.a import *\n"
     found = [finding for finding in hints(tmp_path, files) if finding.code == "TL117"]
     assert [finding.safety for finding in found] == [Safety.MANUAL]
-    assert "compiles it" in (found[0].help or ""), found[0].help
+    assert ("compiles it;" if case in KNOWN else "may compile it:") in (found[0].help or ""), found[0].help
+
+
+GUESSED = {
+    "not in a compilation": "if not torch.jit.is_scripting():\n        return helper(x)\n    return x",
+    "behind what ends a compilation": "if torch.jit.is_scripting():\n        return x\n    return helper(x)",
+    "of one kind only": "if isinstance(x, list):\n        x = helper(x)\n    return x",
+    "handed on": "return use(x, helper)",
+}
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_a_call_that_a_compilation_may_leave_out_is_not_said_to_be_compiled(case: str, tmp_path: Path) -> None:
+    root = f"from pkg.a import helper\n\n\n@torch.jit.script\ndef f(x):\n    {GUESSED[case]}\n"
+    files = {"pkg/__init__.py": "", "pkg/a.py": HELPER, "b.py": HEAD + root}
+    (found,) = (one for one in hints(tmp_path, files) if one.path == "pkg/a.py")
+    assert "b.py:8 may compile it: the way from there was followed for certain only to b.py:9." in (found.help or "")
+
+
+def test_the_root_that_is_known_to_compile_is_named_before_others(tmp_path: Path) -> None:
+    own = LAYER + "\n\ntorch.jit.script(Layer())\n"
+    other = "from pkg.a import Layer\n\n\ndef make():\n    return Layer()\n\n\ntorch.jit.script(make())\n"
+    (found,) = hints(tmp_path, {"a.py": HEAD + other, "pkg/__init__.py": "", "pkg/a.py": own})
+    assert "as long as pkg/a.py:12 compiles it;" in (found.help or "")
 
 
 def test_a_registry_whose_users_cannot_be_told_may_hold_any_module(tmp_path: Path) -> None:
