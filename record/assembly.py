@@ -18,6 +18,7 @@ from torchlift.evidence.records import (
     RecordingProblem,
 )
 from torchlift.record.distributed_jobs import recorded_jobs
+from torchlift.record.error_texts import reworded, the_same_in_every_run
 from torchlift.record.source_places import SourcePlaces
 from torchlift.record.spool import Event, Told, read_spool
 from torchlift.record.values import ValueMaker
@@ -35,6 +36,10 @@ def assembled(spool: Path, root: Path, since: int) -> RecordedEvidence:
     """
     told = read_spool(spool)
     places = SourcePlaces(root, since)
+    stable = the_same_in_every_run(root.resolve())
+    for event in told.of("failed", "call"):
+        for key in {"message", "raised"} & event.keys():
+            event[key] = stable(event[key])
     evidence = RecordedEvidence(processes=told.processes, with_torch=told.with_torch)
     versions = told.of("torch")
     if versions:
@@ -46,6 +51,7 @@ def assembled(spool: Path, root: Path, since: int) -> RecordedEvidence:
     evidence.loads = _loads(told, places)
     evidence.distributed = recorded_jobs(told, places)
     evidence.problems = [*lost, *_problems(told, places, evidence)]
+    reworded(evidence, stable)
     return evidence
 
 

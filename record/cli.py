@@ -38,6 +38,11 @@ _LONGEST_LOOK = 60.0
     "--redact", is_flag=True, help="Hash names of tests and archives and the words of the command, leave out texts."
 )
 @click.option(
+    "--times",
+    is_flag=True,
+    help="Also write when the command ran and how long proofs took; without them the same run gives the same file.",
+)
+@click.option(
     "--install",
     is_flag=True,
     help="Put the hooks into the environment of the command's Python as well, while it runs: for programs that reset their environment.",
@@ -50,6 +55,7 @@ def record(
     append: bool,
     keep_inputs: Path | None,
     redact: bool,
+    times: bool,
     install: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -61,7 +67,7 @@ def record(
 
     Exit status and output are those of COMMAND; what torchlift says goes to standard error, behind it.
     """
-    from torchlift.evidence.file import EvidenceError, read_evidence, same_but_for_time, write_evidence
+    from torchlift.evidence.file import EvidenceError, read_evidence, write_evidence
     from torchlift.evidence.merge import merged
     from torchlift.record.installed_hooks import NotInstalled
     from torchlift.record.running import CommandNotStarted, Recording, record
@@ -70,7 +76,13 @@ def record(
     root = _root()
     path = output or root / ".torchlift" / "evidence.json"
     how = Recording(
-        root, prove=not no_prove, proof_seconds=timeout_proof, keep_inputs=keep_inputs, redact=redact, install=install
+        root,
+        prove=not no_prove,
+        proof_seconds=timeout_proof,
+        keep_inputs=keep_inputs,
+        redact=redact,
+        times=times,
+        install=install,
     )
     try:
         # Before the command runs for an hour: what cannot be added to is told at once.
@@ -84,8 +96,7 @@ def record(
             click.echo(f"record: {line}", err=True)
         sys.exit(recorded.status)
     try:
-        if not same_but_for_time(path, recorded.evidence) or earlier is not None:
-            write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
+        write_evidence(path, recorded.evidence if earlier is None else merged(earlier, recorded.evidence))
     except OSError as error:
         click.echo(f"The evidence file {path} cannot be written: {error.strerror or error}.", err=True)
         sys.exit(recorded.status or 2)

@@ -1,4 +1,4 @@
-"""Leaves out of evidence what names other things than the project's source: tests, archives, the command, texts."""
+"""Leaves out of evidence what names other things than the project's source: tests, archives, the command, texts, errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from torchlift.evidence.records import RecordedEvidence, RecordedValue
+from torchlift.record.error_texts import kind_of_error, reworded
 
 
 def redacted(evidence: RecordedEvidence) -> RecordedEvidence:
@@ -18,8 +19,7 @@ def redacted(evidence: RecordedEvidence) -> RecordedEvidence:
             failed.tests = [_hashed(test) for test in failed.tests]
         for value in site.values:
             _redact_value(value)
-    for problem in evidence.problems:
-        problem.error = problem.error.partition(":")[0]
+    reworded(evidence, kind_of_error)
     return evidence
 
 

@@ -25,9 +25,12 @@ def work(rows, name):
     if rows > 3:
         made(torch.full((rows, 2), 0.54321), name=name)
     try:
-        torch.jit.script(lambda x: print(**x))
-    except Exception:
+        torch.jit.trace(lambda x: refuse(name), torch.ones(1))
+    except ValueError:
         pass
+
+def refuse(name):
+    raise ValueError(f"{name} of {object()} in /home/somebody/{name}/it.py")
 
 class Net(torch.nn.Module):
     def forward(self, x, name: str = "plain"):
@@ -60,7 +63,8 @@ def test_runs_are_added_redacted_and_their_inputs_kept_as_asked(tmp_path: Path) 
     first = recorded(tmp_path, "a.json", "2", "plain")
     assert calls(first) == [(["float32[2,2]", {"str": "plain"}], {}, 1)]
     (failed,) = [site.failed[0] for site in first.sites if site.failed]
-    assert failed.message and [one.path for s in first.sites for v in s.values for one in v.wrote] == ["private.pt"]
+    assert failed.message == "plain of <object object at 0x...> in .../it.py"
+    assert [one.path for s in first.sites for v in s.values for one in v.wrote] == ["private.pt"]
 
     more = ("--no-prove", "--append", "--redact", "--keep-inputs", "kept")
     both = recorded(tmp_path, "a.json", "4", "secret", options=more)
@@ -95,15 +99,14 @@ def test_runs_are_added_redacted_and_their_inputs_kept_as_asked(tmp_path: Path) 
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the program forks")
 def test_the_same_run_gives_the_same_file(options: tuple[str, ...], tmp_path: Path) -> None:
-    """Also where several processes tell at once; when, and how long proofs took, is no news for a file that is there."""
-    texts = []
-    for name in ("a.json", "b.json"):
-        evidence = recorded(tmp_path, name, "4", "plain", "forked", options=options)
-        evidence.recorded_at = ""
-        for proof in [value.proof for site in evidence.sites for value in site.values if value.proof is not None]:
-            proof.seconds = 0.0
-        texts.append(evidence_text(evidence))
-    assert texts[0] == texts[1]
-    before = (tmp_path / "b.json").read_bytes()
-    recorded(tmp_path, "b.json", "4", "plain", "forked", options=options)
-    assert (tmp_path / "b.json").read_bytes() == before
+    """Also where several processes tell at once; when it ran, and how long proofs took, is written where it is asked for."""
+    recorded(tmp_path, "a.json", "4", "plain", "forked", options=options)
+    timed = recorded(tmp_path, "b.json", "4", "plain", "forked", options=(*options, "--times"))
+    first = (tmp_path / "a.json").read_bytes()
+    assert timed.recorded_at and (tmp_path / "b.json").read_bytes() != first
+    timed.recorded_at = ""
+    proofs = [value.proof for site in timed.sites for value in site.values if value.proof is not None]
+    assert any(proof.seconds for proof in proofs) == bool(proofs)
+    for proof in proofs:
+        proof.seconds = 0.0
+    assert evidence_text(timed).encode() == first

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -55,24 +54,6 @@ def _evidence(value: object) -> RecordedEvidence:
             + ("upgrade torchlift." if version > EVIDENCE_SCHEMA else "record it again.")
         )
     return read_record(RecordedEvidence, value)
-
-
-def same_but_for_time(path: Path, evidence: RecordedEvidence) -> bool:
-    """Whether a file says what `evidence` does, but for when it was recorded and how long proofs took."""
-    try:
-        earlier = read_evidence(path)
-    except EvidenceError:
-        return False
-    return evidence_text(_timeless(earlier)) == evidence_text(_timeless(evidence))
-
-
-def _timeless(evidence: RecordedEvidence) -> RecordedEvidence:
-    copy = deepcopy(evidence)
-    copy.recorded_at = ""
-    for proof in (value.proof for site in copy.sites for value in site.values):
-        if proof is not None:
-            proof.seconds = 0.0
-    return copy
 
 
 def evidence_text(evidence: RecordedEvidence) -> str:
