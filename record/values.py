@@ -20,6 +20,7 @@ from torchlift.evidence.records import (
 )
 from torchlift.json_records.reading import RecordError, read_record
 from torchlift.record.captured_objects import CapturedObjects
+from torchlift.record.inside_calls import inside_calls, with_inside
 from torchlift.record.source_places import SourcePlaces
 from torchlift.record.spool import Event, Told
 
@@ -76,7 +77,8 @@ class ValueMaker:
         value.python_class_of_output = next(
             (event["class_of_output"] for event in calls if event["class_of_output"]), None
         )
-        value.calls = _united(value.calls)
+        inside = inside_calls(capture.get("proof"))
+        value.calls = _united([*value.calls, *(call for part in inside for call in part.calls)])
         value.wrote = list({json.dumps(vars(one), sort_keys=True): one for one in value.wrote}.values())
         touches = [event for one in reached for event in self._touches[one.number]]
         value.operations = self._touched(touches, "operation")
@@ -115,7 +117,9 @@ class ValueMaker:
 
     def proof(self, capture: Event) -> Proof | None:
         """What the prover found, here and in the processes that loaded an archive of the value; None if it was not asked."""
-        proof = proof_of(capture.get("proof"))
+        reached = self.objects.all_of(capture["object"])
+        is_called = any(self._calls[one.number] for one in reached)
+        proof = with_inside(proof_of(capture.get("proof")), is_called, inside_calls(capture.get("proof")))
         if proof is not None:
             parts = (
                 event

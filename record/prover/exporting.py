@@ -74,6 +74,8 @@ def notation(value: Any) -> Any:
         )
     if isinstance(value, dict):
         return {"dict": {str(key): notation(item) for key, item in value.items()}}
+    if isinstance(value, float) and value - value != 0:
+        return {"float": repr(value)}  # infinity and NaN are no JSON
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return {"object": f"{type(value).__module__}:{type(value).__qualname__}"}

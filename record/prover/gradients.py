@@ -38,6 +38,12 @@ def gradients(result: Any, inputs: Inputs, value: Any, modes: dict[str, Any]) ->
     return ((name, Container("dict", tuple(slopes))),)
 
 
+def held(inputs: Inputs) -> tuple[tuple[str, Node], ...]:
+    """The `.grad` of each input that has one: what is called may write to it."""
+    leaves = ((number, tensor) for number, tensor in enumerate(tensors(inputs)) if tensor.is_leaf)
+    return tuple((f" `.grad` of {number}", describe(leaf.grad)) for number, leaf in leaves if leaf.grad is not None)
+
+
 def has_gradients(call: Call) -> bool:
     """Whether any were asked for."""
     return without_gradients(call) is not call

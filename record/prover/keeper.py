@@ -36,6 +36,7 @@ class Subject:
         originals: the Python objects of all captured modules that are alive, by id.
         process: of the program.
         drawn_before, drawn_after: digests of the random generator around the capture.
+        functions: captured functions that are alive, each with its Python function and the file for its proof, by id.
         anew: gives `original` and `captured` again; steps of the proof then run in this process, where they change them.
     """
 
@@ -51,6 +52,7 @@ class Subject:
     drawn_before: Optional[bytes]
     drawn_after: Optional[bytes]
     anew: Optional[Callable[[], tuple[Any, Any]]] = None
+    functions: dict[int, tuple[Any, Any, str]] = field(default_factory=dict)
 
 
 @dataclass

@@ -54,8 +54,8 @@ class Prover:
         self.events = list(course.events)
         self.calls = [event for event in self.events if event[0] == "call"]
 
-    def prove(self) -> dict[str, Any]:
-        """`proof` of the evidence file."""
+    def prove(self, *, export: bool = True) -> dict[str, Any]:
+        """`proof` of the evidence file; without `export` of the Python object alone."""
         reason = self._why_not()
         if reason is not None:
             return self._said({"unproved": reason})
@@ -65,6 +65,12 @@ class Prover:
         proof: dict[str, Any] = {"eager": None, "probes": {}, "unproved": None}
         if self.capture.original is not None:
             proof["eager"] = self._eager(script)
+            if proof["eager"]["equal"] and self.capture.anew is None:
+                from .inside_calls import prove_inside
+
+                prove_inside(self)
+        if not export:
+            return self._said(proof)
         from .program import prove_loaded, prove_program
 
         found = prove_program(self, script) if self.capture.original is not None else prove_loaded(self, script)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .gradients import gradients, has_gradients
+from .gradients import gradients, has_gradients, held
 from .modes import entered, generator_state
 from .shared import Array, Call, Container, Inputs, Node, Raised, Scalar, describe, describe_error
 from .wire import Decoder
@@ -44,30 +44,30 @@ class Player:
         self._plain = plain
         self._archive: Optional[Callable[[], Any]] = None
 
-    def play(self, events: Iterable[tuple[Any, ...]]) -> Iterator[PlayedCall]:
-        """Every call once, in order, then once more those since the last change from outside.
+    def play(self, events: Iterable[tuple[Any, ...]], *, again: bool = True) -> Iterator[PlayedCall]:
+        """Every call once, in order, then, with `again`, once more those since the last change from outside.
 
         With gradients a third time: TorchScript runs its optimised form, which may round otherwise, from then on.
         """
         number, differentiated = 0, False
-        again: list[tuple[int, tuple[Any, ...]]] = []
+        latest: list[tuple[int, tuple[Any, ...]]] = []
         for event in events:
             if event[0] == "saved":
                 self._archive = self._loaded(self._values[0])
             elif event[0] == "did":
                 self._did(*event[1:])
-                again.clear()
+                latest.clear()
             else:
                 number += 1
                 if event[6] is not None:
-                    again.clear()
+                    latest.clear()
                     self._load_state(event[2], event[6][1])
                 played = PlayedCall(f"call {number}", self.called(event, f"call {number}"))
                 differentiated = differentiated or has_gradients(played.call)
                 yield played
-                again.append((number, event))
-        for which in ("once more", "a third time")[: 1 + differentiated]:
-            for number, event in again:
+                latest.append((number, event))
+        for which in ("once more", "a third time")[: 1 + differentiated] if again else ():
+            for number, event in latest:
                 label = f"call {number} {which}"
                 yield PlayedCall(label, self.called(event, label))
 
@@ -91,7 +91,7 @@ class Player:
         drawn = hashlib.sha256(generator_state(torch)).hexdigest()[:12]
         after = _after(described(inputs.args), described(inputs.kwargs), drawn)
         if not isinstance(outcome, Raised):
-            after = Container(after.type, (*after.items, *gradients(result, inputs, value, modes)))
+            after = Container(after.type, (*after.items, *held(inputs), *gradients(result, inputs, value, modes)))
         return Call(label, "", 0, 1, outcome, after)
 
     def _value(self, copy: int) -> Any:
@@ -126,7 +126,8 @@ def recorded(event: tuple[Any, ...], label: str) -> Optional[Call]:
     decoder = Decoder()  # what is returned may be an input
     result = described(decoder.decode(outcome[1]))
     args, kwargs = decoder.decode(outcome[2])
-    return Call(label, "", 0, 1, result, _after(described(args), described(kwargs), drawn))
+    after = _after(described(args), described(kwargs), drawn)
+    return Call(label, "", 0, 1, result, Container(after.type, (*after.items, *held(Inputs(*args, **kwargs)))))
 
 
 def described(value: Any, plain: bool = False) -> Node:

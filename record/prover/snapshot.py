@@ -24,6 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MODES = ("train", "eval", "requires_grad_")
 _originals: dict[int, Any] = {}
+_functions: dict[int, tuple[Any, Any, str]] = {}
 _awake: weakref.WeakSet[Snapshot] = weakref.WeakSet()
 
 
@@ -98,6 +99,12 @@ def snapshot(
         return None
     around = (drawn, random_state())
     subject = Subject(original, captured, kind, api, given, spool_path, content, dict(_originals), os.getpid(), *around)
+    subject.functions = {
+        key: (alive, *rest) for key, (made, *rest) in _functions.items() if (alive := made()) is not None
+    }
+    if kind == "function" and original is not None:
+        weakref.finalize(captured, _functions.pop, id(captured), None).atexit = False
+        _functions[id(captured)] = (weakref.ref(captured), original, spool_path)
     return _forked(subject, limits, quiet) if apart is None else _spooled(subject, limits, apart)
 
 
@@ -338,7 +345,7 @@ def _shape(value: Any) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        return (str(value.dtype), tuple(value.shape), value.requires_grad)
+        return (str(value.dtype), tuple(value.shape), value.requires_grad, value.is_leaf and value.grad is not None)
     if isinstance(value, (tuple, list)):
         return (type(value).__name__, tuple(_shape(item) for item in value))
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """Values as plain data that a process can send to its snapshot; no code of the program runs for it.
 
-Tensors travel as their bytes, named tuples and enumerations as the name of their class. What cannot be sent raises `Unsent`.
+Tensors travel as their bytes and those of their gradients, named tuples and enumerations as the name of their class. What cannot be sent raises `Unsent`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class Encoder:
         self._seen[id(value)] = len(self._seen)
         self._keep.append(value)
         grad = bool(value.requires_grad)
-        return ("tensor", str(value.dtype), tuple(plain.shape), strides, grad, scale, data, device)
+        held = value.grad if value.is_leaf else None
+        slope = None if held is None else self.encode(held)
+        return ("tensor", str(value.dtype), tuple(plain.shape), strides, grad, scale, data, device, slope)
 
 
 class Decoder:
@@ -127,7 +129,9 @@ class Decoder:
             made[self.decode(key)] = self.decode(item)
         return made
 
-    def _tensor(self, dtype: str, shape: Any, strides: Any, grad: bool, scale: Any, data: bytes, device: str) -> Any:
+    def _tensor(
+        self, dtype: str, shape: Any, strides: Any, grad: bool, scale: Any, data: bytes, device: str, slope: Any
+    ) -> Any:
         import torch
 
         kind = getattr(torch, dtype.replace("torch.", ""))
@@ -145,6 +149,7 @@ class Decoder:
             value = value.to(device)
         value.requires_grad_(grad)
         self._seen.append(value)
+        value.grad = self.decode(slope)
         return value
 
 

@@ -49,7 +49,11 @@ class Conclusion:
 
 def exported(site: RecordedSite) -> Conclusion:
     """Whether an exported program can take the place of what a site captures."""
-    return _of_all(site, _exported, "export")
+    # A program is not called inside of TorchScript.
+    values = [replace(value, calls=[c for c in value.calls if c.via != "inside"]) for value in site.values]
+    if any(value.calls for value in site.values) and not any(value.calls for value in values):
+        return Conclusion(unknown="scripted code alone calls it")
+    return _of_all(replace(site, values=values), _exported, "export")
 
 
 def eager(site: RecordedSite) -> Conclusion:
@@ -65,11 +69,14 @@ def _of_all(site: RecordedSite, judge: Callable[[RecordedValue], Conclusion], wh
         return Conclusion(refuted=f"it is broken today: in the recorded run it raised {failed.error}{said}")
     if not site.values:
         return Conclusion(unknown="no value was made here")
-    called = any(value.calls for value in site.values)
+    called = [value for value in site.values if value.calls]
     # What was captured beside values that were called was tried on its example.
-    found = [
-        judge(value if value.calls or not called else replace(value, calls=_of_example(value))) for value in site.values
+    values = [
+        value if value.calls or not called else replace(value, calls=_of_example(value))
+        for value in site.values
+        if not _is_idle(value, called)
     ]
+    found = [judge(value) for value in values]
     for conclusion in sorted(found, key=lambda item: not item.refuted):
         if conclusion.refuted or conclusion.unknown:
             return conclusion
@@ -81,6 +88,13 @@ def _of_all(site: RecordedSite, judge: Callable[[RecordedValue], Conclusion], wh
         return Conclusion(refuted="the values that it makes need programs that are written differently")
     doubts = tuple(dict.fromkeys(doubt for conclusion in found for doubt in conclusion.doubts))
     return replace(found[0], doubts=doubts, basis=_basis(site, what))
+
+
+def _is_idle(value: RecordedValue, called: list[RecordedValue]) -> bool:
+    """Whether nobody did anything with a value that a module could not do, and others of its class were called."""
+    idle = not (value.calls or value.example or value.wrote or value.attributes)
+    alike = any((one.of, one.kind) == (value.of, value.kind) for one in called)
+    return idle and alike and {touch.name for touch in value.operations} <= PLAIN_OPERATIONS
 
 
 def _of_example(value: RecordedValue) -> list[RecordedCall]:
@@ -164,7 +178,7 @@ def _doubts(value: RecordedValue, proof: Proof, probes: Mapping[str, str]) -> It
     if proof.dropped:
         yield f"{_count(proof.dropped, 'recorded call')} could not be tried again"
     for what, came in sorted(probes.items()):
-        if not _is_harmless(came):
+        if not is_harmless(came):
             yield f"on inputs that nobody recorded ({what}) it {came}"
     if _ROWS not in probes and len(_shapes(value)) < 2:
         yield f"the recorded runs called it with one shape only ({', '.join(_shapes(value)) or 'no tensor'})"
@@ -203,7 +217,7 @@ def _tensors(tree: Any) -> list[str]:
     return [leaf for item in tree for leaf in _tensors(item)] if isinstance(tree, list) else []
 
 
-def _is_harmless(came: str) -> bool:
+def is_harmless(came: str) -> bool:
     """Whether a probe gave the same, or could not be tried because TorchScript rejects such inputs itself."""
     return came == "same" or came.startswith("not tried")
 
@@ -243,12 +257,14 @@ def _basis(site: RecordedSite, what: str) -> str:
     tests = sorted({test for value in site.values for call in value.calls for test in call.tests} | set(site.tests))
     listed = "; ".join(shapes[:_MOST_SHAPES]) + ("; ..." if len(shapes) > _MOST_SHAPES else "")
     where = f" in {_count(len(tests), 'test')}" if tests else ""
+    inside = sum(call.count for value in site.values for call in value.calls if call.via == "inside")
+    made = f" {_count(inside, 'call')} came from the Python objects of scripted callers, run for it." if inside else ""
     subject = "The exported program" if what == "export" else "The Python object"
     worst = max((_worst(value, what) for value in site.values), default=0.0)
     close = f", to within {worst:.1g}" if worst else ""
     return (
         f"{subject} gave the results of TorchScript{close} on {_count(calls, 'recorded call')}{where}, each tried twice, with "
-        f"{_count(len(shapes), 'shape')} of inputs ({listed})."
+        f"{_count(len(shapes), 'shape')} of inputs ({listed}).{made}"
     )
 
 

@@ -126,14 +126,15 @@ def _unite_values(into: RecordedValue, value: RecordedValue) -> None:
         for name, dimensions in inputs.items():
             known_inputs[name] = sorted({*known_inputs.get(name, []), *dimensions})
     if into.proof is not None and value.proof is not None:
-        into.proof = _proof_of_both(into.proof, value.proof)
+        into.proof = proof_of_both(into.proof, value.proof)
 
 
 def _larger(one: float | None, other: float | None) -> float | None:
     return max((value for value in (one, other) if value is not None), default=None)
 
 
-def _proof_of_both(first: Proof, second: Proof) -> Proof:
+def proof_of_both(first: Proof, second: Proof) -> Proof:
+    """One proof on the calls of two that said the same; the first is the one that is kept otherwise."""
     proof = replace(first, calls=first.calls + second.calls, seconds=round(first.seconds + second.seconds, 3))
     if proof.eager is not None and second.eager is not None:
         proof.eager.worst = max(proof.eager.worst, second.eager.worst)

@@ -67,8 +67,9 @@ class RecordedCall:
     training: bool | None = None
     context: Modes = field(default_factory=Modes)
     count: int = 1
-    via: Literal["capture", "load", "copy"] = "capture"
-    """`load`: a value that was read from an archive this value was written to."""
+    via: Literal["capture", "load", "copy", "inside"] = "capture"
+    """`load`: a value that was read from an archive this value was written to. `inside`: another captured value calls it, which
+    was seen when that one's Python object ran for its proof."""
     site: str | None = None
     """Where it was called."""
     tests: list[str] = field(default_factory=list)
@@ -171,7 +172,7 @@ class Proof:
     """Inputs nobody recorded (`rows + 3`, `one row`, `other sizes`, `other dtype`, `other numbers`) and what came of them in the
     exported program: `same`, `differs: dtype`, `raises: ...`, `not tried: TorchScript raises`."""
     seconds: float = 0.0
-    """CPU time."""
+    """CPU time; with `record --times` only."""
     unproved: str | None = None
     """Why nothing could be tried: `cuda`, `trained`, `timeout`."""
 
@@ -341,7 +342,7 @@ class RecordedEvidence:
     torch: str = ""
     python: str = ""
     recorded_at: str = ""
-    """ISO 8601, UTC, in seconds."""
+    """ISO 8601, UTC, in seconds; with `record --times` only."""
     command: list[str] = field(default_factory=list)
     exit: int | None = None
     """Exit status of the command; null if it was killed."""
