@@ -14,6 +14,9 @@ from typing import Protocol
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.verification.complaint import Complaint
 
+# How often both sides of a blame are run again: a test that fails at random agrees with it less than one time in four pairs.
+_PAIRS, _CAREFUL_PAIRS = 3, 5
+
 Groups = frozenset[int]
 Units = Sequence[Groups]
 """Groups that are suspected together. Those of one unit are alike: any of them does by itself what is suspected of it."""
@@ -67,8 +70,8 @@ def search(groups: Groups, trials: Trials, *, careful: bool = False) -> SearchEn
     Args:
         groups: all of them.
         trials: runs; it is known that nothing is wrong without any group.
-        careful: whether both sides of each blame are run twice more; once they are anyway where a single test can be run
-            and nothing but halves told who is to blame.
+        careful: whether both sides of each blame are run five times more; three times they are anyway where a single test
+            can be run and nothing but halves told who is to blame.
     """
     return _Search(groups, trials, careful).run()
 
@@ -232,9 +235,10 @@ class _Search:
     def _holds(self, complaint: Complaint, without: Groups, unit: Groups, *, by_halves: bool, is_first: bool) -> bool:
         """Whether the complaint is heard with any one of a unit and not without it, as often as is asked."""
         one = without | {min(unit)}
-        pairs = int(by_halves and is_first and (bool(complaint.tests) or complaint.key in self.doubted))
+        may_be_chance = bool(complaint.tests) or complaint.key in self.doubted
+        pairs = _PAIRS if by_halves and is_first and may_be_chance else 0
         if self.careful:
-            pairs = 2 if complaint.tests else 1
+            pairs = _CAREFUL_PAIRS if may_be_chance else 1
         if pairs:
             return all(not self._is_heard(complaint, without) and self._is_heard(complaint, one) for _ in range(pairs))
         is_asked = len(unit) > 1 or (by_halves and bool(complaint.tests))

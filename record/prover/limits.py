@@ -32,5 +32,5 @@ class Limits:
     alike: int = 4
     few: int = 24
     spooled: int = 256 << 20
-    sleeping: int = 64
+    sleeping: int = 128
     nice: int = 5
