@@ -78,7 +78,9 @@ class Project:
         self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
         self._ear = Ear()
         self._of_views = ViewAnswers(self._ear)
-        self._translations = Translations(self.wrappers, self._modules, self.view, self._ear)
+        self._translations = Translations(
+            self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
+        )
         self._reads: dict[str, Reads | None] = {}
         self._users: dict[tuple[str, str], tuple[tuple[str, ...] | None, Asked]] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None

@@ -181,3 +181,36 @@ def test_a_file_that_is_parsed_for_one_record_is_read_for_all_that_are_wanted(tm
     assert project.records(second) == {"a.py": "a.py"} and parsed == ["a.py", "a.py"]
     with pytest.raises(ValueError, match="no record"):
         project.records(bad)
+
+
+EXPORTS = (
+    "import torch as x|from torch import jit as y|x = y|from .b import *|from b import(x)|from .a import  \\\n  *"
+    "|y: int = 1|z = x.y|def z(): ..."
+)
+
+
+@given(*(st.lists(st.sampled_from(EXPORTS.split("|")), max_size=3).map("\n".join) for _ in "abc"))
+@example("from .b import  \\\n  *", "from torch import jit as x", "")
+def test_what_a_name_is_bound_to_does_not_depend_on_the_modules_that_are_not_parsed(a: str, b: str, c: str) -> None:
+    texts = {f"p/{name}.py": SourceText(f"{text}\n") for name, text in (("a", a), ("b", b), ("c", c), ("__init__", ""))}
+    names = [f"p.{module}.{name}" for module in "abc" for name in ("x", "y", "z.w", "none")]
+    sieving, parsing = (Project(Path("/nowhere"), sorted(texts), texts) for _ in range(2))
+    parsing._translations._may_export = lambda path, name: True  # type: ignore[method-assign]
+    for name in names:
+        assert sieving.translate(name, "p/c.py") == parsing.translate(name, "p/c.py")
+    assert len(sieving._translations._exports) <= len(parsing._translations._exports)
+
+
+def test_of_modules_with_star_imports_only_those_with_the_name_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = {f"pkg/part_{n}.py": f"def name_{n}(): ...\n" for n in range(9)}
+    stars = "".join(f"from .part_{n} import *\n" for n in range(9))
+    files = written(tmp_path, {"pkg/__init__.py": stars, **parts, "user.py": ""})
+    parsed: list[str] = []
+    made = ModuleView.__init__
+    monkeypatch.setattr(
+        ModuleView, "__init__", lambda view, path, *rest: (parsed.append(path), made(view, path, *rest))[1]
+    )
+    assert Project(tmp_path, files).translate("pkg.name_4", "user.py") == "pkg.part_4.name_4"
+    assert parsed == ["pkg/__init__.py", "pkg/part_4.py"]

@@ -91,7 +91,7 @@ def _imported(path: str, data: bytes) -> Iterator[str]:
 def _import_statements(data: bytes) -> Iterator[re.Match[bytes]]:
     """Imports at the beginning of a line, or behind a colon or semicolon: what else reads like one is text."""
     end = 0
-    for word in _WORD.finditer(data):
+    for word in _words(data):
         at = word.start()
         while at and data[at - 1] in b" \t":
             at -= 1
@@ -102,6 +102,16 @@ def _import_statements(data: bytes) -> Iterator[re.Match[bytes]]:
         if found is not None:
             end = found.end()
             yield found
+
+
+def _words(data: bytes) -> Iterator[re.Match[bytes]]:
+    """First words of what may be imports: these have the word `import` on their first line."""
+    at = data.find(b"import")
+    while at >= 0:
+        end = data.find(b"\n", at)
+        end = end if end >= 0 else len(data)
+        yield from _WORD.finditer(data, data.rfind(b"\n", 0, at) + 1, end)
+        at = data.find(b"import", end)
 
 
 def _meant(project: Project, tails: dict[str, list[str]], name: str, importer: str) -> Iterator[str]:

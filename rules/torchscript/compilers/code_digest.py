@@ -11,6 +11,7 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.torchscript.compilers.certain_steps import Certainty, EarlyEnds, certainty, early_ends, made_by
 from torchlift.view import Binding, ModuleView
+from torchlift.view.scopes import Chain
 from torchlift.view.walk import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -142,6 +143,8 @@ class _Reader:
         self.project = project
         self.view = view
         self.whole = whole
+        scopes = (scope for scope in view.scopes.scope_of.values() if scope.kind == "comprehension")
+        self._comprehended = frozenset(name for scope in scopes for name in scope.bindings)
 
     def read(self) -> Digest:
         found = Digest()
@@ -200,7 +203,7 @@ class _Reader:
 
     def base(self, node: ast.expr) -> list[Mention] | str:
         inner = node.value if isinstance(node, ast.Subscript) else node
-        mentions = list(self.mentions(inner)) if isinstance(inner, (ast.Name, ast.Attribute)) else []
+        mentions = list(self.mentions(inner))
         name = self.view.certain_name(inner)
         if mentions:
             return mentions
@@ -216,13 +219,12 @@ class _Reader:
                         self._of_self(unit, node, root, ends)
                 elif isinstance(node, ast.Call):
                     self._dynamic(unit, node)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    top: ast.expr = node
-                    while isinstance(parent := self.view.parent(top), ast.Attribute):
-                        top = parent
-                    found = list(self.mentions(top))
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    found = list(self.mentions(node))
                     if any(mention.certain for mention in found):
-                        when = certainty(self.view, top, root, ends) if len(found) == 1 else ""
+                        chain = self.view.chain(node)
+                        one = chain if len(found) == 1 else None
+                        when = certainty(self.view, one.top, root, ends) if one is not None else ""
                         found = [replace(mention, certain=when) for mention in found]
                     unit.mentions += found
 
@@ -273,24 +275,35 @@ class _Reader:
         head = name.partition(".")[0]
         return bool(name) and head != "torch" and self.project.may_own(head, self.view.path)
 
-    def mentions(self, top: ast.expr) -> Iterator[Mention]:
-        """What a dotted name may mean, as far as the project binds it."""
-        root = top
+    def mentions(self, root: ast.expr) -> Iterator[Mention]:
+        """What a name may mean, with the attributes that are read from it, as far as the project binds it."""
         while isinstance(root, ast.Attribute):
             root = root.value
-        if not isinstance(root, ast.Name):
+        chain = self.view.chain(root) if isinstance(root, ast.Name) else None
+        if chain is None or not isinstance(root, ast.Name) or self._is_local_value(chain):
             return
-        called = isinstance(parent := self.view.parent(top), ast.Call) and parent.func is top
+        called = chain.top in self.view.scopes.calls
         bindings = self.view.bindings_of(root, self.view.scope_at(root))
         for binding in bindings:
-            yield from self._bound(binding, called, top is root)
+            yield from self._bound(binding, called, chain.top is root)
         if any(binding.imported is not None for binding in bindings) or (
             not bindings and not hasattr(builtins, root.id)
         ):
-            resolution = self.view.resolve(top)
+            resolution = self.view.resolve(chain.top)
             for name in (resolution.name, *resolution.alternatives) if resolution is not None else ():
                 if name is not None:
                     yield from self._elsewhere(name, called)
+
+    def _is_local_value(self, chain: Chain) -> bool:
+        """Whether a name is a variable of a function, whichever of its values a read may see: most names are."""
+        name = chain.root.id
+        owner = chain.scope.lookup(name)
+        return (
+            owner is not None
+            and owner.kind not in {"module", "class"}
+            and name not in self._comprehended
+            and not any(one.imported is not None or isinstance(one.node, DEFINITIONS) for one in owner.bindings[name])
+        )
 
     def _bound(self, binding: Binding, called: bool, exact: bool) -> Iterator[Mention]:
         certain: Certainty = "run" if called and exact else ""

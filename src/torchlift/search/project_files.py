@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ class ProjectFiles:
         self._holding: dict[tuple[tuple[bytes, bool], ...], list[str]] = {}
         self._places: dict[str, list[str]] = {}
         self._listed: list[str] | None = None
+        self._wordless: tuple[int, list[str]] | None = None
         if before is not None:
             self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
             self._size = before._size
@@ -70,9 +72,11 @@ class ProjectFiles:
         """Take those files apart, too, whose words are not known: at once where those of most files are, else when so much has been
         searched for that it pays.
         """
-        others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
         searches = len(self._holding)
-        if (not searches and 2 * len(others) < len(self._files)) or searches == _SEARCHES_THAT_PAY:
+        if searches not in {0, _SEARCHES_THAT_PAY}:
+            return
+        others = [path for path in self._files if path not in self._vocabularies and path not in self._overlay]
+        if searches or 2 * len(others) < len(self._files):
             for path in others:
                 with suppress(OSError):
                     self.remember(path, words_in(self.data(path)))
@@ -125,10 +129,20 @@ class ProjectFiles:
         if key not in self._holding:
             self._remember_others()
             found = {path for needle in needles for path in self._searched(needle)}
-            others = [path for path in self._files if not self._has_words(path)]
-            found.update(path for path in others if self._holds_any(path, needles))
-            self._holding[key] = [path for path in self._files if path in found]
+            found.update(path for path in self._without_words() if self._holds_any(path, needles))
+            self._holding[key] = sorted(found, key=self._order.__getitem__)
         return self._holding[key]
+
+    def _without_words(self) -> list[str]:
+        """Files whose words are not known as they are now."""
+        if self._wordless is None or self._wordless[0] != len(self._vocabularies):
+            others = [path for path in self._files if not self._has_words(path)]
+            self._wordless = len(self._vocabularies), others
+        return self._wordless[1]
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {path: number for number, path in enumerate(self._files)}
 
     def holds(self, path: str, needle: Needle) -> bool:
         """Whether a text stands in one file.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.asked import Asked, Ear
 from torchlift.search.module_files import ModuleFiles
+from torchlift.search.vocabulary import Needle, encoded
 from torchlift.view import Binding, ModuleView
 from torchlift.wrappers import Wrappers
 
@@ -23,6 +25,7 @@ class _Exports:
 _NO_EXPORTS = _Exports({})
 _CIRCLE = Asked()
 _CIRCLE.unbounded = True
+_STAR = re.compile(rb"\bimport[\s\\]*\*")
 
 
 class Translations:
@@ -32,6 +35,8 @@ class Translations:
         wrappers: modules that mirror modules of torch.
         modules: which file is which module.
         view: the view of a file, None if there is none.
+        data: the bytes of a file.
+        holds: whether a text stands in a file.
         ear: notes which files an answer rests on.
 
     Attributes:
@@ -39,12 +44,21 @@ class Translations:
     """
 
     def __init__(
-        self, wrappers: Wrappers, modules: ModuleFiles, view: Callable[[str], ModuleView | None], ear: Ear
+        self,
+        wrappers: Wrappers,
+        modules: ModuleFiles,
+        view: Callable[[str], ModuleView | None],
+        data: Callable[[str], bytes],
+        holds: Callable[[str, Needle], bool],
+        ear: Ear,
     ) -> None:
         self._wrappers = wrappers
         self._modules = modules
         self._view = view
+        self._data = data
+        self._holds = holds
         self._ear = ear
+        self._stars: dict[str, bool] = {}
         self._exports: dict[str, _Exports] = {}
         self._translated: dict[tuple[str, str], str | None] = {}
         self._asked: dict[tuple[str, str], Asked] = {}
@@ -82,7 +96,7 @@ class Translations:
         path, rest = found
         if not rest:
             return self._modules.name(path)
-        exports = self._exports_of(path)
+        exports = self._exports_of(path) if self._may_export(path, rest[0]) else _NO_EXPORTS
         meaning = exports.names.get(rest[0])
         if meaning is None and rest[0] not in exports.names:
             through_stars = {
@@ -97,6 +111,18 @@ class Translations:
         if meaning == f"{self._modules.name(path)}.{rest[0]}":
             return full
         return self.translate(full, path) or full
+
+    def _may_export(self, path: str, name: str) -> bool:
+        """Whether a module may bind a name, told from its bytes: it holds the name, or imports everything from another."""
+        self._ear.asked.files.add(path)
+        if path in self._exports:
+            return True
+        try:
+            if path not in self._stars:
+                self._stars[path] = _STAR.search(self._data(path)) is not None
+            return self._stars[path] or self._holds(path, Needle(encoded(name), whole=True))
+        except OSError:
+            return False
 
     def _exports_of(self, path: str) -> _Exports:
         self._ear.asked.files.add(path)

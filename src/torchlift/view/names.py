@@ -184,6 +184,10 @@ class NamedFile(ParsedFile):
             return resolution.plain_name if resolution is not None and resolution.certain else None
         return None
 
+    def chain(self, root: ast.Name) -> Chain | None:
+        """The dotted name that a read begins."""
+        return self._by_root.get(root)
+
     @cached_property
     def _by_root(self) -> dict[ast.Name, Chain]:
         return {chain.root: chain for chains in self.scopes.chains.values() for chain in chains}
