@@ -1,8 +1,9 @@
 """Draw 30 rows of the API table per pair of releases and hold them against the two wheels, without the extractor.
 
     python bench/api_rows_sample.py --cache FOLDER --import PYTHON... > rows.txt
+    python bench/api_rows_sample.py --cache FOLDER --package torchvision --of-all 40
 
-FOLDER is where scripts/api_table.py kept the sources. Each row is looked up as text: is the name written in the file of
+With `--of-all` the sample is drawn from all pairs of a package together. FOLDER is where scripts/api_table.py kept the sources. Each row is looked up as text: is the name written in the file of
 its module in the one wheel and not in the other, is the parameter between the brackets of the `def`, does the function
 say that it is deprecated. Where an installed torch of the older release, or of the newer or a later one, is named it is
 asked by import as well. What neither settles is printed with `open`, to be read by eye. The seed is fixed: the same table
@@ -35,10 +36,17 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--import", dest="pythons", action="append", default=[])
     parser.add_argument("--seed", type=int, default=SEED, help=f"which sample to draw; default: {SEED}")
+    parser.add_argument("--package", default="torch", help="torch or one of its companions; default: torch")
+    parser.add_argument("--of-all", type=int, help="draw so many rows from all pairs of releases together")
     chosen = parser.parse_args()
-    wheels = json.loads((DATA / "gone.json").read_text())["wheels"]
+    wheels = _content("gone", chosen.package)["wheels"]
+    wheels = wheels if chosen.package == "torch" else wheels[chosen.package]
     folders = {minor: chosen.cache / name.removesuffix(".whl") for minor, name in wheels.items()}
-    sample = {new: _drawn(new, chosen.seed) for _, new in pairwise(folders)}
+    sample = {new: _drawn(chosen.package, new, chosen.seed) for _, new in pairwise(folders)}
+    if chosen.of_all:
+        every = [(new, row) for new, rows in sample.items() for row in rows]
+        kept = random.Random(chosen.seed).sample(every, min(chosen.of_all, len(every)))
+        sample = {new: [row for release, row in kept if release == new] for new in sample}
     names = sorted(
         {name for rows in sample.values() for kind, row in rows if kind in {"gone", "added"} for name in [row[0]]}
     )
@@ -60,14 +68,14 @@ def main() -> int:
     return 0
 
 
-def _drawn(new: str, seed: int) -> list[tuple[str, list[Any]]]:
+def _drawn(package: str, new: str, seed: int) -> list[tuple[str, list[Any]]]:
     rows: list[tuple[str, list[Any]]] = []
-    rows += [("gone", row) for row in _rows("gone") if row[2] == new and row[1]]
-    rows += [("deprecated", row) for row in _rows("deprecated") if row[1] == new]
-    rows += [("argument", row) for row in _rows("arguments") if row[1] == new]
+    rows += [("gone", row) for row in _rows("gone", package) if row[2] == new and row[1]]
+    rows += [("deprecated", row) for row in _rows("deprecated", package) if row[1] == new]
+    rows += [("argument", row) for row in _rows("arguments", package) if row[1] == new]
     rows += [
         ("added", [f"{module}.{name}"])
-        for release, module, names in _rows("added")
+        for release, module, names in _rows("added", package)
         if release == new
         for name in names.split()
     ]
@@ -83,8 +91,18 @@ def _drawn(new: str, seed: int) -> list[tuple[str, list[Any]]]:
     return picked
 
 
-def _rows(name: str) -> list[list[Any]]:
-    found: list[list[Any]] = json.loads((DATA / f"{name}.json").read_text())["rows"]
+def _rows(name: str, package: str) -> list[list[Any]]:
+    """The rows about names of `package`."""
+    found: list[list[Any]] = _content(name, package)["rows"] if package == "torch" or name != "added" else []
+    return [
+        row
+        for row in found
+        if package == "torch" or (row[0] if isinstance(row[0], str) else row[0][0]).partition(".")[0] == package
+    ]
+
+
+def _content(name: str, package: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / f"{'' if package == 'torch' else 'companions_'}{name}.json").read_text())
     return found
 
 

@@ -54,7 +54,7 @@ def _gone(releases: Sequence[Names]) -> Iterator[list[Any]]:
             owner = new.things.get(new.names.get(module, ""))
             if thing.kind == "value" and not relation and not is_setting(name, old):
                 continue
-            if owner is not None and owner.open and thing.kind == "value":
+            if owner is not None and owner.open and thing.kind == "value" and not _taken_off_the_list(name, old, new):
                 continue
             yield [name, old.version, new.version, "gone", thing.kind, relation, successor, thing.at]
         for name in sorted(old.names):
@@ -213,11 +213,8 @@ def _known(release: Names) -> set[str]:
     return listed | release.names.keys()
 
 
-_NAMED = re.compile(r"`(torch(?:\.[A-Za-z_]\w*)+)")
-
-
 def missing_successors(
-    releases: Sequence[Names], rows: Iterable[Sequence[Any]], advice: Mapping[str, tuple[str, str]]
+    releases: Sequence[Names], rows: Iterable[Sequence[Any]], advice: Mapping[str, tuple[str, str]], package: str
 ) -> Iterator[str]:
     """Names that users are sent to and that some release lacks in which they are said to be there.
 
@@ -225,15 +222,17 @@ def missing_successors(
         releases: surfaces, oldest first.
         rows: rows of `gone`. A successor that went later is no error where it has a row of its own.
         advice: text and first release, empty for the oldest, by the name that it is about.
+        package: only names of it are looked for.
     """
     lost = {row[0]: row[2] for row in rows}
-    sent = [(row[0], row[6], row[2], lost.get(row[6], "")) for row in rows if row[6]]
-    sent += [(old, new, since, "") for old, (text, since) in advice.items() for new in _NAMED.findall(text)]
+    sent = [(row[0], row[6], row[2], lost.get(row[6], "")) for row in rows if row[6].startswith(f"{package}.")]
+    named = re.compile(rf"`({package}(?:\.[A-Za-z_]\w*)+)")
+    sent += [(old, new, since, "") for old, (text, since) in advice.items() for new in named.findall(text)]
     for old, new, since, until in sent:
         for release in releases:
             here = not since or _order(release.version) >= _order(since)
             if here and (not until or _order(release.version) < _order(until)) and not _has(release, new):
-                yield f"{old} leads to {new}, which torch {release.version} lacks"
+                yield f"{old} leads to {new}, which {package} {release.version} lacks"
 
 
 def _groups(release: Names) -> dict[str, list[str]]:
@@ -243,6 +242,12 @@ def _groups(release: Names) -> dict[str, list[str]]:
         if is_listed(name) and (not is_another_modules(name, release) or is_offered(name, release)):
             groups[home].append(name)
     return {home: sorted(names, key=lambda name: (name.count("."), name)) for home, names in groups.items()}
+
+
+def _taken_off_the_list(name: str, old: Names, new: Names) -> bool:
+    """Whether the module had the name in its `__all__`, and has it there no longer."""
+    module, _, last = name.rpartition(".")
+    return last in old.exported.get(module, ()) and module in new.exported and last not in new.exported[module]
 
 
 def _inside(name: str, modules: Collection[str]) -> bool:

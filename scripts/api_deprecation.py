@@ -10,7 +10,7 @@ from api_definitions import Function, body_of
 
 Lookup = Callable[[str], ast.expr | None]
 WARNS = re.compile(r"\b(?:Deprecation|Future|PendingDeprecation)Warning\b")
-DEPRECATED_CALL = re.compile(r"deprecat", re.IGNORECASE)
+DEPRECATED_CALL = re.compile(r"deprecat|^dropping_\w*support$", re.IGNORECASE)
 _SAYS_SO = re.compile(
     r"deprecat|renamed|has (?:been )?moved|removed|in favor of|(?:please|should) use\b", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ def deprecation_of(node: Function | ast.ClassDef, name: str, path: str, lookup: 
     """What marks a definition as deprecated in every use, with file and line; empty where nothing does."""
     for decorator in node.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if re.search(r"(?:^|[._])deprecated$|^_?deprecate", ast.unparse(called)):
+        if re.search(r"(?:^|[._])deprecated$|^_?deprecate|^dropping_\w*support$", ast.unparse(called)):
             return f"{path}:{decorator.lineno} is marked: {words_of(decorator, lookup)}"
     if isinstance(node, Function) and not DEPRECATED_CALL.search(name):
         call = warning_in(body_of(node), name, _with_locals(node, lookup))

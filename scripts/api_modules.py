@@ -49,10 +49,12 @@ class Modules:
 
     Args:
         root: folder with the packages.
+        packages: their names; what other packages define is not followed.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
         self._root = root
+        self._packages = packages
         self._modules: dict[str, SourceModule | None] = {}
 
     def module_names(self, package: str) -> Iterator[str]:
@@ -171,8 +173,7 @@ class Modules:
                     for item in node.body
                     if isinstance(item, (ast.Import, ast.ImportFrom))
                     for name in (alias.asname or alias.name.partition(".")[0] for alias in item.names)
-                    if name in module.bindings
-                    and module.bindings[name].target.partition(".")[0] not in {"torch", "functorch"}
+                    if name in module.bindings and module.bindings[name].target.partition(".")[0] not in self._packages
                 }
                 for part in (*(handler.body for handler in node.handlers), node.orelse, node.finalbody):
                     self._bind(module, part, stub)

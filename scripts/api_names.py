@@ -18,6 +18,8 @@ PRIVATE_BUT_USED = (
     "torch.distributed.algorithms._checkpoint", "torch.distributed.algorithms._comm_hooks",
     "torch.distributed.fsdp._fully_shard", "torch.fx._symbolic_trace", "torch.fx._pytree", "torch.nn._reduction", "torch.nn.utils._stateless",
     "torch.onnx._type_utils", "torch.onnx._globals", "torch.onnx._internal",
+    "torchvision.models._utils", "torchvision.models._api", "torchvision.transforms._functional_video", "torchvision.transforms._transforms_video",
+    "torchvision._internally_replaced_utils", "torchaudio._internal", "torchaudio._extension", "torchaudio._backend", "torchtext._download_hooks",
 )  # fmt: skip
 # Modules in which a single leading underscore is no reason to leave a name out: they are imported from all the same.
 PRIVATE_NAMES_OF = (
@@ -31,12 +33,17 @@ INNER = re.compile(
     r"torch\.(?:_inductor|_dynamo)\.(?!config\b|utils\b|compile_fx\b|external_utils\b|eval_frame\b|exc\b|decorators\b|backends\b|mark)"
     r"|torch\._(?:refs|decomp|prims|meta_registrations|C|functorch\._aot_autograd|export\.(?:serde|passes|db))\b"
     r"|torch\.onnx\._internal\.(?!exporter\b)|torch\.distributed\.benchmarks|\.tests?\b|\.examples?\b|torch\.testing\._internal"
+    r"|torch(?:vision|audio|ao)\.prototype\.|torchaudio\.(?:functional|transforms|models|pipelines)\._|torchao\.(?:kernel|testing|ops|experimental|_models|\w+\.prototype)\.|torchao\.quantization\.(?:autoquant|subclass)\.\w+Weight\w*"
     r"|torch\.fx\.experimental\.migrate_gradual_types|torch\.fx\.experimental\.unification|torch\.nn\.functional\.(?:Callable|handle_torch_function|has_torch_function\w*|boolean_dispatch)$"
 )
 # Type variables, loggers, loop variables and the base classes of C classes: nobody imports them.
 _UNUSABLE = re.compile(
-    r"(?<!^torch)(?<!^torch\.linalg)\.\w{1,2}$|\.(?:T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
+    r"(?<!^torch)(?<!^torch\.linalg)\.(?!io$)\w{1,2}$|\.(?:T_\w+|_?log|_?logger|\w*_T|aten|prims|prim|np|line|major|minor|patch|match|value|key|HAS_\w+|dropping_\w+)$|^torch\.\w*Base\b|^torch\.utils\.hipify\."
 )
+
+
+# What modules of models held or imported for themselves, and projects import from them.
+_TAKEN_ALL_THE_SAME = re.compile(r"^torchvision\.models\.[\w.]+\.(?:model_urls|load_state_dict_from_url)$")
 
 
 def is_listed(name: str) -> bool:
@@ -60,6 +67,8 @@ def is_public(name: str) -> bool:
 def is_another_modules(name: str, release: Names) -> bool:
     """Whether the module only imported the name for its own use."""
     module = name.rpartition(".")[0]
+    if _TAKEN_ALL_THE_SAME.search(name):
+        return False
     return release.names[name] not in {name, module} and not release.names[name].startswith(module + ".")
 
 
@@ -67,7 +76,7 @@ def is_offered(name: str, release: Names) -> bool:
     """Whether a name is there to be used: defined in the module, listed in its `__all__`, or gathered by a package."""
     module, _, last = name.rpartition(".")
     if module in release.exported:
-        return last in release.exported[module] or release.names[name] == name
+        return bool(_TAKEN_ALL_THE_SAME.search(name)) or last in release.exported[module] or release.names[name] == name
     if not is_another_modules(name, release):
         return True
     home = release.names[name]
@@ -82,7 +91,7 @@ def is_offered(name: str, release: Names) -> bool:
 def is_setting(name: str, release: Names) -> bool:
     """Whether a module's value is there to be used: exported, in a module of settings, or a constant of a public module."""
     module, _, last = name.rpartition(".")
-    if module in release.exported and last in release.exported[module]:
+    if _TAKEN_ALL_THE_SAME.search(name) or (module in release.exported and last in release.exported[module]):
         return True
     if is_public(name) and last.isupper() and len(last) > 3:
         return True

@@ -1,4 +1,4 @@
-"""What can be imported from a source tree of torch, read without running it.
+"""What can be imported from a source tree of torch or a companion, read without running it.
 
 A surface maps every qualified name that the tree offers (the module's own definitions, what it imports, what star imports
 and stubs bring) to what stands behind it: where it is defined, how it is called, whether it says that it is deprecated.
@@ -62,10 +62,11 @@ class Surface(Modules):
 
     Args:
         root: folder with the packages.
+        packages: their names.
     """
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
+        super().__init__(root, packages)
         self._docs: dict[str, str] | None = None
         self._known: dict[tuple[str, str], Thing | None] = {}
 
@@ -92,7 +93,7 @@ class Surface(Modules):
             root = binding.target.partition(".")[0]
             return (
                 None
-                if root not in {"torch", "functorch"}
+                if root not in {*self._packages, "torch", "functorch"}
                 else Thing("value", binding.target, f"{module.path}:1", open=True)
             )
         path = module.path
@@ -115,6 +116,8 @@ class Surface(Modules):
             )
             if (not binding.stub and is_overload(node)) or any(is_unreadable(item) for item in nodes):
                 thing.signatures = ()
+            if name != node.name:
+                thing.signatures = ()  # a name that `__getattr__` answers
             return thing
         if isinstance(node, ast.ClassDef):
             return self._class(module, node, home, at, path, binding.stub)
@@ -235,7 +238,7 @@ class Names:
 
 def names_of(version: str, root: Path, packages: tuple[str, ...], left_out: re.Pattern[str]) -> Names:
     """Read every module of `packages` but those whose name `left_out` finds."""
-    surface = Surface(root)
+    surface = Surface(root, packages)
     found = Names(version)
     for package in packages:
         for name in surface.module_names(package):

@@ -1,4 +1,4 @@
-"""Rewrite the table of torch's changing API in rules/api/data/ from the wheels themselves. For maintainers.
+"""Rewrite the tables of the changing API of torch and its companions in rules/api/data/ from the wheels themselves. For maintainers.
 
 How to use it
 -------------
@@ -37,15 +37,24 @@ from api_changes import added, arguments, deprecated, gone, gone_members, missin
 from api_importable import importable
 from api_names import INNER
 from api_surface import Names, names_of
-from package_index import PUBLIC_INDEX, configured_index
+from package_index import PUBLIC_INDEX, Wheel, configured_index, listing
 from packaging.version import Version
 from wheel_sources import newest_patches, sources
 
 from torchlift.rules.api.successors import ADVICE
 
 DATA = Path(__file__).resolve().parent.parent / "rules" / "api" / "data"
-OLDEST, NEWEST = Version("2.0"), Version("2.15")
-PACKAGES = ("torch", "functorch")
+TORCH_OLDEST, TORCH_NEWEST = Version("2.0"), Version("2.15")
+OLDEST = {
+    "torchvision": Version("0.8"),
+    "torchaudio": Version("0.7"),
+    "torchtext": Version("0.8"),
+    "torchdata": Version("0.4"),
+    "torchao": Version("0.4"),
+}
+"""The companions, and the first release of each that is read: those of torch 1.7, and the first with the interface of today."""
+PACKAGES = {"torch": ("torch", "functorch")}
+"""What a distribution holds, where that is not one package of its name."""
 
 
 def main(options: list[str] | None = None) -> int:
@@ -63,13 +72,19 @@ def main(options: list[str] | None = None) -> int:
     index = (chosen.index_url or configured_index() or PUBLIC_INDEX).rstrip("/")
     gc.disable()  # the trees grow to gigabytes of nodes without a cycle: looking for some took four fifths of the time
     try:
-        releases, wheels = _releases(index, chosen.cache)
+        groups = {package: _releases(index, package, chosen.cache) for package in (*OLDEST, "torch")}
+        pairs = {package: _pairs(index, chosen.cache, groups[package][1]) for package in OLDEST}
     except OSError as error:
         print(f"The index could not be read: {error}.", file=sys.stderr)
         return 2
-    new = tables(releases, wheels, chosen.pythons)
-    advice = {old: (found.text, str(found.since or "")) for old, found in ADVICE.items()}
-    missing = list(missing_successors(releases, json.loads(new["gone.json"])["rows"], advice))
+    releases, wheels = groups.pop("torch")
+    new = tables(releases, wheels, chosen.pythons) | companions(groups, pairs)
+    rows = [row for name in ("gone", "companions_gone") for row in json.loads(new[f"{name}.json"])["rows"]]
+    missing = [
+        line
+        for package, (surfaces, _) in {"torch": (releases, wheels), **groups}.items()
+        for line in missing_successors(surfaces, rows, _advice(package, surfaces[-1].version), package)
+    ]
     print("\n".join(missing))
     changed = [
         name
@@ -84,19 +99,45 @@ def main(options: list[str] | None = None) -> int:
     return 1 if missing or (chosen.check and changed) else 0
 
 
-def _releases(index: str, cache: Path) -> tuple[list[Names], dict[str, str]]:
+def _advice(package: str, newest: str) -> dict[str, tuple[str, str]]:
+    """Text and first release of the advice about names of `package`; that of a companion says which, if it is not the newest."""
+    own = {old: found for old, found in ADVICE.items() if old.partition(".")[0] in PACKAGES.get(package, (package,))}
+    since = {old: str(found.since or "") if package == "torch" else newest for old, found in own.items()}
+    return {old: (found.text, since[old]) for old, found in own.items()}
+
+
+def _releases(index: str, package: str, cache: Path) -> tuple[list[Names], dict[str, Wheel]]:
     releases, wheels = [], {}
-    for minor, wheel in newest_patches(index, OLDEST, NEWEST).items():
+    packages = PACKAGES.get(package, (package,))
+    oldest, newest = (TORCH_OLDEST, TORCH_NEWEST) if package == "torch" else (OLDEST[package], Version("999"))
+    for minor, wheel in newest_patches(index, package, oldest, newest).items():
         folder = sources(wheel, cache)
         kept = folder / f"names-{_reader()}.pickle"
         if not kept.exists():
             for older in folder.glob("names*.pickle"):
                 older.unlink()
-            kept.write_bytes(pickle.dumps(names_of(minor, folder, PACKAGES, INNER)))
+            kept.write_bytes(pickle.dumps(names_of(minor, folder, packages, INNER)))
         releases.append(pickle.loads(kept.read_bytes()))
-        wheels[minor] = wheel.name
+        wheels[minor] = wheel
         print(f"{minor}: {len(releases[-1].names)} names in {wheel.name}", flush=True)
     return releases, wheels
+
+
+def _pairs(index: str, cache: Path, wheels: dict[str, Wheel]) -> dict[str, list[str]]:
+    """The minor release of torch that each release of a companion belongs to, and how that is known.
+
+    "requires": METADATA pins it or has it as the lowest; "of its day": it does not, and this was the newest one on the day of the upload.
+    """
+    days = sorted(
+        (wheel.uploaded, wheel.version) for wheel in listing(index, "torch") if wheel.platform == "linux_x86_64"
+    )
+    found = {}
+    for minor, wheel in wheels.items():
+        metadata = next(sources(wheel, cache).glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
+        pin = re.search(r"^Requires-Dist: torch ?\(?[=>]=(\d+\.\d+)", metadata, re.MULTILINE)
+        newest = max(version for day, version in days if day <= wheel.uploaded)
+        found[minor] = [pin[1], "requires"] if pin else [f"{newest.major}.{newest.minor}", "of its day"]
+    return found
 
 
 def _reader() -> str:
@@ -106,8 +147,32 @@ def _reader() -> str:
     return hashlib.sha256(b"".join([*(file.read_bytes() for file in files), INNER.pattern.encode()])).hexdigest()[:12]
 
 
-def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]) -> dict[str, str]:
-    """The text of every data file."""
+def companions(
+    groups: dict[str, tuple[list[Names], dict[str, Wheel]]], pairs: dict[str, dict[str, list[str]]]
+) -> dict[str, str]:
+    """The text of the data files about packages that go with torch: only what can break code, and what is deprecated."""
+    head = {
+        "date": datetime.date.today().isoformat(),
+        "wheels": {
+            package: {minor: wheel.name for minor, wheel in wheels.items()} for package, (_, wheels) in groups.items()
+        },
+        "torch": pairs,
+    }
+    surfaces = [releases for releases, _ in groups.values()]
+    changes = [row for releases in surfaces for row in arguments(releases) if row[2] not in {"added", "default"}]
+    return {
+        "companions_gone.json": _text(
+            head, _GONE, [row for releases in surfaces for row in [*gone(releases), *gone_members(releases)]]
+        ),
+        "companions_deprecated.json": _text(
+            head, _DEPRECATED, [row for releases in surfaces for row in deprecated(releases)]
+        ),
+        "companions_arguments.json": _text(head, _ARGUMENTS, changes),
+    }
+
+
+def tables(releases: list[Names], wheels: dict[str, Wheel], pythons: Iterable[str]) -> dict[str, str]:
+    """The text of every data file about torch."""
     lost = [*gone(releases), *gone_members(releases)]
     asked: list[str] = []
     for python in pythons:
@@ -121,23 +186,21 @@ def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]
         lost = [row for row in lost if row[0] not in wrong or Version(row[2]) > here]
     head = {
         "date": datetime.date.today().isoformat(),
-        "wheels": dict(wheels),
+        "wheels": {minor: wheel.name for minor, wheel in wheels.items()},
         "asked_by_import": asked,
     }
     return {
         "gone.json": _text(
             head,
-            "name, last release with it, first without, how, kind, relation to its successor, successor, evidence",
+            _GONE,
             lost,
         ),
         "deprecated.json": _text(
             head,
-            "names, first release that says so, last one if it was taken back, evidence",
+            _DEPRECATED,
             list(deprecated(releases)),
         ),
-        "arguments.json": _text(
-            head, "names, release, change, parameter, before, after, evidence", list(arguments(releases))
-        ),
+        "arguments.json": _text(head, _ARGUMENTS, list(arguments(releases))),
         "added.json": _text(
             head,
             "release, module, names that it is the first to have",
@@ -148,6 +211,11 @@ def tables(releases: list[Names], wheels: dict[str, str], pythons: Iterable[str]
             ],
         ),
     }
+
+
+_GONE = "name, last release with it, first without, how, kind, relation to its successor, successor, evidence"
+_DEPRECATED = "names, first release that says so, last one if it was taken back, evidence"
+_ARGUMENTS = "names, release, change, parameter, before, after, evidence"
 
 
 def _text(head: dict[str, Any], columns: str, rows: list[list[Any]]) -> str:

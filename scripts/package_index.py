@@ -30,12 +30,14 @@ class Wheel:
     version: Version
     build_tag: str
     python: str
-    """"3.14t"."""
+    """"3.14t"; "3" where any will do."""
     tag: str
     """"manylinux_2_28_x86_64"."""
     platform: str
-    """"linux_x86_64", "linux_aarch64", "windows_amd64", "darwin_arm64" or "darwin_x86_64"."""
+    """"linux_x86_64", "linux_aarch64", "windows_amd64", "darwin_arm64", "darwin_x86_64", or "any"."""
     has_metadata: bool
+    uploaded: str
+    """Date of the upload, "2026-10-28"; empty where the index does not say."""
 
 
 class _Links(html.parser.HTMLParser):
@@ -99,13 +101,18 @@ def listing(index: str, package: str) -> Iterator[Wheel]:
         text = answer.read().decode()
         is_json = "json" in (answer.headers.get("Content-Type") or "")
     if is_json:
-        links = [(item["url"], bool(item.get("core-metadata"))) for item in json.loads(text)["files"]]
+        links = [
+            (item["url"], bool(item.get("core-metadata")), (item.get("upload-time") or "")[:10])
+            for item in json.loads(text)["files"]
+        ]
     else:
         parser = _Links()
         parser.feed(text)
         keys = ("data-core-metadata", "data-dist-info-metadata")
-        links = [(link["href"] or "", any(key in link for key in keys)) for link in parser.found if link.get("href")]
-    for link, has_metadata in links:
+        links = [
+            (link["href"] or "", any(key in link for key in keys), "") for link in parser.found if link.get("href")
+        ]
+    for link, has_metadata, uploaded in links:
         url = urllib.parse.urljoin(page, urllib.parse.urldefrag(link).url)
         name = urllib.parse.unquote(url.rpartition("/")[2])
         if not name.endswith(".whl"):
@@ -116,10 +123,11 @@ def listing(index: str, package: str) -> Iterator[Wheel]:
             continue
         tag = next(iter(tags))
         platform = platform_of(tag.platform)
-        match = re.fullmatch(r"cp(\d)(\d+)", tag.interpreter)
+        match = re.fullmatch(r"cp(\d)(\d+)|py(3)", tag.interpreter)
         if platform and match and not version.is_prerelease:
-            python = f"{match[1]}.{match[2]}{'t' if tag.abi.endswith('t') else ''}"
-            yield Wheel(name, url, version, "".join(map(str, build_tag)), python, tag.platform, platform, has_metadata)
+            python = match[3] or f"{match[1]}.{match[2]}{'t' if tag.abi.endswith('t') else ''}"
+            build = "".join(map(str, build_tag))
+            yield Wheel(name, url, version, build, python, tag.platform, platform, has_metadata, uploaded)
 
 
 def opened(url: str, headers: dict[str, str]) -> Any:
@@ -144,8 +152,8 @@ def configured_index() -> str | None:
 
 def platform_of(tag: str) -> str | None:
     """The system and processor of a platform tag; None for those that torchlift knows nothing of."""
-    if tag == "win_amd64":
-        return "windows_amd64"
+    if tag in {"win_amd64", "any"}:
+        return {"win_amd64": "windows_amd64"}.get(tag, tag)
     for pattern, system in ((r"manylinux.*_(x86_64|aarch64)", "linux"), (r"macosx_.*_(x86_64|arm64)", "darwin")):
         match = re.fullmatch(pattern, tag)
         if match:

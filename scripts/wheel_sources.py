@@ -14,19 +14,21 @@ from pathlib import Path
 from package_index import RemoteFile, Wheel, listing, opened
 from packaging.version import Version
 
-_WANTED = re.compile(r"(?:torch|functorch|torchgen)/.*\.pyi?$|[^/]+\.dist-info/METADATA$")
+_WANTED = re.compile(
+    r"(?:torch|functorch|torchgen|torchvision|torchaudio|torchtext|torchdata|torchao)/.*\.pyi?$|[^/]+\.dist-info/METADATA$"
+)
 _DONE = ".complete"
 # Members closer together than this are read in one request: a request costs about as much as this many bytes.
 _GAP = 1 << 18
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
-def newest_patches(index: str, oldest: Version, newest: Version) -> dict[str, Wheel]:
-    """One Linux x86_64 wheel of the newest patch of every minor release from `oldest` to `newest`, by "2.13"."""
+def newest_patches(index: str, package: str, oldest: Version, newest: Version) -> dict[str, Wheel]:
+    """One wheel for Linux x86_64 of the newest patch of every minor release from `oldest` to `newest`, by "2.13"."""
     found: dict[str, Wheel] = {}
-    for wheel in listing(index, "torch"):
+    for wheel in listing(index, package):
         minor = f"{wheel.version.major}.{wheel.version.minor}"
-        if wheel.platform != "linux_x86_64" or not oldest <= Version(minor) <= newest:
+        if wheel.platform not in {"linux_x86_64", "any"} or not oldest <= Version(minor) <= newest:
             continue
         known = found.get(minor)
         if known is None or (wheel.version, known.python) > (known.version, wheel.python):

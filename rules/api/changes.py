@@ -1,6 +1,6 @@
-"""What torch's releases added, deprecated, removed and changed: the table in data/, read when it is asked for.
+"""What releases of torch and its companions added, deprecated, removed and changed: the tables in data/, read when asked for.
 
-The table was read from the wheels (scripts/api_table.py has how); names here are spelled as rules see them (`public_name`).
+The tables were read from the wheels (scripts/api_table.py has how); names here are spelled as rules see them (`public_name`).
 """
 
 from __future__ import annotations
@@ -19,29 +19,62 @@ from torchlift.versions import TorchVersion
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """A release of torch or of a package that goes with it.
+
+    Attributes:
+        package: "torch", "torchvision".
+        version: "2.9"; of torchvision "0.24".
+        torch: the torch that it goes with.
+        of_its_day: whether nothing ties it to that torch, which was the newest when it came out.
+    """
+
+    package: str
+    version: str
+    torch: TorchVersion
+    of_its_day: bool = False
+
+    def __str__(self) -> str:
+        if self.package == "torch":
+            return f"torch {self.version}"
+        tie = "of the days of" if self.of_its_day else "for"
+        return f"{self.package} {self.version} ({tie} torch {self.torch})"
+
+    @property
+    def opening(self) -> str:
+        """The same at the start of a sentence."""
+        return f"T{str(self)[1:]}" if self.package == "torch" else str(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
     """A name that a release no longer has.
 
     Attributes:
         name: qualified name.
         last: last release with it; None where it already failed in the oldest release of the table.
-        since: first release without it.
+        release: first release without it.
         raises: whether the name is still there and every call fails.
         kind: "module", "function", "class", "value" or "member".
         relation: "moved" (the same definition elsewhere), "renamed", "re-exported" (it was an import of something that is
             still there), or empty.
-        successor: the name of that, as of `since`.
+        successor: the name of that, as of `release`.
         evidence: file and line in the last release with it, or of the function that raises.
     """
 
     name: str
-    last: TorchVersion | None
-    since: TorchVersion
+    last: Release | None
+    release: Release
     raises: bool
     kind: str
     relation: str
     successor: str
     evidence: str
+
+    @property
+    def since(self) -> TorchVersion:
+        """The first torch without it, or whose companion is without it."""
+        return self.release.torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +83,22 @@ class Deprecated:
 
     Attributes:
         name: qualified name.
-        since: first release of the table that says so; the oldest one stands for itself and all before.
-        until: last release that says so, where a later one took it back.
+        release: first release of the table that says so; the oldest one stands for itself and all before.
+        until: last torch in which it says so, where a later one took it back.
         evidence: file, line and text.
+        oldest: whether the table has no older release of the package.
     """
 
     name: str
-    since: TorchVersion
+    release: Release
     until: TorchVersion | None
     evidence: str
+    oldest: bool
+
+    @property
+    def since(self) -> TorchVersion:
+        """The first torch in which it says so, or whose companion does."""
+        return self.release.torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +107,7 @@ class ChangedParameter:
 
     Attributes:
         name: qualified name of the function or class.
-        since: release of the change.
+        release: the one that changed it.
         change: "removed", "renamed", "order", "keyword-only", "positional-only", "required" or "added-required".
         parameter: its name, before the change where it has another one after.
         renamed: its name after the change, or empty.
@@ -77,7 +117,7 @@ class ChangedParameter:
     """
 
     name: str
-    since: TorchVersion
+    release: Release
     change: str
     parameter: str
     renamed: str
@@ -85,21 +125,21 @@ class ChangedParameter:
     after: str
     evidence: str
 
-
-def oldest() -> TorchVersion:
-    """The oldest release of the table."""
-    return TorchVersion.parse(min(_read("gone")["wheels"], key=TorchVersion.parse))
+    @property
+    def since(self) -> TorchVersion:
+        """The first torch with the change, or whose companion has it."""
+        return self.release.torch
 
 
 @cache
 def gone_names() -> dict[str, Gone]:
     """Names that are gone, by name as rules see it."""
     found: dict[str, Gone] = {}
-    for name, last, since, how, kind, relation, successor, evidence in _read("gone")["rows"]:
+    for name, last, since, how, kind, relation, successor, evidence in _rows("gone"):
         seen = public_name(name)
         if seen != public_name(successor):
-            removed = TorchVersion.parse(since)
-            before = TorchVersion.parse(last) if last else None
+            before = release_of(name, last) if last else None
+            removed = release_of(name, since)
             found[seen] = Gone(seen, before, removed, how == "raises", kind, relation, successor, evidence)
     # What was deprecated went with the module or class around it.
     for name in deprecated_names().keys() - found.keys():
@@ -118,13 +158,13 @@ def gone_names() -> dict[str, Gone]:
 def deprecated_names() -> dict[str, Deprecated]:
     """Names that are deprecated, by name as rules see it."""
     found: dict[str, Deprecated] = {}
-    for names, since, until, evidence in _read("deprecated")["rows"]:
+    for names, since, until, evidence in _rows("deprecated"):
         for name in names:
             seen = public_name(name)
-            ended = TorchVersion.parse(until) if until else None
-            found[seen] = Deprecated(seen, TorchVersion.parse(since), ended, evidence)
+            ended = release_of(name, until).torch if until else None
+            found[seen] = Deprecated(seen, release_of(name, since), ended, evidence, since == _oldest(name))
     for name, evidence in SAID_IN_C.items():
-        found.setdefault(name, Deprecated(name, TorchVersion.parse(READ_IN), None, evidence))
+        found.setdefault(name, Deprecated(name, release_of(name, READ_IN), None, evidence, oldest=True))
     return found
 
 
@@ -135,12 +175,12 @@ _BREAKING = frozenset({"removed", "renamed", "order", "keyword-only", "positiona
 def changed_parameters() -> dict[str, tuple[ChangedParameter, ...]]:
     """Changes of parameters that may break a call, by name of the function as rules see it, oldest first."""
     found: dict[str, list[ChangedParameter]] = {}
-    for names, since, change, parameter, before, after, evidence in _read("arguments")["rows"]:
+    for names, since, change, parameter, before, after, evidence in _rows("arguments"):
         if change not in _BREAKING:
             continue
         old, _, new = parameter.partition(" -> ")
         for seen in dict.fromkeys(map(public_name, names)):
-            row = ChangedParameter(seen, TorchVersion.parse(since), change, old, new, before, after, evidence)
+            row = ChangedParameter(seen, release_of(seen, since), change, old, new, before, after, evidence)
             found.setdefault(seen, []).append(row)
     return {name: tuple(sorted(rows, key=lambda row: row.since)) for name, rows in found.items()}
 
@@ -184,6 +224,31 @@ def must_be_newer(needed: TorchVersion | None, name: str, lowest: TorchVersion) 
     return needed > first_releases().get(name, lowest)
 
 
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "torchao")
+
+
+def release_of(name: str, version: str) -> Release:
+    """The release `version` of the package that has `name`."""
+    package = name.partition(".")[0]
+    if package not in COMPANIONS:
+        return Release("torch", version, TorchVersion.parse(version))
+    torch, how = _read("companions_gone")["torch"][package][version]
+    return Release(package, version, TorchVersion.parse(torch), how == "of its day")
+
+
+def _oldest(name: str) -> str:
+    """The oldest release in the tables of the package that has `name`."""
+    package = name.partition(".")[0]
+    wheels = _read("companions_gone")["wheels"][package] if package in COMPANIONS else _read("gone")["wheels"]
+    return next(iter(wheels))
+
+
+def _rows(name: str) -> list[list[Any]]:
+    """The rows about torch and its companions."""
+    return [*_read(name)["rows"], *_read(f"companions_{name}")["rows"]]
+
+
+@cache
 def _read(name: str) -> dict[str, Any]:
     data = get_data("torchlift.rules.api", f"data/{name}.json")  # importlib.resources takes longer than the reading
     assert data is not None

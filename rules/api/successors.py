@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.api.changes import must_be_newer
+from torchlift.rules.api.companion_advice import companion_advice
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 
@@ -235,6 +236,7 @@ ADVICE: dict[str, Advice] = {
         ),
     }.items()
 }
+ADVICE |= {name: Advice(text) for name, text in companion_advice()}
 
 _V = TorchVersion
 _SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from torchlift.rules.api.companion_moves import COMPANION_MOVES
 from torchlift.rules.api.moved_names import MOVED_NAMES
 from torchlift.rules.renaming import Renaming
 from torchlift.rules.rule import Bad, Ok, Rule
 from torchlift.versions import TorchVersion
 
-_RENAMING = Renaming("TL401", MOVED_NAMES)
+_RENAMING = Renaming("TL401", (*MOVED_NAMES, *COMPANION_MOVES))
 
 RULE = Rule(
     code="TL401",
     name="moved-name",
-    summary="A torch name that has moved",
+    summary="A name of torch or torchvision that has moved",
     why="The old names are aliases that warn, or are gone; the new ones are the same objects or do the same.",
     fix=(
-        "Safe: each row of the table was checked by calling both names. A fix is offered only if the lowest torch the "
+        "Safe: each row of the table of torch was checked by calling both names. Needs review: names of torchvision, which were read in "
+        "its wheels and not called. A fix is offered only if the lowest torch the "
         "project supports has the new name. Nothing is renamed while the project stores to the old name or names it in a string, as "
         "patches do. Imports keep their `as` names; where the imported name can be renamed "
         "throughout the file it is."
@@ -25,7 +27,7 @@ RULE = Rule(
     check=_RENAMING.check,
     changed_in=_RENAMING.changed_in,
     collectors=(_RENAMING.patches,),
-    sources=("the table in rules/api/moved_names.py has the evidence of each row",),
+    sources=("the tables in rules/api/moved_names.py and companion_moves.py have the evidence of each row",),
     aliases=("TOR101", "TOR103"),
 )
 
@@ -98,6 +100,20 @@ EXAMPLES = (
         "import torch\nfrom torch.nn import init\n\n\ndef f(a, b):\n    return init.constant_(a, 3)\n",
         why="an imported submodule",
         run=_RUN,
+    ),
+    Bad(
+        "from torchvision.models.utils import load_state_dict_from_url\n\n\ndef f(url):\n    return load_state_dict_from_url(url)\n",
+        "from torch.hub import load_state_dict_from_url\n\n\ndef f(url):\n    return load_state_dict_from_url(url)\n",
+        why="a function of torch that torchvision only imported",
+        safety="unsafe",
+    ),
+    Bad(
+        "from torchvision.transforms.functional_tensor import rgb_to_grayscale\n\n\ndef grey(image):\n"
+        "    return rgb_to_grayscale(image)\n",
+        "from torchvision.transforms.functional import rgb_to_grayscale\n\n\ndef grey(image):\n"
+        "    return rgb_to_grayscale(image)\n",
+        safety="unsafe",
+        why="a module of torchvision whose functions are called by public ones",
     ),
     Bad(
         "import torch\n\nold = torch.ger\ntorch.ger = lambda a, b: old(a, b)\n",

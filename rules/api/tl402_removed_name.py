@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.changes import Gone, gone_names
+from torchlift.rules.api.changes import Gone, Release, gone_names
+from torchlift.rules.api.companion_advice import ENDED
 from torchlift.rules.api.successors import EARLIER, advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
@@ -13,16 +15,18 @@ from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
-_TARGETS = tuple(sorted({*gone_names(), *EARLIER}))
+_TARGETS = tuple(sorted({*gone_names(), *EARLIER, *ENDED}))
 
 RULE = Rule(
     code="TL402",
     name="removed-name",
-    summary="A name that the torch you move to no longer has",
+    summary="A name that the torch you move to, or a package that goes with it, no longer has",
     why=(
         "Importing it is an ImportError, reading it an AttributeError; a few names stay and raise when they are called. "
         "The table behind this rule was read from the wheels of torch 2.0 to 2.15, one of each minor release, and knows for each "
-        "name the release that dropped it; private names that projects use are in it too."
+        "name the release that dropped it; private names that projects use are in it too. The same is known of torchvision (0.8 to 0.29), "
+        "torchaudio (0.7 to 2.11), torchtext (0.8 to 0.18, its last), torchdata (0.4 to 0.11) and torchao (0.4 to 0.18), each release "
+        "with the torch that it goes with; where nothing but the day ties it to one, an older release may stay and it is a warning."
     ),
     fix=(
         "Manual: the advice names the place a definition moved to, or what replaces it, and the release that has it. Names with a "
@@ -32,18 +36,25 @@ RULE = Rule(
     gives_way=triggers,
     severity=Severity.ERROR,
     sources=(
-        "rules/api/data/gone.json, written by scripts/api_table.py from the wheels, with the file and line of each name",
-        "rules/api/successors.py for the replacements",
+        "rules/api/data/gone.json and companions_gone.json, written by scripts/api_table.py from the wheels, with the file and line of each",
+        "rules/api/successors.py and companion_advice.py for the replacements",
     ),
 )
 
 
 def changed_in(target: str) -> TorchVersion | None:
+    if target in ENDED:
+        return ENDED[target][2]
     return EARLIER[target].since if target in EARLIER else gone_names()[target].since
 
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     settings = context.settings
+    if use.target in ENDED:
+        message, advice, since = ENDED[use.target]
+        if since <= settings.target and isinstance(use.node, ast.alias) and is_plain_use(use, context):
+            yield Finding("TL402", context.view.path, context.view.span(use.node), message, Severity.ERROR, advice)
+        return
     earlier = EARLIER.get(use.target)
     row = gone_names().get(use.target)
     since = earlier.since if earlier is not None else row.since if row is not None else None
@@ -54,15 +65,16 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     else:
         assert row is not None
         message, advice = _message(row), _advice(row, settings)
-    yield Finding("TL402", context.view.path, context.view.span(use.node), message, Severity.ERROR, advice)
+    severity = Severity.WARNING if row is not None and row.release.of_its_day else Severity.ERROR
+    yield Finding("TL402", context.view.path, context.view.span(use.node), message, severity, advice)
 
 
 def _message(row: Gone) -> str:
     if row.raises:
-        when = f"since torch {row.since}" if row.last is not None else f"in torch {row.since} and later"
+        when = f"since {row.release}" if row.last is not None else f"in {row.release} and later"
         return f"`{row.name}` is there in name only: every call raises {when}."
     private = "private " if "._" in row.name else ""
-    return f"The {private}name `{row.name}` was removed in torch {row.since}."
+    return f"The {private}name `{row.name}` was removed in {row.release}."
 
 
 def _advice(row: Gone, settings: Settings) -> str:
@@ -74,18 +86,20 @@ def _advice(row: Gone, settings: Settings) -> str:
         return f"It was an import of `{successor}`, which is still there: import that."
     if relation in {"moved", "renamed"}:
         hidden = " That name is private and may move again." if "._" in successor else ""
-        return f"Torch {since} has the same definition as `{successor}`.{hidden}"
+        return f"{since.opening} has the same definition as `{successor}`.{hidden}"
+    package = row.release.package
+    assert row.last is not None
     if "._" in row.name:
-        return f"It was never part of torch's interface and has no successor of that name. Torch {row.last} is the last to have it."
-    return f"Torch {row.since} has nothing in its place. Torch {row.last} is the last release with it."
+        return f"It was never part of {package}'s interface and has no successor of that name. {row.last.opening} is the last to have it."
+    return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
 
 
-def _successor(row: Gone, settings: Settings) -> tuple[str, TorchVersion, str]:
+def _successor(row: Gone, settings: Settings) -> tuple[str, Release, str]:
     """How the name is related to what the target has in its place, since when, and its name; that may have moved on."""
-    relation, since, successor = row.relation, row.since, row.successor
+    relation, since, successor = row.relation, row.release, row.successor
     later = gone_names().get(public_name(successor))
     while later is not None and later.since <= settings.target:
-        relation, since, successor = later.relation and "moved", later.since, later.successor
+        relation, since, successor = later.relation and "moved", later.release, later.successor
         later = gone_names().get(public_name(successor))
     return relation, since, successor
 
@@ -123,6 +137,27 @@ EXAMPLES = (
     Bad(
         "import torch\n\nif torch.cuda.is_available():\n    torch.cuda.tunable.write_file()\n",
         why="under a condition about something else",
+    ),
+    Bad(
+        "import torchaudio\n\n\ndef rate(path):\n    return torchaudio.info(path).sample_rate\n",
+        why="a function that torchaudio dropped",
+    ),
+    Bad(
+        "from torchdata.datapipes.iter import IterableWrapper\n\npipe = IterableWrapper(range(3))\n",
+        why="a package that a later torchdata has not, which no torch asks for",
+    ),
+    Bad(
+        "from torchtext.data import Field\n\nTEXT = Field()\n",
+        why="a class of torchtext that went long before the package ended",
+    ),
+    Bad(
+        "import torchtext\n\ntokenize = torchtext.data.utils.get_tokenizer('basic_english')\n",
+        why="a package that ended",
+    ),
+    Ok(
+        "try:\n    from torchvision.transforms.functional_tensor import _max_value\nexcept ImportError:\n"
+        "    from torchvision.transforms._functional_tensor import _max_value\n",
+        "a fallback for another torchvision",
     ),
     Ok(
         "import torch\n\nif hasattr(torch.cuda, 'MemPoolContext'):\n    context = torch.cuda.MemPoolContext\n",

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer, oldest
-from torchlift.rules.api.deprecated_in_c import SAID_IN_C
+from torchlift.rules.api.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
 from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -21,10 +20,10 @@ _TARGETS = tuple(sorted(deprecated_names()))
 RULE = Rule(
     code="TL403",
     name="deprecated-name",
-    summary="A name that torch has deprecated",
+    summary="A name that torch or a package that goes with it has deprecated",
     why=(
         "It still works in the torch you move to, and warns or says so in its documentation; one of the next releases may remove "
-        "it. The table behind this rule was read from the wheels of torch 2.0 to 2.15. What a later release took back is not "
+        "it. The table behind this rule was read from the wheels of torch 2.0 to 2.15, and of torchvision, torchaudio, torchtext, torchdata and torchao. What a later release took back is not "
         "reported."
     ),
     fix=(
@@ -34,7 +33,7 @@ RULE = Rule(
     targets=_TARGETS,
     gives_way=triggers,
     sources=(
-        "rules/api/data/deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",
+        "rules/api/data/deprecated.json and companions_deprecated.json, written by scripts/api_table.py from the wheels, with the file, line and text",
         "rules/api/successors.py for replacements that the text does not name",
     ),
 )
@@ -66,13 +65,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
 
 def _since(row: Deprecated) -> str:
     """That it is deprecated, and since which release where that is known; torch's own words may name an earlier one than the first that was found to say so."""
-    named = _NAMED_RELEASE.search(row.evidence)
+    named = _NAMED_RELEASE.search(row.evidence) if row.release.package == "torch" else None
     if named is not None and TorchVersion.parse(named[1]) < row.since:
         return f"was deprecated in torch {named[1]}"
-    known = row.since > oldest() and row.name not in SAID_IN_C
-    if known:
-        return f"was deprecated in torch {row.since}"
-    return f"is deprecated: torch {row.since} says so, and releases before it were not read"
+    if not row.oldest:
+        return f"was deprecated in {row.release}"
+    return f"is deprecated: {row.release} says so, and releases before it were not read"
 
 
 def _own_words(row: Deprecated) -> str | None:
@@ -81,11 +79,11 @@ def _own_words(row: Deprecated) -> str | None:
     words = re.sub(r"^\.\. deprecated:: *", "", words.strip())
     if re.match(r"[\w.]+\(", words):  # a call: the last dotted name in it is what torch wants in its place
         named = [name for name in re.findall(r"'([\w.]+)'", words) if "." in name and name != row.name]
-        return f"Torch names `{named[-1]}` in its place." if named else None
+        return f"{row.release.package.capitalize()} names `{named[-1]}` in its place." if named else None
     if words.count(" ") < 2:
         return None
     words = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", words.replace("``", "`")).rstrip(". ")
-    return f"Torch says: {words}."
+    return f"{row.release.package.capitalize()} says: {words}."
 
 
 EXAMPLES = (

@@ -35,7 +35,7 @@ def _triggers(names: Iterable[str]) -> tuple[str, ...]:
 RULE = Rule(
     code="TL404",
     name="changed-parameter",
-    summary="A call with arguments that a function of torch no longer takes so",
+    summary="A call with arguments that a function of torch, or of a package that goes with it, no longer takes so",
     why=(
         "Parameters were removed, renamed, moved or made keyword-only between torch 2.0 and 2.15: the call is a TypeError, or, where "
         "only the order changed, something else than before. The schedulers of `torch.optim.lr_scheduler` lost `verbose` in 2.7."
@@ -49,7 +49,7 @@ RULE = Rule(
     gives_way=_triggers,
     severity=Severity.ERROR,
     sources=(
-        "rules/api/data/arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
+        "rules/api/data/arguments.json and companions_arguments.json, written by scripts/api_table.py from the wheels, with the file and line of each definition",
     ),
 )
 
@@ -141,7 +141,7 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
     elif (row.name, row.parameter) in _INSTEAD:
         advice = _INSTEAD[row.name, row.parameter]
     elif row.after:
-        advice = f"Its parameters in torch {row.since}: `{row.after}`."
+        advice = f"Its parameters in {row.release}: `{row.after}`."
     if row.change == "order":  # only the author knows for which order the call was written
         advice = f"Pass it by name, which means the same in both. {advice}"
         return Finding("TL404", view.path, view.span(call), message, Severity.WARNING, advice)
@@ -157,7 +157,7 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
             "renamed": "calls its parameter `{0}` `{1}`",
             "positional-only": "takes `{0}` by position only",
         }[row.change].format(row.parameter, row.renamed)
-        return f"Since torch {row.since} `{row.name}` {what}.", True
+        return f"Since {row.release} `{row.name}` {what}.", True
     if not row.before or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
     before = [argument.arg for argument in (*parameters(row.before).posonlyargs, *parameters(row.before).args)]
@@ -166,10 +166,10 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
     if given > len(before):
         return None
     if row.change == "keyword-only" and row.parameter in before[:given]:
-        return f"Since torch {row.since} `{row.name}` takes `{row.parameter}` by name only.", False
+        return f"Since {row.release} `{row.name}` takes `{row.parameter}` by name only.", False
     if row.change == "removed" and row.parameter in before[:given]:
         return (
-            f"Since torch {row.since} `{row.name}` has no parameter `{row.parameter}` any more, and this call passes it by position.",
+            f"Since {row.release} `{row.name}` has no parameter `{row.parameter}` any more, and this call passes it by position.",
             False,
         )
     if row.change == "order":
@@ -180,14 +180,14 @@ def _broken(row: ChangedParameter, call: ast.Call) -> tuple[str, bool] | None:
             if _last_word(call.args[place]) == now:
                 return None
             return (
-                f"Torch {row.since} changed the order of the parameters of `{row.name}`: what is passed by position here was "
+                f"{row.release.opening} changed the order of the parameters of `{row.name}`: what is passed by position here was "
                 f"`{moved[0]}` and is `{now}` now.",
                 False,
             )
     if row.change in {"required", "added-required"} and not any(keyword.arg is None for keyword in call.keywords):
         keywords = {keyword.arg for keyword in call.keywords}
         if row.parameter not in keywords and row.parameter not in after[:given]:
-            return f"Since torch {row.since} `{row.name}` needs the argument `{row.parameter}`.", False
+            return f"Since {row.release} `{row.name}` needs the argument `{row.parameter}`.", False
     return None
 
 

@@ -23,6 +23,7 @@ from torchlift.search.prefilter import Prefilter
 from torchlift.torch_names import public_name
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.view.names import longest_target
+from torchlift.wheels.tables import table
 
 DATA = Path(changes.__file__).parent / "data"
 FILES = ("gone", "deprecated", "arguments", "added")
@@ -97,20 +98,39 @@ def test_the_installed_files_are_small() -> None:
 
 def test_releases_follow_each_other() -> None:
     known = [TorchVersion(2, minor) for minor in range(LATEST.minor + 1)]
+    companions = content("companions_gone")["wheels"]
+    assert isinstance(companions, dict) and tuple(companions) == changes.COMPANIONS
+    order = {"torch": list(map(str, known)), **{package: list(wheels) for package, wheels in companions.items()}}
     for row in changes.gone_names().values():
-        assert row.since in known
-        assert (row.last is None and row.raises) or known[known.index(row.since) - 1] == row.last, row
+        releases = order[row.release.package]
+        before = releases[releases.index(row.release.version) - 1]
+        assert (row.last is None and row.raises) or row.last == changes.release_of(row.name, before), row
     for deprecated in changes.deprecated_names().values():
-        assert deprecated.since in known
+        assert deprecated.release.version in order[deprecated.release.package]
         assert deprecated.until is None or deprecated.since <= deprecated.until < LATEST
     for parameters in changes.changed_parameters().values():
         for parameter in parameters:
-            assert parameter.since in known[1:]
+            assert parameter.release.version in order[parameter.release.package][1:]
     assert set(changes.added_names().values()) <= set(known[1:])
 
 
+def test_a_companion_goes_with_the_torch_that_its_wheel_asks_for() -> None:
+    goes_with = content("companions_gone")["torch"]
+    assert isinstance(goes_with, dict)
+    compared = 0
+    for row in table("companions")["rows"]:
+        for package in ("torchvision", "torchaudio"):
+            torch, how = goes_with[package][str(row[package]).rpartition(".")[0]] if row[package] else ("", "")
+            # From 0.29 on torchvision names the lowest torch only, and serves later ones as well.
+            if how == "requires":
+                assert row["torch"].startswith(f"{torch}.") or torch == "2.14", row
+                compared += 1
+    assert compared > 40
+    assert goes_with["torchdata"]["0.10"] == ["2.5", "of its day"]
+
+
 def test_every_row_has_evidence_in_a_file_of_the_wheel() -> None:
-    place = re.compile(r"(?:torch|functorch)/[\w/]+\.pyi?:\d+\b")
+    place = re.compile(r"(?:torch|functorch|torchvision|torchaudio|torchtext|torchdata|torchao)/[\w/]+\.pyi?:\d+\b")
     for row in changes.gone_names().values():
         assert place.match(row.evidence), row
     for deprecated in changes.deprecated_names().values():
@@ -205,7 +225,11 @@ def test_what_advice_names_is_there(tmp_path: Path, torch_programs: TorchProgram
 
 def test_the_new_places_of_moved_names_are_there(tmp_path: Path, torch_programs: TorchPrograms) -> None:
     lost = frozenset(row[0] for row in rows("gone"))
-    found = [row.successor for row in changes.gone_names().values() if row.successor and row.since <= INSTALLED]
+    found = [
+        row.successor
+        for row in changes.gone_names().values()
+        if row.successor and row.since <= INSTALLED and row.release.package == "torch"
+    ]
     answers = ask([name for name in found if longest_target(name, lost) is None], tmp_path, torch_programs)
     assert [name for name, answer in answers.items() if answer == "no"] == []
 
@@ -233,7 +257,7 @@ result = json.dumps(result)
 def test_the_linear_algebra_functions_of_214_are_known_to_raise() -> None:
     for name in ("torch.cholesky", "torch.qr"):
         row = changes.gone_names()[name]
-        assert row.raises and row.since == TorchVersion(2, 14) and row.last == TorchVersion(2, 13)
+        assert row.raises and str(row.release) == "torch 2.14" and str(row.last) == "torch 2.13"
 
 
 def test_no_row_contradicts_the_tables_of_moved_names() -> None:
