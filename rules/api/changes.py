@@ -240,7 +240,7 @@ def _oldest(name: str) -> str:
     """The oldest release in the tables of the package that has `name`."""
     package = name.partition(".")[0]
     wheels = _read("companions_gone")["wheels"][package] if package in COMPANIONS else _read("gone")["wheels"]
-    return next(iter(wheels))
+    return str(next(iter(wheels)))
 
 
 def _rows(name: str) -> list[list[Any]]:

@@ -51,8 +51,8 @@ def changed_in(target: str) -> TorchVersion | None:
 def check(use: Use, context: Context) -> Iterator[Finding]:
     settings = context.settings
     if use.target in ENDED:
-        message, advice, since = ENDED[use.target]
-        if since <= settings.target and isinstance(use.node, ast.alias) and is_plain_use(use, context):
+        message, advice, beyond = ENDED[use.target]
+        if beyond <= settings.target and isinstance(use.node, ast.alias) and is_plain_use(use, context):
             yield Finding("TL402", context.view.path, context.view.span(use.node), message, Severity.ERROR, advice)
         return
     earlier = EARLIER.get(use.target)

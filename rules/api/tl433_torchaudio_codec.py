@@ -61,7 +61,7 @@ def _advice(target: str, call: ast.Call) -> str:
     return f"{text} Of this call {names} {'has' if len(given) == 1 else 'have'} no effect any more{_instead(target, given)}."
 
 
-def _instead(target: str, given: list[str | None]) -> str:
+def _instead(target: str, given: list[str]) -> str:
     if target == "torchaudio.load":
         return ": samples are float32 between -1 and 1 in any case" if "normalize" in given else ""
     return ": the ending of the path decides" if "format" in given else ""
