@@ -13,13 +13,14 @@ from pkgutil import get_data
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.rules.api.before_the_table import EARLIER_PARAMETERS
 from torchlift.rules.api.deprecated_in_c import READ_IN, SAID_IN_C
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class PackageRelease:
     """A release of torch or of a package that goes with it.
 
     Attributes:
@@ -63,8 +64,8 @@ class Gone:
     """
 
     name: str
-    last: Release | None
-    release: Release
+    last: PackageRelease | None
+    release: PackageRelease
     raises: bool
     kind: str
     relation: str
@@ -90,7 +91,7 @@ class Deprecated:
     """
 
     name: str
-    release: Release
+    release: PackageRelease
     until: TorchVersion | None
     evidence: str
     oldest: bool
@@ -117,7 +118,7 @@ class ChangedParameter:
     """
 
     name: str
-    release: Release
+    release: PackageRelease
     change: str
     parameter: str
     renamed: str
@@ -182,6 +183,12 @@ def changed_parameters() -> dict[str, tuple[ChangedParameter, ...]]:
         for seen in dict.fromkeys(map(public_name, names)):
             row = ChangedParameter(seen, release_of(seen, since), change, old, new, before, after, evidence)
             found.setdefault(seen, []).append(row)
+    for name, since, change, parameter in EARLIER_PARAMETERS:
+        old, _, new = parameter.partition(" -> ")
+        evidence = "the wheels before torch 2.0"
+        found.setdefault(name, []).append(
+            ChangedParameter(name, release_of(name, since), change, old, new, "", "", evidence)
+        )
     return {name: tuple(sorted(rows, key=lambda row: row.since)) for name, rows in found.items()}
 
 
@@ -227,13 +234,13 @@ def must_be_newer(needed: TorchVersion | None, name: str, lowest: TorchVersion) 
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "torchao")
 
 
-def release_of(name: str, version: str) -> Release:
+def release_of(name: str, version: str) -> PackageRelease:
     """The release `version` of the package that has `name`."""
     package = name.partition(".")[0]
     if package not in COMPANIONS:
-        return Release("torch", version, TorchVersion.parse(version))
+        return PackageRelease("torch", version, TorchVersion.parse(version))
     torch, how = _read("companions_gone")["torch"][package][version]
-    return Release(package, version, TorchVersion.parse(torch), how == "of its day")
+    return PackageRelease(package, version, TorchVersion.parse(torch), how == "of its day")
 
 
 def _oldest(name: str) -> str:

@@ -75,6 +75,12 @@ torchtext 0.18.0 and torch 2.13.0+cpu on Linux, 2026-11-23."""
 
 def companion_advice() -> Iterator[tuple[str, str]]:
     """Names and sentences about them; what a sentence names is there in the newest release."""
+    yield from _of_audio()
+    yield from _of_vision()
+    yield from _of_others()
+
+
+def _of_audio() -> Iterator[tuple[str, str]]:
     for name in ("info", "AudioMetaData"):
         yield f"torchaudio.{name}", _DECODER
     for name in ("get_audio_backend", "set_audio_backend", "list_audio_backends"):
@@ -93,6 +99,9 @@ def companion_advice() -> Iterator[tuple[str, str]]:
             f"torchaudio.{name}",
             "`torchaudio.load(path)` returns samples between -1 and 1: scale them where integers are wanted.",
         )
+
+
+def _of_vision() -> Iterator[tuple[str, str]]:
     for name in ("read_video", "read_video_timestamps", "VideoReader"):
         yield f"torchvision.io.{name}", _VIDEO
     yield "torchvision.io.video.read_video", _VIDEO
@@ -118,6 +127,9 @@ def companion_advice() -> Iterator[tuple[str, str]]:
         "shufflenetv2",
     ):
         yield f"torchvision.models.{module}.model_urls", _WEIGHTS
+
+
+def _of_others() -> Iterator[tuple[str, str]]:
     yield "torchtext.legacy", _LEGACY
     for name in (
         "Field",

@@ -1,4 +1,4 @@
-"""Deprecations that no Python source of torch shows to the script: names that C++ warns of, and one private helper.
+"""Deprecations that no Python source of torch shows to the script: names that C++ warns of, and two that a caller or a mark says.
 
 Texts are in `libtorch_python.so`, `libtorch_cpu.so` and `torch/__init__.py` of the torch 2.13.0 wheel for the CPU, read 2026-11-23 with
 `strings`; wheels of other releases were not read for them, so what is said is "2.13 or earlier".
@@ -30,6 +30,10 @@ SAID_IN_C = {
         f"torch.{name}": f"torch/lib/libtorch_python.so warns: It is deprecated. Please use `torch.{new}` instead"
         for name, new in _AUTOCAST.items()
     },
+    "torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type": (
+        "torch/distributed/fsdp/fully_sharded_data_parallel.py:827 is marked: it calls set_state_dict_type, which says that FSDP.state_dict_type() "
+        "and FSDP.set_state_dict_type() are being deprecated"
+    ),
     "torch._aminmax": "torch/lib/libtorch_cpu.so warns: _aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead",
     "torch._check_is_size": (
         "torch/__init__.py:1776 is marked: _check_is_size will be removed in a future PyTorch release along with "

@@ -139,6 +139,14 @@ MOVED_NAMES: tuple[MovedName, ...] = (
         triggers=("is_compiling & _utils",),
     ),
     MovedName(
+        "torch.library.impl_abstract",
+        "torch.library.register_fake",
+        TorchVersion(2, 4),
+        "torch/library.py: `impl_abstract` warns and returns `register_fake(...)` with the same arguments, 2.4 to 2.13",
+        "FORWARDS",
+        deprecated=TorchVersion(2, 4),
+    ),
+    MovedName(
         "torch.onnx.utils.is_in_onnx_export",
         "torch.onnx.is_in_onnx_export",
         _EARLY,

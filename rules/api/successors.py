@@ -34,23 +34,6 @@ class Advice:
         return self.older or f"{self.text} It needs torch {self.since}."
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRemoval:
-    """A name that was gone before the oldest release of the table.
-
-    Attributes:
-        name: qualified name.
-        since: first release without it.
-        advice: what to write.
-        evidence: where it was read.
-    """
-
-    name: str
-    since: TorchVersion
-    advice: str
-    evidence: str
-
-
 _PT2E = Advice("It lives in torchao now, with the same names: `torchao.quantization.pt2e`.")
 _MULTI_GPU = Advice(
     "One process drives one GPU now: start as many ranks as there are GPUs and call the function without `_multigpu` with one "
@@ -192,6 +175,7 @@ ADVICE: dict[str, Advice] = {
         "torch.distributed.all_reduce_coalesced": _COALESCED,
         "torch.distributed.all_gather_coalesced": _COALESCED,
         "torch.distributed.fsdp.FullyShardedDataParallel.set_state_dict_type": _FSDP_STATE,
+        "torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type": _FSDP_STATE,
         "torch.distributed.checkpoint.load_state_dict": Advice(
             "Write `torch.distributed.checkpoint.load(state_dict, storage_reader=reader)`, with the rest by name too.",
             TorchVersion(2, 2),
@@ -237,33 +221,6 @@ ADVICE: dict[str, Advice] = {
     }.items()
 }
 ADVICE |= {name: Advice(text) for name, text in companion_advice()}
-
-_V = TorchVersion
-_SOURCES = "the Python sources of the wheels 1.4.0 to 2.0.0, one of each minor release, read 2026-11-21"
-EARLIER: dict[str, EarlierRemoval] = {
-    name: EarlierRemoval(name, since, advice, _SOURCES)
-    for name, since, advice in (
-        (
-            "torch._six", _V(2, 0),
-            "Its names were aliases: `inf` and `nan` are in `math`, `string_classes` is `(str, bytes)`, `int_classes` is `int`, "
-            "`container_abcs` is `collections.abc`.",
-        ),
-        ("torch.ao.sparsity", _V(2, 0), "The package is called `torch.ao.pruning` since 2.0."),
-        ("torch.nn.utils._stateless", _V(2, 0), "Write `torch.func.functional_call(module, parameters, args)`."),
-        ("torch.set_deterministic", _V(1, 10), "Write `torch.use_deterministic_algorithms(True)`."),
-        ("torch.is_deterministic", _V(1, 10), "Write `torch.are_deterministic_algorithms_enabled()`."),
-        ("torch.rfft", _V(1, 8), "`torch.fft.rfft` returns complex numbers: look at `torch.view_as_real` and at `dim`."),
-        ("torch.irfft", _V(1, 8), "`torch.fft.irfft` takes complex numbers: look at `torch.view_as_complex` and at `dim`."),
-        ("torch.ifft", _V(1, 8), "`torch.fft.ifft` takes complex numbers: look at `torch.view_as_complex` and at `dim`."),
-        ("torch.gels", _V(1, 4), "Write `torch.linalg.lstsq(A, B).solution`; the arguments are the other way round."),
-        ("torch.gesv", _V(1, 4), "Write `torch.linalg.solve(A, B)`; the arguments are the other way round and there is no LU in the result."),
-        ("torch.potrf", _V(1, 4), "Write `torch.linalg.cholesky(A)`; `upper=True` is an argument there too, and no longer the default."),
-        ("torch.potri", _V(1, 4), "Write `torch.cholesky_inverse(L)`."),
-        ("torch.potrs", _V(1, 4), "Write `torch.cholesky_solve(B, L)`."),
-        ("torch.trtrs", _V(1, 4), "Write `torch.linalg.solve_triangular(A, B, upper=True)`."),
-        ("torch.btrifact", _V(1, 4), "Write `torch.linalg.lu_factor(A)`."),
-    )
-}  # fmt: skip
 
 
 def advice_for(name: str) -> Advice | None:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.api.changes import Gone, Release, gone_names
+from torchlift.rules.api.before_the_table import EARLIER
+from torchlift.rules.api.changes import Gone, PackageRelease, gone_names
 from torchlift.rules.api.companion_advice import ENDED
-from torchlift.rules.api.successors import EARLIER, advice_for
+from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
 from torchlift.torch_names import public_name
@@ -94,7 +95,7 @@ def _advice(row: Gone, settings: Settings) -> str:
     return f"{row.release.opening} has nothing in its place. {row.last.opening} is the last release with it."
 
 
-def _successor(row: Gone, settings: Settings) -> tuple[str, Release, str]:
+def _successor(row: Gone, settings: Settings) -> tuple[str, PackageRelease, str]:
     """How the name is related to what the target has in its place, since when, and its name; that may have moved on."""
     relation, since, successor = row.relation, row.release, row.successor
     later = gone_names().get(public_name(successor))

@@ -16,7 +16,7 @@ _ROW = MovedName(
     "torch.utils._pytree.register_pytree_node",
     TorchVersion(2, 2),
     "torch/utils/_pytree.py:538",
-    deprecated=TorchVersion(2, 4),
+    deprecated=TorchVersion(2, 2),
     review=(
         "the new function raises ValueError for a class that is registered already, where the old one warned and registered it "
         "again, and it registers with the C++ pytree too."
@@ -29,17 +29,17 @@ RULE = Rule(
     name="register-pytree-node",
     summary="`_register_pytree_node`, deprecated in favour of `register_pytree_node`",
     why=(
-        "The private name warns since 2.4. The new one is stricter: a second registration of a class, which importing a module twice "
+        "The private name warns since 2.2. The new one is stricter: a second registration of a class, which importing a module twice "
         "brings about, raises."
     ),
     fix="For review: right where each class is registered once.",
     targets=_RENAMING.targets,
     triggers=_RENAMING.triggers,
     collectors=(_RENAMING.patches,),
-    deprecated=TorchVersion(2, 4),
+    deprecated=TorchVersion(2, 2),
     aliases=("TOR101", "TOR103"),
     sources=(
-        "torch/utils/_pytree.py:538 of torch 2.13.0 (FutureWarning); https://github.com/pytorch/pytorch/pull/112111",
+        "torch/utils/_pytree.py:216 of torch 2.2.2 and :538 of 2.13.0 (FutureWarning); https://github.com/pytorch/pytorch/pull/112111",
     ),
 )
 

@@ -123,11 +123,12 @@ def test_a_branch_that_the_new_torch_runs_is_code_like_any_other(
     assert (code in {item.code for item in found}) == runs
 
 
+_GUARDS = "import torch.fx.experimental.symbolic_shapes as shapes\n\nshapes.ShapeGuardPrinter(x)\n"
 _GATHER = "import torch\n\ntorch.distributed.nn.all_gather(x)\n"
 # what it is about: (lowest torch, source, what the help says, what it does not say)
 NEWER = {
-    "a newer name is preferred to none": ("2.0", "import torch\n\ntorch.library.impl_abstract(q)\n", "`torch.library.register_fake` needs torch 2.4.", "2.2."),
-    "all have it": ("2.4", "import torch\n\ntorch.library.impl_abstract(q)\n", "was renamed to `torch.library.register_fake`", "needs torch"),
+    "a newer name is preferred to none": ("2.0", _GUARDS, "`torch.fx.experimental.symbolic_shapes.ShapeGuardPythonPrinter` needs torch 2.6.", "2.2."),
+    "all have it": ("2.6", _GUARDS, "please use `torch.fx.experimental.symbolic_shapes.ShapeGuardPythonPrinter`", "needs torch"),
     "the old name is as new": ("2.0", "import torch\n\ntorch.cuda.MemPoolContext(pool)\n", "use_mem_pool", "It needs torch"),
     "the newest name, which all have": ("2.13", _GATHER, "all_gather_single", "all_gather_tensor"),
     "the name that older releases have, too": ("2.0", _GATHER, "all_gather_tensor(tensor, 0, group)", "It needs torch"),
