@@ -1,8 +1,9 @@
-"""Count what holds torch back, without torchlift, and compare: `python bench/count_pins.py FOLDER...`.
+"""Count what holds torch back, or names that went, without torchlift, and compare: `python bench/count_pins.py [--names] FOLDER...`.
 
 Every text file of each project is searched line by line with the patterns of `replay_pins.py`, which share no code with
 torchlift, and the lines are compared with those that its findings lie on. What is left out of the count is what nobody
-should be told of: comments, prose of pages, lists of changes. The target is the newest torch.
+should be told of: comments, prose of pages, lists of changes. The target is the newest torch. With `--names` it is the
+names, parameters and methods of `named_sites.py` that are counted in Python files.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from changes import lines_of
 from leaving import share
+from named_sites import named_sites
 from replay_pins import TEXT, kind_of
 from scratch import as_repository
 from torchlift_command import DEFAULT, migrate
@@ -26,6 +28,7 @@ _CHANGES = ("change", "history", "news", "release")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count what holds torch back, and compare with torchlift.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="unpacked projects")
+    parser.add_argument("--names", action="store_true", help="count names of torch and its companions, not pins")
     parser.add_argument("--torchlift", default=DEFAULT, help="how to call it")
     options = parser.parse_args()
     lines: Counter[str] = Counter()
@@ -42,7 +45,7 @@ def main() -> None:
                 "--target",
                 _NEWEST,
                 "--select",
-                "TL3",
+                "TL1,TL2,TL4,TL5" if options.names else "TL3",
                 "--output-format",
                 "json",
             )
@@ -53,7 +56,7 @@ def main() -> None:
             }
         own: Counter[str] = Counter()
         seen: Counter[str] = Counter()
-        for name, number, kind, text in counted(folder):
+        for name, number, kind, text in (named_sites if options.names else counted)(folder):
             own[kind] += 1
             seen[kind] += (name, number) in places
             if (name, number) not in places:

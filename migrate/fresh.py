@@ -70,7 +70,12 @@ def _with_lowest(options: RunOptions, start: Path) -> RunOptions:
     """The options with the lowest torch release that the files around `start` tell."""
     lowest = lowest_torch(options.root, start)
     release = min(lowest.release, options.settings.target) if lowest.at_least else lowest.release
-    settings = replace(options.settings, min_torch=release, min_torch_at_least=bool(lowest.why))
+    settings = replace(
+        options.settings,
+        min_torch=release,
+        min_torch_at_least=bool(lowest.why),
+        min_torch_pinned=str(lowest.source) if lowest.pinned else "",
+    )
     return replace(
         options, settings=settings, min_torch_source=lowest.source, min_torch_why=lowest.why, ask_code=lowest.at_least
     )

@@ -41,6 +41,7 @@ class Settings:
         wrappers: modules that mirror modules of torch.
         machine: what the migrated project is installed on; None where nobody said.
         torchscript: what the user says about TorchScript in the project.
+        min_torch_pinned: the place of the exact pin that says it; empty where no such pin does.
         torchfix: whether rules were selected by TorchFix's codes.
         min_torch_at_least: whether nothing says that it must run on a release as old as that, only on no older one.
         evidence: what recorded runs of the project did; None where the user names none.
@@ -53,6 +54,7 @@ class Settings:
     machine: Machine | None = None
     torchscript: TorchScriptIntent = UNSTATED
     min_torch_at_least: bool = False
+    min_torch_pinned: str = ""
     torchfix: bool = False
     evidence: KnownRuns | None = None
 

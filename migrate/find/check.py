@@ -173,6 +173,11 @@ def _complete(finding: Finding, use: Use, view: ModuleView, settings: Settings) 
             f"{finding.help} Besides, {needs}" if reviewed else f"Needs review: {needs} {finding.help or ''}".rstrip()
         )
         return replace(finding, fix=replace(fix, safety=Safety.UNSAFE), help=said)
+    if settings.min_torch_pinned:
+        return finding.without_fix(
+            f"The fix needs torch>={fix.needs}, and {settings.min_torch_pinned} pins torch {settings.min_torch}: once that pin is "
+            f"raised (TL309), the next run offers it; so does --min-torch {fix.needs} now."
+        )
     return finding.without_fix(
         f"The fix needs torch>={fix.needs} and this project {settings.supports}: raise its lower "
         f"bound, or pass --min-torch {fix.needs}."

@@ -23,10 +23,12 @@ class Bound:
         version: the release.
         source: the place, such as `pyproject.toml:12`, relative to the project root; where places disagree, it says
             that this is the lowest.
+        pinned: whether all that names this release asks for it exactly.
     """
 
     version: TorchVersion
     source: str
+    pinned: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,4 +78,5 @@ def _bound(declarations: Sequence[Declaration]) -> Bound | None:
     equals = {item.place: version for version, item in named if item.strength == strength}
     place, lowest = min(equals.items(), key=lambda pair: pair[1])
     others = sum(version != lowest for version in equals.values())
-    return Bound(lowest, f"{place}, the lowest of {others + 1}" if others else place)
+    pinned = all(item.pin.exact for version, item in named if item.strength == strength and version == lowest)
+    return Bound(lowest, f"{place}, the lowest of {others + 1}" if others else place, pinned)

@@ -34,12 +34,14 @@ class Lowest:
         source: the place that says so, such as `pyproject.toml:12`, relative to the project root; None where nothing does.
         why: sentences about what was taken, and why; none where a requirement decides.
         at_least: whether the project may support nothing older than a newer release, too.
+        pinned: whether the place asks for that release exactly.
     """
 
     release: TorchVersion
     source: str | None
     why: tuple[str, ...] = ()
     at_least: bool = False
+    pinned: bool = False
 
 
 def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
@@ -51,7 +53,7 @@ def lowest_torch(root: Path, start: Path | None = None) -> Lowest:
     """
     required = read_bounds(root, start)
     if required.bound is not None:
-        return Lowest(required.bound.version, required.bound.source)
+        return Lowest(required.bound.version, required.bound.source, pinned=required.bound.pinned)
     root = real_path(root)
     folders = folders_from(root, start)
     notes = required.notes

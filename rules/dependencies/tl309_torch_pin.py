@@ -126,14 +126,35 @@ def _in_set(view: TextView, item: PinSet, settings: Settings, *, elsewhere: bool
             apart = _older_under_conditions(held)
             together = [pin for pin in pins if pin not in apart]
             moved = _move(view, replace(item, pins=together), held, settings, elsewhere=elsewhere)
+            led = _led(view, [pin for pin in held if pin not in apart])
             for pin in held:
+                if any(pin in others for others in led.values()):
+                    continue
                 severity, message = _told(view, pin, target)
+                message += _beside(led.get(pin, []))
                 how = (
                     Move(None, "Its condition gives it a version of its own; raise it by hand.")
                     if pin in apart
                     else moved
                 )
                 yield Finding("TL309", view.path, pin.span, message, severity, how.help, how.fix)
+
+
+def _led(view: TextView, held: list[Pin]) -> dict[Pin, list[Pin]]:
+    """The companions on the line of a pin of torch, which one finding speaks of together, by that pin."""
+    found: dict[Pin, list[Pin]] = {}
+    for torch in (pin for pin in held if pin.is_torch):
+        line = view.source.location(torch.span.start)[0]
+        found[torch] = [pin for pin in held if not pin.is_torch and view.source.location(pin.span.start)[0] == line]
+    return found
+
+
+def _beside(pins: list[Pin]) -> str:
+    """A sentence about the companions that a pin of torch leads."""
+    if not pins:
+        return ""
+    named = " and ".join(f"`{' '.join(pin.text.partition(';')[0].split())}`" for pin in pins)
+    return f" {named} on the same line {'goes' if len(pins) == 1 else 'go'} with it."
 
 
 def _older_under_conditions(held: list[Pin]) -> list[Pin]:

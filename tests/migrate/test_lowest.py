@@ -236,6 +236,14 @@ def test_a_fix_above_a_requirement_is_withheld(tmp_path: Path) -> None:
     assert finding.fix is None and "pass --min-torch 2.5" in (finding.help or "")
 
 
+def test_a_fix_above_an_exact_pin_is_withheld_until_the_pin_is_raised(tmp_path: Path) -> None:
+    result = checked(tmp_path, {"a.py": TRACE, "requirements.txt": "torch==2.3.1\n"})
+    [finding] = [item for outcome in result.outcomes for item in outcome.left if item.path == "a.py"]
+    assert finding.fix is None and "requirements.txt:1 pins torch 2.3.1: once that pin is raised" in (
+        finding.help or ""
+    )
+
+
 def test_a_fix_that_the_floor_allows_is_safe(tmp_path: Path) -> None:
     result = checked(tmp_path, {"a.py": TRACE, "b.py": f"from {FLEX} import flex_attention\n"})
     [finding] = [finding for outcome in result.outcomes for finding in outcome.left]

@@ -123,7 +123,7 @@ def test_a_branch_that_the_new_torch_runs_is_code_like_any_other(
     assert (code in {item.code for item in found}) == runs
 
 
-_GUARDS = "import torch\n\ntorch.fx.experimental.symbolic_shapes.ShapeGuardPrinter(x)\n"
+_GUARDS = "import torch\n\ntorch.fx.experimental.symbolic_shapes.ShapeGuardPrinter\n"
 _GATHER = "import torch\n\ntorch.distributed.nn.all_gather(x)\n"
 # what it is about: (lowest torch, source, what the help says, what it does not say)
 NEWER = {
