@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from example_project import analyse_files
 
+from torchlift.migrate.find.selection import RULES, Selection
 from torchlift.migrate.result import Mode
 from torchlift.project import Project
+from torchlift.search.translations import Translations
 from torchlift.view import ModuleView
 
 _LEGACY = Path(__file__).parents[2] / "fixtures" / "legacy_project"
@@ -54,6 +56,38 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_file_of_a_small_project_is_parsed_once(files: dict[str, str], parses: Counter[str], tmp_path: Path) -> None:
     analyse_files(tmp_path, files, mode=Mode.CHECK)
     assert parses and set(parses.values()) == {1}
+
+
+def test_where_a_compiler_is_handed_on_what_is_compiled_elsewhere_is_not_parsed(
+    parses: Counter[str], tmp_path: Path
+) -> None:
+    hint = "import torch\n\n\n@torch.jit.unused\ndef plain(x):\n    return x\n"
+    layers = {f"layers_{n}.py": f"class Layer{n}:\n    def forward(self, x):\n        return x\n" for n in range(5)}
+    named = "".join(f"from layers_{n} import Layer{n}\n" for n in range(5))
+    made = "import torch\n" + named + f"\ntorch.jit.script([{', '.join(f'Layer{n}()' for n in range(5))}])\n"
+    handing = "import torch\n\nprint(torch.jit.script)\n"
+    result = analyse_files(
+        tmp_path, {"hint.py": hint, "made.py": made, "handing.py": handing, **layers}, mode=Mode.CHECK
+    )
+    helps = [one.help for outcome in result.outcomes for one in outcome.left if outcome.path == "hint.py"]
+    assert helps and all("handing.py:3 hands a compiler on" in (text or "") for text in helps)
+    assert dict(parses) == {"hint.py": 1, "made.py": 1, "handing.py": 1}
+
+
+def test_no_sieve_drops_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {path.relative_to(_LEGACY).as_posix(): path.read_text() for path in sorted(_LEGACY.rglob("*.py"))}
+    files |= {
+        **traces(3),
+        "alias.py": "from torch import jit as j\n\nf = j\nf.script(print)\n",
+        "none.py": "x = 'jit'\n",
+    }
+    sieved = analyse_files(tmp_path / "sieved", files, mode=Mode.CHECK)
+    chosen = Selection.wanted_by
+    monkeypatch.setattr(Selection, "wanted_by", lambda self, path: chosen(self, path) | {RULES})
+    monkeypatch.setattr(Translations, "_may_export", lambda self, path, name: True)
+    complete = analyse_files(tmp_path / "complete", files, mode=Mode.CHECK)
+    assert [one.left for one in sieved.outcomes] == [one.left for one in complete.outcomes]
+    assert sieved.files_analysed < complete.files_analysed == len(files)
 
 
 def test_who_uses_a_name_is_found_again_without_parsing_others(

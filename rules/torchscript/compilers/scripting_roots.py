@@ -56,7 +56,8 @@ def traced_by(project: Project, path: str, keys: tuple[Key, ...], *, compiling: 
     With `compiling` only traces count that make a module, and compile the methods of it that are marked: an ONNX exporter
     takes the graph alone.
     """
-    reached = project.once(_run_by_traces)[compiling]
+    marked = compiling or any(record.exports for record in project.records(COLLECTOR).values())
+    reached = project.once(_run_by_traces, marked)[compiling]
     found = _reach(project, reached, keys)
     if found is not None:
         return found
@@ -77,17 +78,18 @@ def _reach(project: Project, reached: Reached, keys: tuple[Key, ...]) -> Reach |
     return None
 
 
-def _run_by_traces(project: Project) -> tuple[Reached, Reached]:
-    """What anything that traces runs, and the same of traces that make a module; each file is looked at for both at once.
+def _run_by_traces(project: Project, marked: bool) -> tuple[Reached, ...]:
+    """What anything that traces runs, and the same of traces that make a module where methods are marked for these.
 
-    A library that scripts or traces may do either.
+    A library that scripts or traces may do either. Each file is looked at for both at once.
     """
-    reachers = Reacher(project, runs=True), Reacher(project, runs=True)
+    kinds = (TRACING, TRACING - _GRAPHS) if marked else (TRACING,)
+    reachers = [Reacher(project, runs=True) for _ in kinds]
     for path, record in sorted(project.records(COLLECTOR).items()):
         view = project.view(path) if record.traces or record.scripts else None
         if view is None:
             continue
-        for reacher, traces in zip(reachers, (TRACING, TRACING - _GRAPHS), strict=True):
+        for reacher, traces in zip(reachers, kinds, strict=True):
             for use in view.uses(traces):
                 if acts(use, view):
                     root = _Root(project, reacher, f"{path}:{use.node.lineno}")
@@ -98,7 +100,7 @@ def _run_by_traces(project: Project) -> tuple[Reached, Reached]:
             for site in scripting_sites(view):
                 if site.use is None:
                     _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
-    return reachers[0].reached, reachers[1].reached
+    return tuple(reacher.reached for reacher in reachers)
 
 
 def handed_on(project: Project) -> str | None:
@@ -107,7 +109,7 @@ def handed_on(project: Project) -> str | None:
 
 
 def _handed_on(project: Project) -> str | None:
-    return min(reached_code(project).anything, default=None)
+    return min(_followed(project, _Giver).anything, default=None)
 
 
 def _compiled_by(project: Project, keys: tuple[Key, ...]) -> Reach | None:
@@ -120,6 +122,11 @@ def _unknown_root(project: Project) -> Reach | None:
 
 
 def _reached(project: Project) -> Reached:
+    return _followed(project, _Root)
+
+
+def _followed(project: Project, kind: type[_Root]) -> Reached:
+    """What comes of every place that compiles, each seen as a root of this kind."""
     reacher = Reacher(project)
     records = sorted(project.records(COLLECTOR).items())
     traces = [f"{path}:{line}" for path, record in records for line in record.traces]
@@ -128,30 +135,30 @@ def _reached(project: Project) -> Reached:
         if view is None:
             continue
         for site in scripting_sites(view):
-            _Root(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
+            kind(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
         if traces:
-            _traced(project, reacher, view, traces[0])
+            _traced(project, reacher, view, traces[0], kind)
     return reacher.reached
 
 
-def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str) -> None:
+def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str, kind: type[_Root]) -> None:
     """What traces compile: functions that are compiled while something traces, and methods marked for it."""
     for use in view.uses(CONDITIONAL):
         marked = view.parent(use.node)
         reach: Reach | None = Reach(trace, beyond=trace)
         if isinstance(marked, DEFINITIONS):
-            reach = _traced_at(project, view, marked)
+            reach = _traced_at(project, view, marked) if kind.follows else None
         if reach is not None and isinstance(use.node, ast.expr) and use.kind in {"decorator", "call", "reference"}:
-            _Root(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).used(view, use.node, ())
-    for use in view.uses(EXPORTING):
+            kind(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).used(view, use.node, ())
+    for use in view.uses(EXPORTING) if kind.follows else ():
         method = view.parent(use.node)
         owner = view.parent(method) if method is not None else None
         if isinstance(owner, ast.ClassDef):
             reach = _traced_at(project, view, owner, compiling=True)
             if reach is not None:
-                _Root(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).definition(view, owner)
+                kind(project, reacher, reach.root, reach.root if reach.lost else reach.beyond).definition(view, owner)
         elif use.kind not in {"import", "string", "annotation"}:
-            _Root(project, reacher, trace).lost(view, use.node)
+            kind(project, reacher, trace).lost(view, use.node)
 
 
 def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling: bool = False) -> Reach | None:
@@ -160,7 +167,13 @@ def _traced_at(project: Project, view: ModuleView, node: ast.stmt, *, compiling:
 
 
 class _Root:
-    """One place that compiles, or may where `beyond` names how far that is known."""
+    """One place that compiles, or may where `beyond` names how far that is known.
+
+    Attributes:
+        follows: whether what is compiled is followed, and not only where the compiler goes.
+    """
+
+    follows = True
 
     def __init__(self, project: Project, reacher: Reacher, place: str, beyond: str = "") -> None:
         self.project = project
@@ -170,7 +183,7 @@ class _Root:
 
     def at(self, view: ModuleView, node: ast.expr) -> _Root:
         """A place that compiles by another name for the compiler."""
-        return _Root(self.project, self.reacher, f"{view.path}:{node.lineno}")
+        return type(self)(self.project, self.reacher, f"{view.path}:{node.lineno}")
 
     def given_away(self, view: ModuleView, node: ast.AST) -> None:
         """Whoever gets the compiler here may compile anything."""
@@ -276,6 +289,21 @@ class _Root:
             self.reacher.compile(unit, self.place, self.place if makes else self.beyond)
             if makes and not unit.is_class:
                 self.reacher.build(unit, self.place)
+
+
+class _Giver(_Root):
+    """One place that compiles, asked only whether the compiler is handed on there: that takes a part of the time."""
+
+    follows = False
+
+    def lost(self, view: ModuleView, node: ast.AST) -> None:
+        """Nothing: what is compiled is not asked."""
+
+    def value(self, view: ModuleView, node: ast.expr | None, at: ast.AST) -> None:
+        """Nothing, as above."""
+
+    def definition(self, view: ModuleView, node: ast.AST, *, makes: bool = False) -> None:
+        """Nothing, as above."""
 
 
 def _definition_in(source: Origin) -> ast.AST | None:
