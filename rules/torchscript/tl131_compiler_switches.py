@@ -10,6 +10,7 @@ from torchlift.finding import (
     DropDecorator,
     Finding,
     Fix,
+    KeepBranch,
     ReplaceExpression,
     Rewrite,
     Safety,
@@ -49,8 +50,8 @@ RULE = Rule(
         "go with TorchScript."
     ),
     fix=(
-        "A setting that is a statement of its own is removed, and a context manager becomes `contextlib.nullcontext()`, "
-        "once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
+        "A setting that is a statement of its own is removed, and so is a context manager (among others it becomes "
+        "`contextlib.nullcontext()`), once nothing in the project scripts, traces or loads TorchScript. Safe when the project imports no package that "
         "could run TorchScript in the same process; otherwise the finding names those packages. Switches of nvFuser are "
         "removed anyway: on torch 2.13 they do nothing. Environment variables are reported only. Where TorchScript is dropped, "
         "settings in a row are one finding, for review while something still runs TorchScript, and a question where C++ of "
@@ -261,6 +262,9 @@ def _rewrite(use: Use, place: UsePlace, view: ModuleView) -> tuple[str, tuple[Re
     if isinstance(parent, ast.Expr) and use.target not in _READS:
         return _REMOVE, (DeleteStatement(view.span(parent)),)
     if isinstance(parent, ast.withitem) and use.target in _CONTEXTS:
+        around = view.parent(parent)
+        if isinstance(around, ast.With) and len(around.items) == 1 and parent.optional_vars is None:
+            return "Take the context manager out", (KeepBranch(view.span(around), "body"),)
         spelling = view.spell("contextlib.nullcontext", use.call, use)
         if spelling is not None:
             replaced = ReplaceExpression(view.span(use.call), Template(f"{spelling.text}()"))
@@ -320,7 +324,7 @@ EXAMPLES = (
     Bad(
         "import contextlib\n\nimport torch\nfrom torch.jit import optimized_execution\n\n\n"
         "def run(x):\n    with optimized_execution(False):\n        return x + 1\n",
-        "import contextlib\n\nimport torch\n\n\ndef run(x):\n    with contextlib.nullcontext():\n        return x + 1\n",
+        "import contextlib\n\nimport torch\n\n\ndef run(x):\n    return x + 1\n",
         why="optimized_execution, its import goes with it",
         run="result = run(torch.ones(2))",
     ),
@@ -333,8 +337,7 @@ EXAMPLES = (
     Bad(
         "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
         "def run(x):\n    with torch.jit.strict_fusion():\n        return x + x\n",
-        "import warnings\nfrom contextlib import nullcontext\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\n"
-        "def run(x):\n    with nullcontext():\n        return x + x\n",
+        "import warnings\n\nimport torch\n\nwarnings.simplefilter('ignore')\n\n\ndef run(x):\n    return x + x\n",
         why="strict_fusion outside scripted code",
         run="result = run(torch.ones(2))",
     ),

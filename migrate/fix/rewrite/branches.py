@@ -24,7 +24,7 @@ _ELSE = re.compile(r"[ \t\f]*else[ \t\f]*:")
 
 
 class _If:
-    """An `if` or `elif` statement whose branches stand on lines of their own.
+    """An `if` or `elif` statement whose branches stand on lines of their own, or a `with`, which has but one.
 
     Attributes:
         start, end: from the line of its keyword to the end of its last line.
@@ -39,9 +39,11 @@ class _If:
         self.view = view
         self.source = view.source
         node = statement_at(view, span)
-        if not isinstance(node, ast.If):
-            raise CannotEdit("The statement to unwrap is not an `if`.")
+        if not isinstance(node, (ast.If, ast.With)):
+            raise CannotEdit("The statement to unwrap is neither an `if` nor a `with`.")
         self.node = node
+        self.other = node.orelse if isinstance(node, ast.If) else []
+        header = node.test if isinstance(node, ast.If) else node.items[-1].context_expr
         self.span = span
         text = self.source.text
         self.elif_ = text.startswith("elif", span.start)
@@ -50,16 +52,16 @@ class _If:
         tail = text[span.end : self.end].strip(_BLANK + "\r\n")
         if text[self.start : span.start].strip(_BLANK) or (tail and not tail.startswith("#")):
             raise CannotEdit("The `if` shares its line with other code.")
-        self.colon = self._colon(view.span(node.test).end)
+        self.colon = self._colon(view.span(header).end)
         self.body = self._own_line(node.body[0], self.colon)
         self.rest, self.orelse, self.continued = self.end, self.end, False
-        if node.orelse:
-            first = view.span(node.orelse[0]).start
-            if isinstance(node.orelse[0], ast.If) and text.startswith("elif", first):
+        if self.other:
+            first = view.span(self.other[0]).start
+            if isinstance(self.other[0], ast.If) and text.startswith("elif", first):
                 self.rest, self.continued = self._line_start(first), True
             else:
                 self.rest = self._else_line()
-                self.orelse = self._own_line(node.orelse[0], self.rest)
+                self.orelse = self._own_line(self.other[0], self.rest)
 
     def _line_start(self, offset: int) -> int:
         return self.source.line_starts[self.source.location(offset)[0] - 1]
@@ -85,7 +87,7 @@ class _If:
     def _else_line(self) -> int:
         last = self.view.span(self.node.body[-1]).end
         number = self.source.location(last)[0]
-        end = self.source.location(self.view.span(self.node.orelse[0]).start)[0]
+        end = self.source.location(self.view.span(self.other[0]).start)[0]
         for candidate in range(number, end):
             start = self.source.line_starts[candidate]
             if _ELSE.match(self.source.text, start):
@@ -139,28 +141,28 @@ class Unwrapped:
 
 
 def keep_branch(view: ModuleView, span: Span, branch: Literal["body", "orelse"] | None) -> Unwrapped:
-    """Put one branch of the `if` at `span` in its place, or remove the `if`.
+    """Put one branch of the `if` at `span` in its place, or the body of the `with`, or remove the `if`.
 
     Raises:
         CannotEdit: the statement is laid out in a way that cannot be taken apart line by line.
     """
     parts = _If(view, span)
     node = parts.node
-    if branch == "orelse" and node.orelse:
+    if branch == "orelse" and parts.other:
         if parts.continued and not parts.elif_:
-            elif_ = view.span(node.orelse[0]).start
+            elif_ = view.span(parts.other[0]).start
             return Unwrapped((TextEdit(Span(span.start, elif_ + len("elif")), "if"),))
         if parts.elif_:
             return Unwrapped((TextEdit(Span(parts.start, parts.rest), ""),))
         moved = Span(parts.orelse, parts.end)
-        return Unwrapped((TextEdit(Span(parts.start, parts.orelse), ""), *parts.dedented(node.orelse, moved)), moved)
+        return Unwrapped((TextEdit(Span(parts.start, parts.orelse), ""), *parts.dedented(parts.other, moved)), moved)
     if branch == "body":
-        gone = (TextEdit(Span(parts.rest, parts.end), ""),) if node.orelse else ()
+        gone = (TextEdit(Span(parts.rest, parts.end), ""),) if parts.other else ()
         if parts.elif_:
             return Unwrapped((TextEdit(Span(span.start, parts.colon), "else"), *gone))
         moved = Span(parts.body, parts.rest)
         return Unwrapped((TextEdit(Span(parts.start, parts.body), ""), *parts.dedented(node.body, moved), *gone), moved)
-    if branch is not None or node.orelse:
+    if branch is not None or parts.other:
         raise CannotEdit("The branch to keep is not there.")
     return Unwrapped((TextEdit(Span(parts.start, parts.end), ""),))
 

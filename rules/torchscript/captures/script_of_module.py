@@ -97,7 +97,9 @@ def _static(about: ModuleCall) -> ModuleVerdict:
     if isinstance(life.statement, ast.Assign) and isinstance(life.statement.targets[0], ast.Subscript):
         return ModuleVerdict(kept_entry(view, life.statement.targets[0], about.node))
     if escaping:
-        return ModuleVerdict(f"Not rewritten: the scripted value {sentence(escaping)} {handed_on(about)}")
+        taken = any("is passed to `" in clause for clause in escaping)  # by what is known to take no module
+        advice = f"Not rewritten: the scripted value {sentence(escaping)}"
+        return ModuleVerdict(advice if taken else f"{advice} {handed_on(about)}")
     if life.frozen:
         return ModuleVerdict(
             "Drop the freezing together with the scripting and call the module itself in eval mode. "

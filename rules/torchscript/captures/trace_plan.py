@@ -6,6 +6,7 @@ import ast
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.expected_errors import handler_around
+from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.capture_writer import Capture, Given, write_capture
 from torchlift.rules.torchscript.captures.entry_module import Entry, read_entry
@@ -225,3 +226,24 @@ def _weigh_call(capture: Capture, call: ast.Call, inputs: ExampleInputs) -> None
             sizes = visible_sizes(life.home(call), argument)
             if sizes is not None and tensor.sizes is not None and len(sizes) != len(tensor.sizes):
                 capture.refusals.append(f"the call ({place}) has an input of another rank than the example")
+            elif sizes is None and _is_one_of_several(life.home(call), argument):
+                shown = one_line(life.home(call), argument)
+                capture.assume(
+                    f"`{shown}` has to have as many dimensions as the example ({place}), which is not visible there"
+                )
+
+
+def _is_one_of_several(view: ModuleView, node: ast.expr) -> bool:
+    """Whether a value is one of those that a loop goes through, or that a test is run with."""
+    binding = view.definition(node) if isinstance(node, ast.Name) else None
+    if binding is None or binding.kind != "param":
+        return binding is not None and isinstance(_stored_by(view, binding.node), (ast.For, ast.comprehension))
+    function = view.function_of(binding.node)
+    return any("parametrize" in ast.unparse(item) for item in getattr(function, "decorator_list", ()))
+
+
+def _stored_by(view: ModuleView, target: ast.AST) -> ast.AST | None:
+    """The statement or clause that stores to a name, through displays around it."""
+    return next(
+        (one for one in view.ancestors(target) if not isinstance(one, (ast.Tuple, ast.List, ast.Starred))), None
+    )

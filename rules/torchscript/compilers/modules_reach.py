@@ -75,6 +75,7 @@ def _user(view: ModuleView, node: ast.expr, unit: Unit) -> Iterator[Key | None]:
         yield None
     elif inside:
         outer = inside[-1]
+        yield from ((view.path, one.lineno) for one in inside[:-1] if isinstance(one, ast.ClassDef))
         method = inside[-2] if isinstance(outer, ast.ClassDef) and len(inside) > 1 else outer
         yield view.path, method.lineno
 

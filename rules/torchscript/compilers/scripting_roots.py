@@ -15,6 +15,7 @@ from torchlift.rules.torchscript.compilers.scripting_uses import (
     COLLECTOR,
     CONDITIONAL,
     EXPORTING,
+    ONNX_EXPORTERS,
     TRACING,
     ScriptingSite,
     acts,
@@ -28,7 +29,7 @@ DESCRIBING = frozenset({"__init__", "__new__", "__post_init__"})
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
 # Run on torch 2.13.0, 2026-11-23: a method marked with `torch.jit.export` that cannot be compiled does not keep these from
 # tracing its module, as it does `torch.jit.trace`.
-_GRAPHS = frozenset({"torch.onnx.export", "torch.jit._get_trace_graph"})
+_GRAPHS = ONNX_EXPORTERS | {"torch.jit._get_trace_graph"}
 _SCRIPTS = frozenset({"torch.jit.script", "torch.jit.script_method"})
 
 

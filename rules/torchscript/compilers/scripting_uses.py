@@ -18,10 +18,17 @@ from torchlift.view import ModuleView, Use
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
 _CLASSES = frozenset({"torch.jit.ScriptModule", "torch.jit.RecursiveScriptModule"})
 SCRIPTING = _FUNCTIONS | _CLASSES
-TRACING = frozenset(f"torch.jit.{name}" for name in ("trace", "trace_module", "_get_trace_graph")) | {
-    "torch.onnx.export",
-    "*.add_graph",  # of a TensorBoard `SummaryWriter`
-}
+# What the exporter for ONNX that is built on the tracer is called, and what of it others call: torch 2.13.0, 2026-11-23.
+ONNX_EXPORTERS = frozenset(
+    f"torch.onnx.{name}"
+    for name in """export export_to_pretty_string _export utils.export utils._export utils.export_to_pretty_string
+    utils._model_to_graph utils._create_jit_graph utils._trace utils._trace_and_get_graph_from_model""".split()
+) | {"*.to_onnx"}  # of a `LightningModule`
+TRACING = (
+    frozenset(f"torch.jit.{name}" for name in ("trace", "trace_module", "_get_trace_graph"))
+    | ONNX_EXPORTERS
+    | {"*.add_graph"}  # of a TensorBoard `SummaryWriter`
+)
 CONDITIONAL = frozenset({"torch.jit.script_if_tracing", "torch.jit._script_if_tracing"})
 
 # Code that asks for the compiler, or helps it, was written to be compiled by somebody. Functions that are left out of a
@@ -249,7 +256,7 @@ def _may_compile_otherwise(data: bytes) -> bool:
 
 COLLECTOR = Collector(
     "torchscript.scripting",
-    ("jit", "_jit_internal", "onnx", "add_graph", *sorted(_FOREIGN), *_MARK_WORDS),
+    ("jit", "_jit_internal", "onnx", "to_onnx", "add_graph", *sorted(_FOREIGN), *_MARK_WORDS),
     _collect,
     SCRIPTING | TRACING | EXPECTING | CONDITIONAL | _MARKING,
     _matters,

@@ -109,6 +109,12 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
         "eval() on what may also be the module itself",
     ),
     _kept(_LOAD + 'model = load()\nmodel(torch.ones(2, 3))\nmodel.save("net.pt")\n', "returned, then called and saved"),
+    _flow(
+        f"\n\ndef show(rows):\n    model = {_TRACE}\n    return [model(row) for row in rows]\n",
+        "called with each of several inputs, which may have other numbers of dimensions",
+        safety="unsafe",
+        run="result = show([torch.ones(4, 3), torch.ones(5, 3)])",
+    ),
     _kept(
         f"\n\ndef show(model):\n    print(model.graph)\n\n\nshow({_TRACE})\n",
         "given to a function that reads its graph",

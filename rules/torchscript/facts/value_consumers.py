@@ -8,9 +8,18 @@ Sources, read 2026-11-21:
     torch.utils.tensorboard traces the module it is given itself: torch/utils/tensorboard/_pytorch_graph.py
     torch.onnx.export captures with torch.export by default since 2.9: torch/onnx/__init__.py
     ExecuTorch replaces the mobile interpreter: https://docs.pytorch.org/executorch/stable/using-executorch-export.html
+Read 2026-11-23:
+    openmm-torch, README.md and python/openmmtorch.i at b653290: `TorchForce` takes a file or a `torch::jit::Module`, and "is
+        deprecated, since it relies on TorchScript"; `PythonTorchForce` is recommended
+    torch/backends/_nnapi/prepare.py, torch/utils/mobile_optimizer.py, torch/utils/bundled_inputs.py of torch 2.13.0
+    tvm.relax.frontend.torch.from_exported_program: https://tvm.apache.org/docs/how_to/tutorials/import_model.html
+    bentoml.torchscript.save_model takes a `torch.ScriptModule`:
+        https://docs.bentoml.com/en/latest/reference/bentoml/frameworks/torchscript.html
 """
 
 from __future__ import annotations
+
+import re
 
 _EXECUTORCH = (
     "its successor is ExecuTorch, `to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])"
@@ -26,6 +35,17 @@ _ADVICE = {
     "torch.onnx.export": "pass the module itself, which it captures with `torch.export` by default since torch 2.9",
     "torch.utils.mobile_optimizer.optimize_for_mobile": _EXECUTORCH,
     "torch.utils.bundled_inputs.augment_model_with_bundled_inputs": _EXECUTORCH,
+    "torch.utils.mobile_optimizer.generate_mobile_module_lints": _EXECUTORCH,
+    "torch.utils.bundled_inputs.bundle_inputs": _EXECUTORCH,
+    "torch.backends._nnapi.prepare.convert_model_to_nnapi": _EXECUTORCH,
+    "openmmtorch.TorchForce": (
+        "it takes TorchScript or a file of it, and nothing else; openmm-torch deprecates it for `PythonTorchForce`, which takes "
+        "a Python function of the state and the positions that returns energy and forces"
+    ),
+    "tvm.relay.frontend.from_pytorch": (
+        "Relay reads TorchScript alone; `tvm.relax.frontend.torch.from_exported_program` takes the `ExportedProgram`"
+    ),
+    "bentoml.torchscript.save_model": "it takes a ScriptModule alone; other modules of bentoml save other models",
     "torch.save": (
         "an exported module cannot be pickled; write the `ExportedProgram` with `torch.export.save` and change its readers"
     ),
@@ -37,6 +57,18 @@ _ADVICE = {
     "pickle.dump": "an exported module cannot be pickled; `torch.export.save` writes the program",
     "pickle.dumps": "an exported module cannot be pickled; `torch.export.save` writes the program",
 }
+
+
+_ONLY = re.compile(
+    r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|bundle_inputs|torch_neuronx?\b"
+    r"|torch\.neuron|intel_extension|\bipex\b|torch2trt|\b_nnapi\.|openmmtorch\.TorchForce|relay\.frontend\.from_pytorch"
+    r"|bentoml\.torchscript|torch\._export\.converter|torch\.jit\.|torch\._C\."
+)
+
+
+def takes_torchscript(function: str) -> bool:
+    """Whether a function serves TorchScript values, and a plain module not, as far as is known."""
+    return _ONLY.search(function) is not None
 
 
 def advice_for(function: str) -> str | None:

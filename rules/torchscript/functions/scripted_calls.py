@@ -266,7 +266,11 @@ class CallReader(ExpressionReader):
 def _patched(project: Project, name: str) -> str | None:
     """The first file that may put something else in the place of a function: a patch by name, or an assignment."""
     word = re.escape(name.encode())
-    pattern = re.compile(rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']|(?<!\bself)(?<!\bcls)\." + word + rb"\s*=[^=]")
+    quoted = rb"[\"'](?:[\w.]*\.)?" + word + rb"[\"']"
+    pattern = re.compile(
+        rb"(?:setattr|patch)[\w.]*\s*\([^=]{0,200}?" + quoted + rb"|\[\s*" + quoted + rb"\s*\]\s*=[^=]"
+        rb"|(?<!\bself)(?<!\bcls)\." + word + rb"\s*=[^=]"
+    )
     return next((path for path in project.files_holding(name) if pattern.search(project.data(path))), None)
 
 

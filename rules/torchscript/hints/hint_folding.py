@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Literal
 
 from torchlift.finding import DeleteStatement, DropOperand, KeepBranch, ReplaceExpression, Rewrite, Template
+from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.torchscript.hints.annotated_values import takes_any
 from torchlift.rules.torchscript.hints.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
+
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class CannotFold(Exception):
@@ -54,9 +58,24 @@ def without_question(view: ModuleView, test: ast.expr, owner: ast.AST | None, fl
 
 def _unwrapped(view: ModuleView, node: ast.If, constant: bool) -> tuple[Rewrite, ...]:
     _check_dropped(view, node.orelse if constant else node.body)
-    if constant:
-        return (KeepBranch(view.span(node), "body"),)
-    return (KeepBranch(view.span(node), "orelse" if node.orelse else None),)
+    kept = node.body if constant else node.orelse
+    branch: Literal["body", "orelse"] = "body" if constant else "orelse"
+    never = _never_run(view, node) if kept and isinstance(kept[-1], _LEAVES) else []
+    behind = (DeleteStatement(view.span(one), len(comments_above(view, one))) for one in never)
+    return (KeepBranch(view.span(node), branch if kept else None), *behind)
+
+
+def _never_run(view: ModuleView, node: ast.If) -> list[ast.stmt]:
+    """The statements behind an `if` in its block, which nothing reaches any more; none where they mean something all the same."""
+    parent = view.parent(node)
+    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+    block = next((one for one in blocks if isinstance(one, list) and node in one), [])
+    behind = block[block.index(node) + 1 :] if block else []
+    try:
+        _check_dropped(view, behind)
+    except CannotFold:
+        return []
+    return behind
 
 
 def _check_dropped(view: ModuleView, statements: list[ast.stmt]) -> None:

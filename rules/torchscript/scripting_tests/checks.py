@@ -10,7 +10,7 @@ from torchlift.rules.torchscript.scripting_tests.scripted_values import Scripted
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost|expected$")
+COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost|expected$")
 _CHECKS = re.compile(r"(?i)assert|check|expect|verif|valid|equal|close|compare|match|raises|warns|fail|test")
 _EXPECTS = re.compile(r"(?i)assert|expect|raises|warns|fail|error")
 # Packages whose functions check nothing unless their names say so.
@@ -95,7 +95,14 @@ def is_void(statement: ast.stmt, values: ScriptedValues, same: SameValues) -> bo
             return False
     if not values.depends(statement):
         return False
-    return _holds(checked, same) or _is_there(checked, values) or _gets_both(checked, values, same)
+    return holds(checked, values, same) or _is_there(checked, values) or _gets_both(checked, values, same)
+
+
+def holds(node: ast.expr, values: ScriptedValues, same: SameValues) -> bool:
+    """Whether `node` compares a value with itself and nothing else, here or in a helper of tests."""
+    inner = node.args[0] if isinstance(node, ast.Call) and called_name(node) in _WRAPS and node.args else node
+    helper = values.helper(inner) if isinstance(inner, ast.Call) else None
+    return _holds(node, same) or (helper is not None and helper.holds)
 
 
 def _gets_both(node: ast.expr, values: ScriptedValues, same: SameValues) -> bool:
@@ -154,14 +161,14 @@ def _holds(node: ast.expr, same: SameValues) -> bool:
         case ast.Call(args=[]):
             named = {keyword.arg: keyword.value for keyword in node.keywords}
             pair = [named[name] for name in ("actual", "expected", "input", "other", "desired") if name in named]
-            return len(pair) == 2 and bool(_COMPARES.search(called_name(node))) and same.same(*pair)
+            return len(pair) == 2 and bool(COMPARES.search(called_name(node))) and same.same(*pair)
         case ast.Call(func=ast.Attribute(value=value, attr="allclose" | "equal" | "eq" | "isclose"), args=[one]):
             return same.same(value, one)
         case ast.Call(args=[one, other, *_]):
             name = called_name(node)
             if re.search(r"(?i)not|less$|greater$", name.replace("notebook", "")):
                 return name in {"assertLess", "assertLessEqual"} and _is_difference(one, same)
-            return bool(_COMPARES.search(name)) and same.same(one, other)
+            return bool(COMPARES.search(name)) and same.same(one, other)
     return False
 
 

@@ -34,7 +34,8 @@ def still_speaks(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[st
     for statement in reduction.kept:
         match statement:
             case ast.Expr(value=ast.Call() as call) if _IN_NAMES.search(called_name(call)):
-                if not reduction.values.target(call) and reduction.values.helper(call) is None:
+                known = reduction.values.target(call) or reduction.values.helper(call) is not None
+                if not known and reduction.values.original(call.func) is None:
                     sentences.append(f"`{called_name(call)}` on line {call.lineno} may script, too, and stays.")
     named = [f"`{name}`" for name in _names_kept(reduction, deleted)]
     if named:

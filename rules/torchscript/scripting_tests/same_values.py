@@ -21,7 +21,7 @@ _PURE = frozenset(
     zip""".split()
 )
 _LIBRARIES = ("torch.", "numpy.", "math.", "operator.")
-_COPIES = frozenset({"clone", "deepcopy", "copy", "detach", "contiguous", "requires_grad_"})
+COPIES = frozenset({"clone", "deepcopy", "copy", "detach", "contiguous", "requires_grad_"})
 # Methods whose call as a statement leaves what a later call computes as it is, as far as a test of scripting can mean.
 _HARMLESS = frozenset({"eval", "train", "to", "cuda", "cpu", "append", "seek", "zero_grad"})
 # Methods of any value that give another form of it.
@@ -198,7 +198,7 @@ class SameValues:
         return None
 
     def _call(self, node: ast.Call, depth: int, *, argument: bool) -> Hashable:
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _COPIES and argument and not node.args:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in COPIES and argument and not node.args:
             return self.key(node.func.value, depth + 1, argument=True)
         name = self._view.possible_name(node.func).rpartition(".")[2]
         if argument and name in {"deepcopy", "copy"} and len(node.args) == 1:

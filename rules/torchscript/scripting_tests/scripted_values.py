@@ -45,10 +45,12 @@ class Helper:
     Attributes:
         gives: position of the parameter that it gives back as it was; None if it gives nothing.
         method: whether the first parameter is `self`.
+        holds: whether it gives what compares a value with itself.
     """
 
     gives: int | None = None
     method: bool = False
+    holds: bool = False
 
 
 Summary = Callable[[ModuleView, FunctionNode], Helper | None]

@@ -9,6 +9,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.rule import Context
+from torchlift.rules.torchscript.scripting_tests.checks import holds
 from torchlift.rules.torchscript.scripting_tests.reduction import reduce
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import (
@@ -62,9 +63,13 @@ def _read(context: Context, view: ModuleView, function: ast.FunctionDef) -> Help
         return None
     same = SameValues(values)
     reduction = reduce(values, same)
-    if reduction.refusal is not None or reduction.checks:
-        return None
     returns = [item for item in reduction.kept if isinstance(item, ast.Return) and item.value is not None]
+    if reduction.refusal is not None or any(check not in returns for check in reduction.checks):
+        return None
+    if len(returns) == 1 and returns[0].value is not None and holds(returns[0].value, values, same):
+        return Helper(method=method, holds=True)
+    if reduction.checks:
+        return None
     if not returns:
         return Helper(method=method) if reduction.gone else None
     if len(returns) > 1 or returns[0].value is None:

@@ -11,12 +11,20 @@ from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.analysis.wording.messages import one_line
+from torchlift.rules.torchscript.compilers.scripted_classes import first_tracer
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
+from torchlift.rules.torchscript.facts.value_consumers import advice_for, takes_torchscript
 from torchlift.rules.torchscript.modules.scripted_module import read_scripted_module
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
-from torchlift.rules.torchscript.scripting_tests.scripted_values import LIGHTNING, LOAD, ScriptedValues, called_function
+from torchlift.rules.torchscript.scripting_tests.scripted_values import (
+    LIGHTNING,
+    LOAD,
+    MAKERS,
+    ScriptedValues,
+    called_function,
+)
 from torchlift.rules.torchscript.scripting_tests.scripting_switches import (
     scripted_rows,
     unread_switches,
@@ -29,6 +37,7 @@ from torchlift.rules.torchscript.values.stale_names import CHANGES, still_means
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
+_CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _LIBRARIES = ("torch.", "numpy.", "copy.")
 
@@ -137,6 +146,26 @@ class UnscriptedBody:
             scripts = use.kind == "decorator" and use.target == "torch.jit.script"
             if scripts and isinstance(use.node, ast.expr) and self._stays(use.node):
                 self.rewrites.append(DropDecorator(self.view.span(use.node)))
+                if isinstance(function := self.view.parent(use.node), ast.FunctionDef):
+                    self.doubts += self._traced_later(function)
+
+    def _traced_later(self, function: ast.FunctionDef) -> Iterator[str]:
+        """A clause about a function with branches that the test hands to code which may trace it."""
+        branch = next((node for node in walk(function) if isinstance(node, (ast.If, ast.For, ast.While))), None)
+        bound = self.view.scope_at(function).bindings.get(function.name, [])
+        place = first_tracer(self.values.project) if branch is not None and len(bound) == 1 else None
+        if place is None or branch is None:
+            return
+        for read, _ in self.view.reads_of(bound[0]):
+            call = self.view.parent(read)
+            here = isinstance(call, ast.Call) and call.func is read
+            around = [one for one in self.view.ancestors(read) if isinstance(one, _CODE)]
+            if not here or around[:1] != [self.view.function_of(function)]:
+                yield (
+                    f"{place} traces or exports to ONNX, and a trace keeps the branch on line {branch.lineno} of a scripted "
+                    f"`{function.name}` only"
+                )
+                return
 
     def _calls(self) -> Iterator[ast.Call]:
         """Calls that give a scripted value, in what stays."""
@@ -333,7 +362,11 @@ class UnscriptedBody:
 
     def _taker(self, node: ast.Call) -> str | None:
         """The name of a function that may want a scripted value; None if it does not."""
-        if self.view.possible_name(node.func).startswith(_LIBRARIES) or called_name(node) in {
+        name = self.view.possible_name(node.func)
+        if takes_torchscript(name) and name not in MAKERS:
+            about = f": {advice}" if (advice := advice_for(name)) is not None else ", which takes TorchScript"
+            raise NotTheSame(f"the value is handed to `{self.view.text(node.func)}` on line {node.lineno}{about}")
+        if name.startswith(_LIBRARIES) or called_name(node) in {
             "str",
             "repr",
             "print",

@@ -15,6 +15,7 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
 from torchlift.rules.torchscript.scripting_tests.checks import expects
 from torchlift.rules.torchscript.scripting_tests.deleted_test import StillNeeded, deleted, overrides
+from torchlift.rules.torchscript.scripting_tests.made_alike import made_alike
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction, reduce
 from torchlift.rules.torchscript.scripting_tests.remains import still_speaks
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
@@ -33,6 +34,7 @@ from torchlift.view.walk import walk
 _SUCCESSORS = TorchVersion(2, 5)
 _PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
 _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
+_ERRORS = frozenset({"torch.jit.Error", "torch._C.JITException", "torch.jit.frontend.NotSupportedError"})
 UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
 """Stands in the help about a test of which the user has to say what becomes of it."""
 _OPERATION = re.compile(r"\b(?:prim|aten)::\w")
@@ -213,7 +215,8 @@ def _runs(reduction: Reduction, same: SameValues) -> bool:
 
 
 def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> WholeVerdict | None:
-    if (missing := missing_file(reduction) or _looks_at_a_graph(reduction)) is not None:
+    missing = missing_file(reduction) or _looks_at_a_graph(reduction) or _expects_its_error(values.view, reduction)
+    if missing is not None:
         return WholeVerdict(f"Not rewritten: {missing}", None)
     if (compiled := _compiled_line(values.view, reduction)) is not None:
         about = "scripted code it refuses or leaves as it is, and whether it compiles the plain code only a run tells"
@@ -231,6 +234,8 @@ def _edited(values: ScriptedValues, same: SameValues, reduction: Reduction) -> W
     doubts = body.doubts
     if (expected := next(filter(expects, reduction.kept), None)) is not None:
         doubts.append(f"line {expected.lineno} expects an error, which the scripted value may have been the reason for")
+    if (alike := made_alike(values, reduction.kept)) is not None:
+        doubts.append(f"line {alike} compares two values that are made in the same words from now on")
     left = " ".join(still_speaks(reduction, body.deleted))
     if doubts:
         return WholeVerdict(f"Needs review: {sentence(doubts)} {left}".rstrip(), Fix(title, Safety.UNSAFE, rewrites))
@@ -246,6 +251,17 @@ def _looks_at_a_graph(reduction: Reduction) -> str | None:
                     f"line {check.lineno} looks for `{node.value}` in a graph: decide first what it has to find without "
                     "TorchScript."
                 )
+    return None
+
+
+def _expects_its_error(view: ModuleView, reduction: Reduction) -> str | None:
+    """A sentence about the first statement that stays and expects an error which only TorchScript raises."""
+    for statement in filter(expects, reduction.kept):
+        for item in statement.items if isinstance(statement, (ast.With, ast.AsyncWith)) else ():
+            for node in walk(item.context_expr):
+                if isinstance(node, ast.Attribute) and view.certain_name(node) in _ERRORS:
+                    shown = view.text(node)
+                    return f"line {statement.lineno} expects `{shown}`, which plain code never raises: say what it raises instead."
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -14,6 +13,7 @@ from torchlift.rules.analysis.values.value_of import definition_of
 from torchlift.rules.torchscript.compilers import scripting_uses
 from torchlift.rules.torchscript.compilers.scripting_roots import compiled_by
 from torchlift.rules.torchscript.facts.script_only import OF_MODULES
+from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
 from torchlift.rules.torchscript.modules.submodule_walks import first_walk
 from torchlift.rules.torchscript.values.takers import first_taker, name_on, taker_by
 from torchlift.rules.torchscript.values.value_life import Obstacle, ValueLife
@@ -27,10 +27,6 @@ _TAKES_MODULES = frozenset(
 )
 """What does the same with a plain module, or raises for a scripted one."""
 _COMPILERS = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.trace_module"})
-_NEEDS_TORCHSCRIPT = re.compile(
-    r"optimize_for_mobile|coremltools|augment_model_with_bundled_inputs|torch_neuronx?\b|torch\.neuron|intel_extension|\bipex\b"
-    r"|torch2trt|torch\.jit\.|torch\._C\."
-)
 _SHOWS = frozenset({"str", "repr", "dir", "len", "list", "tuple", "print"})
 _TESTS = frozenset({"isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"hasattr", "getattr", "delattr", "setattr"})
@@ -127,7 +123,7 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
         return "doubt", f"is asked about with `{plain}`"
     if name in _COMPILERS:
         return "script_only", f"is passed to `{name}`, which has to go first"
-    if _NEEDS_TORCHSCRIPT.search(name):
+    if takes_torchscript(name):
         return "script_only", f"is passed to `{name}`, which takes TorchScript"
     if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS:
         return _kept(f"is put into `{_short(view, call.func.value)}`", project, call.func.attr)
@@ -138,7 +134,7 @@ def _passed(view: ModuleView, node: ast.expr, call: ast.Call, life: ValueLife, p
     where = f"is passed on to `{_short(view, call.func)}`"
     called = name_on(view, node)
     if called is not None and (taker := taker_by(project, called)) is not None:
-        return "script_only", f"{where}, and {taker} saves what it is given"
+        return "script_only", f"{where}, and {taker} needs it as TorchScript"
     return "doubt", f"{where}, which was not read"
 
 
@@ -185,7 +181,7 @@ def _compiled_whole(view: ModuleView, node: ast.Attribute, project: Project) -> 
 
 def _kept(how: str, project: Project, name: str | None = None) -> _Judged | None:
     if name is not None and (taker := taker_by(project, name)) is not None:
-        return "script_only", f"{how}, and {taker} saves what it gets from there"
+        return "script_only", f"{how}, and {taker} needs it as TorchScript"
     taker = first_taker(project)
     return ("doubt", f"{how}, and {taker} may get it from there") if taker is not None else None
 

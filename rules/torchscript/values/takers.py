@@ -9,17 +9,22 @@ from collections.abc import Iterator, Mapping
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
+from torchlift.rules.torchscript.facts.value_consumers import takes_torchscript
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _SPELLINGS = re.compile(
     rb"jit\s*\.\s*(?:save|freeze|optimize_for_inference|run_frozen_optimizations)\b|\boptimize_for_mobile\b"
+    rb"|\b(?:TorchForce|convert_model_to_nnapi|generate_mobile_module_lints)\b|\bbentoml\.torchscript\b"
     rb"|\.\s*(?:save_to_buffer|_save_for_lite_interpreter|inlined_graph|code_with_constants|graph_for)\b"
     rb"|\bisinstance\s*\([^()\n]*,\s*\(?[^()\n]*\b(?:(?:Recursive)?ScriptModule|TopLevelTracedModule|ScriptFunction)\b"
 )
-_WORDS = ("jit", "optimize_for_mobile", "save_to_buffer", "inlined_graph", "ScriptModule", "ScriptFunction")
-_FUNCTIONS = frozenset({"torch.jit.save", "torch.utils.mobile_optimizer.optimize_for_mobile"})
+_WORDS = (
+    "jit", "optimize_for_mobile", "save_to_buffer", "inlined_graph", "ScriptModule", "ScriptFunction", "TorchForce",
+    "convert_model_to_nnapi", "generate_mobile_module_lints", "bentoml.torchscript",
+)  # fmt: skip
+_TORCH = ("torch.jit.", "torch._C.")
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})
 _MODEL = re.compile(r"(?i)model|net|script|trac|module|jit")
 _STEPS = 4
@@ -56,7 +61,7 @@ def saved_later(life: ValueLife, project: Project) -> str | None:
         name = name_on(life.home(obstacle.node), obstacle.node)
         taker = taker_by(project, name) if name is not None else None
         if taker is not None:
-            return f"goes on as `{name}` ({life.place(obstacle.node)}), and {taker} saves what it gets from there"
+            return f"goes on as `{name}` ({life.place(obstacle.node)}), and {taker} needs it as TorchScript"
     return None
 
 
@@ -92,7 +97,8 @@ def _by_name(project: Project) -> Mapping[str, str]:
 
 def _taken(view: ModuleView, call: ast.Call) -> ast.expr | None:
     """The value that a call saves, or hands to what takes TorchScript only."""
-    if view.possible_name(call.func) in _FUNCTIONS:
+    name = view.possible_name(call.func)
+    if name == "torch.jit.save" or (takes_torchscript(name) and not name.startswith(_TORCH)):
         return call.args[0] if call.args else None
     if not isinstance(call.func, ast.Attribute):
         return None

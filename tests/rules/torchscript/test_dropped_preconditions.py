@@ -98,6 +98,12 @@ FOR_REVIEW = {
     "a hash that wraps around": (
         "TL102",
         {"a.py": HEAD + "@torch.jit.script\ndef f(x, n: int):\n    h = 1\n    for i in range(n):\n        h = h * 31\n    return x + h\n"}),
+    "an ONNX exporter of torch's own traces what tests give it": (
+        "TL118",
+        {"a.py": HEAD + "def grad(x):\n    return x if torch.jit.is_tracing() else x * 3\n",
+         "b.py": "from torch.onnx.utils import _export\n\n\ndef export(net, x):\n    return _export(net, x, 'net.onnx')\n",
+         "test_c.py": HEAD + "import a, b\n\n\ndef test_grad():\n    class Net(torch.nn.Module):\n"
+                      "        def forward(self, x):\n            return a.grad(x)\n\n    assert b.export(Net(), torch.ones(2))\n"}),
     "a method's list that is changed": ("TL105", {"a.py": HEAD + NET.format("sizes.append(1)")}),
     "a class that another file names": (
         "TL105", {"a.py": HEAD + NET.format("pass"), "app/b.py": "from somewhere.a import Net\n\nNet().save('x')\n"}),
@@ -150,6 +156,10 @@ MUST_STAY = {
          "c.py": "import torch\n\n\ndef write(keeper):\n    torch.jit.save(keeper.fast, 'a.pt')\n"}),
     "the graph is asked for in another file": (
         "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\nprint(f.graph)\n"}),
+    "an attribute is taken as TorchScript in another file": (
+        "TL102",
+        {"b.py": HEAD + MODULE + "\n\nclass Keeper:\n    def __init__(self):\n        self.fast = torch.jit.script(Net())\n",
+         "c.py": "from openmmtorch import TorchForce\n\n\ndef force(keeper):\n    return TorchForce(keeper.fast)\n"}),
     "kept on a class of another file": (
         "TL102", {"a.py": HEAD + PLAIN, "b.py": "from a import f\n\n\nclass C:\n    act = f\n"}),
     "handed to another member of torch.jit": (

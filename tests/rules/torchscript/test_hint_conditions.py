@@ -45,6 +45,12 @@ class Fold(ast.NodeTransformer):
             return node.body if node.test.value else node.orelse
         return node
 
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        leaves = [index for index, statement in enumerate(node.body) if isinstance(statement, ast.Continue)]
+        node.body = node.body[: leaves[0] + 1] if leaves else node.body
+        return node
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
         node.body = node.body or [ast.Pass()]

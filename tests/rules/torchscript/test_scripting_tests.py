@@ -450,6 +450,16 @@ LEFT = {
         "def test_net(tmp_path):\n    save(torch.jit.script(Net()), f'{tmp_path}/a')\n    assert (tmp_path / 'a.ts').exists()\n",
         "is looked for on line",
     ),
+    "what takes TorchScript alone": (
+        "from openmmtorch import TorchForce\n\n\ndef test_net():\n    net = torch.jit.script(Net())\n"
+        "    assert TorchForce(net).energy() == 0\n",
+        "openmm-torch deprecates it for `PythonTorchForce`",
+    ),
+    "an error that only TorchScript raises": (
+        "import pytest\n\n\ndef test_net():\n    net = torch.jit.script(Net())\n"
+        "    with pytest.raises(torch.jit.Error):\n        assert net(None)\n",
+        "expects `torch.jit.Error`, which plain code never raises",
+    ),
     "an input of the trace that the function reads from around it": (
         "def test_net():\n    x = torch.ones(2)\n\n    def f(given):\n        return x + given\n\n"
         "    g = torch.jit.trace(f, (x,))\n    assert g(torch.zeros(2)).sum() == 0\n",
@@ -650,3 +660,37 @@ def test_a_test_that_compiles_what_it_scripted_is_left_to_the_user(tmp_path: Pat
     changed, left = migrated(tmp_path, {"test_net.py": body(test)}, unsafe=True)
     assert not changed
     assert "`torch.compile` is called on line 12" in (left[0].help or "")
+
+
+HELPER = (
+    "def same(net, x):\n    scripted = torch.jit.script(net)\n    return torch.equal(scripted(x), net(x))\n\n\n"
+    "def test_net():\n    assert same(Net(), torch.ones(2))\n"
+)
+
+
+def test_a_helper_that_would_compare_a_value_with_itself_goes_with_its_calls(tmp_path: Path) -> None:
+    more = "\n\ndef test_plain():\n    assert Net()(1) == 2\n"
+    changed, _ = migrated(tmp_path, {"test_net.py": body(HELPER + more)}, unsafe=True)
+    assert "same" not in changed["test_net.py"] and changed["test_net.py"].endswith(more)
+
+
+def test_values_that_are_made_in_the_same_words_from_now_on_are_told(tmp_path: Path) -> None:
+    test = (
+        "def test_net(read):\n    net = Net()\n    x = read()\n    y = [item for item in net(x)]\n"
+        "    fast = torch.jit.script(net)\n    x = read()\n    z = [item for item in fast(x)]\n"
+        "    for one, other in zip(y, z):\n        torch.testing.assert_close(one, other)\n"
+    )
+    changed, left = migrated(tmp_path, {"test_net.py": body(test)})
+    assert not changed
+    assert "line 17 compares two values that are made in the same words" in (left[0].help or "")
+
+
+def test_a_scripted_branch_that_an_onnx_export_may_trace_is_for_review(tmp_path: Path) -> None:
+    test = (
+        "def test_net(export):\n    @torch.jit.script\n    def pick(x):\n        if x.shape[0] == 3:\n            return x\n"
+        "        return -x\n\n    assert export(lambda x: pick(x))\n"
+    )
+    other = "import torch\n\n\ndef write(net, x):\n    torch.onnx.export(net, x, 'net.onnx', dynamo=False)\n"
+    changed, left = migrated(tmp_path, {"test_net.py": body(test), "net.py": other})
+    assert not changed
+    assert any("a trace keeps the branch on line 12" in (finding.help or "") for finding in left)
