@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchlift.finding import (
+    DeleteStatement,
     DropDecorator,
     EditCall,
     Finding,
     Fix,
+    KeepBranch,
     ReplaceExpression,
     Rewrite,
     Safety,
@@ -149,6 +151,22 @@ def _without_scriptable(use: Use, context: Context) -> Rewrite | None:
     return EditCall(context.view.span(use.call), drop=("scriptable",))
 
 
+def _without_switch(use: Use, context: Context) -> Rewrite | None:
+    """timm's switch, as a statement, as a context of its own or as one of several settings."""
+    view, call = context.view, use.call
+    if call is None:
+        return None
+    parent = view.parent(call)
+    others = [keyword for keyword in call.keywords if keyword.arg != "scriptable"]
+    if use.target.endswith("set_layer_config") and (others or call.args):
+        return EditCall(view.span(call), drop=("scriptable",))
+    if isinstance(parent, ast.Expr):
+        return DeleteStatement(view.span(parent))
+    around = view.parent(parent) if isinstance(parent, ast.withitem) and parent.optional_vars is None else None
+    alone = isinstance(around, ast.With) and len(around.items) == 1
+    return KeepBranch(view.span(around), "body") if isinstance(around, ast.With) and alone else None
+
+
 _CAPTURE = "capture the module in eval mode with `torch.export.export(module, example_inputs)` and save that program"
 _LIGHTNING = _Way(
     "`to_torchscript` scripts or traces the module: Lightning deprecates it in 2.7 and removes it in 2.8.",
@@ -181,6 +199,8 @@ _TIMM = _Way(
 _SWITCH = _Way(
     "It makes timm build layers that `torch.jit.script` can compile.",
     "Drop the switch, or the `with` around what is built: nothing but TorchScript needs these layers.",
+    _without_switch,
+    "timm chooses other activations without it, which compute the same but may round otherwise and free memory earlier",
 )
 _TRANSFORMERS = _Way(
     "`torchscript=True` unties weights and makes the model return tuples, up to transformers 4; transformers 5 ignores it.",
@@ -306,6 +326,20 @@ EXAMPLES = (
     Bad(
         "from timm.layers import set_layer_config\n\nwith set_layer_config(scriptable=True):\n    pass\n",
         why="timm's switch",
+    ),
+    Bad(
+        "import torch\nfrom timm.layers import set_layer_config\n\nwith set_layer_config(scriptable=True):\n    net = torch.nn.ReLU()\n",
+        "import torch\n\nnet = torch.nn.ReLU()\n",
+        safety="unsafe",
+        why="timm's switch around what is built",
+        torchscript=DROP,
+    ),
+    Bad(
+        "from timm.layers import set_layer_config\n\nset_layer_config(scriptable=True, no_jit=True)\n",
+        "from timm.layers import set_layer_config\n\nset_layer_config(no_jit=True)\n",
+        safety="unsafe",
+        why="timm's switch beside another one",
+        torchscript=DROP,
     ),
     Bad(
         "from torch_geometric.nn import GCNConv\n\nconv = GCNConv(16, 64).jittable()\n",

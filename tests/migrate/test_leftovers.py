@@ -55,6 +55,17 @@ GUARD = "    if torch.jit.is_scripting():\n        raise {}\n    return x\n"
             "import torch\n\n\ndef f(x, n):\n    if n > 1:\n        assert x.dim() == n\n    return x\n",
         ),
         (
+            "import torch\n\n\ndef f(x, n):\n    # Large inputs only.\n    # next is not supported in TorchScript\n"
+            "    if not torch.jit.is_scripting() and n > 1:\n        assert x.dim() == n\n    return x\n",
+            "import torch\n\n\ndef f(x, n):\n    # Large inputs only.\n    if n > 1:\n        assert x.dim() == n\n    return x\n",
+        ),
+        (
+            "import torch\n\n\ndef f(x, n):\n    if (\n        n > 1\n        # A workaround. Otherwise JIT compilation\n        # takes it for a method.\n"
+            "        and not torch.jit.is_scripting()\n        # large\n        and x.dim() == n\n    ):\n        assert x.dim() > 1\n    return x\n",
+            "import torch\n\n\ndef f(x, n):\n    if (\n        n > 1\n"
+            "        # large\n        and x.dim() == n\n    ):\n        assert x.dim() > 1\n    return x\n",
+        ),
+        (
             "import torch\n\n\n# TorchScript cannot compile this\n@torch.jit.ignore\ndef f(x):\n    return x\n",
             "import torch\n\n\ndef f(x):\n    return x\n",
         ),
@@ -66,6 +77,8 @@ GUARD = "    if torch.jit.is_scripting():\n        raise {}\n    return x\n"
         "a helper and its constant",
         "a method",
         "a comment",
+        "the last sentence of a comment",
+        "above a part of a condition",
         "above a mark",
     ],
 )

@@ -15,18 +15,15 @@ from torchlift.migrate.fix.rewrite.cleanup import new_texts, removed
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_test_file
+from torchlift.rules.torchscript.values.stale_comments import comments_on_operand, without_stale_comments
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 _WORD = re.compile(r"\w+")
-_SPEAKS = re.compile(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
-_SPEAKS_OF_MORE = re.compile(
-    r"(?i)\b(?:todo|fixme|xxx|hack|onnx|export\w*|dynamo|inductor|torch\.compile|trac(?:e|ed|ing)|xla|http\w*|issues?)\b|[.!?;:] +\w"
-)
-# Modules that do nothing when they are imported.
+# Modules that do nothing which is wanted when they are imported and not used.
 _QUIET = frozenset(
-    "typing typing_extensions collections functools itertools contextlib abc dataclasses warnings math torch".split()
+    "typing typing_extensions collections functools itertools contextlib abc dataclasses warnings math torch timm".split()
 )
 _WITH_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _Rewritten = DeleteStatement | EditImport | EditComment
@@ -153,25 +150,15 @@ def _is_constant(node: ast.expr) -> bool:
 
 def _stale_comments(view: ModuleView, rewrites: Iterable[Rewrite], deleted: set[Span]) -> Iterator[EditComment]:
     """Comments right above what is taken out that speak of TorchScript in one sentence, and of nothing else."""
-    seen: set[ast.stmt] = set()
+    rewrites = list(rewrites)
+    taken = (rewrite for rewrite in rewrites if isinstance(rewrite, (DropOperand, DropDecorator, KeepBranch)))
+    around = (_statement_of(view, rewrite.span) for rewrite in taken)
+    stay = (one for one in around if one is not None and view.span(one) not in deleted)
+    yield from without_stale_comments(view, stay, captured=False)
     for rewrite in rewrites:
-        if not isinstance(rewrite, (DropOperand, DropDecorator, KeepBranch)):
-            continue
-        statement = _statement_of(view, rewrite.span)
-        if statement is None or statement in seen or view.span(statement) in deleted:
-            continue
-        seen.add(statement)
-        comments = comments_above(view, statement)
-        text = " ".join(comment.lstrip("# ").rstrip() for comment in reversed(comments)).rstrip(".")
-        if not comments or not _SPEAKS.search(text) or _SPEAKS_OF_MORE.search(text):
-            continue
-        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-        first = min((view.span(item).start for item in decorators), default=view.span(statement).start)
-        line = view.source.location(first)[0]
-        for number in range(line - len(comments), line):
-            start = view.source.line_starts[number - 1]
-            indent = len(view.source.indentation(start))
-            yield EditComment(Span(start + indent, start + len(view.source.line(number).rstrip("\r\n"))), "")
+        statement = _statement_of(view, rewrite.span) if isinstance(rewrite, DropOperand) else None
+        if statement is not None and view.span(statement) not in deleted:
+            yield from comments_on_operand(view, statement, rewrite.span)
 
 
 def _statement_of(view: ModuleView, span: Span) -> ast.stmt | None:

@@ -34,6 +34,7 @@ def enclosing_test(view: ModuleView, node: ast.AST, *, by_file: bool = True) -> 
             isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef))
             and ancestor.name.startswith("test")
             and not is_benchmark(view, ancestor)
+            and not is_program(view, ancestor)
             and (in_tests or not _does(ancestor, _WRITERS))
         ):
             return ancestor.name
@@ -46,22 +47,38 @@ def is_benchmark(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunction
     return "bench" in view.path.rpartition("/")[2] or _does(function, _CLOCKS)
 
 
+def is_program(view: ModuleView, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is called like a test, but expects nothing and is run with arguments by its own file."""
+    if view.parent(function) is not view.tree or not function.name.startswith("test") or function.decorator_list:
+        return False
+    names = [_name(child) for child in walk(function) if isinstance(child, ast.Call)]
+    if not _needed(function) or _expects(function, names):
+        return False
+    reads = (read for bound in view.scopes.module.bindings.get(function.name, ()) for read, _ in view.reads_of(bound))
+    calls = (view.parent(read) for read in reads if view.function_of(read) is None)
+    return any(isinstance(call, ast.Call) and bool(call.args or call.keywords) for call in calls)
+
+
+def _needed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return len(function.args.posonlyargs) + len(function.args.args) - len(function.args.defaults)
+
+
 def is_test_beside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function that stands beside the code that it tests is a test: it is called so, needs nothing and expects
-    something."""
-    needed = len(function.args.posonlyargs) + len(function.args.args) - len(function.args.defaults)
+    """Whether a function that stands beside the code that it tests is a test: it is called so, needs nothing but what it is
+    parametrized with, and expects something."""
+    given = any("parametrize" in ast.unparse(item) for item in function.decorator_list)
     expects = any(
         isinstance(child, ast.Assert)
         or (isinstance(child, ast.Call) and any(word in ast.unparse(child.func).lower() for word in _EXPECTS))
         for child in walk(function)
     )
-    return function.name.startswith("test_") and not needed and expects
+    return function.name.startswith("test_") and (given or not _needed(function)) and expects
 
 
 def _holds_tests(view: ModuleView) -> bool:
     definitions = [n for n in walk(view.tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
     tests = [node for node in definitions if node.name.lower().startswith("test")]
-    return any(isinstance(node, ast.ClassDef) or not is_benchmark(view, node) for node in tests)
+    return any(isinstance(one, ast.ClassDef) or not (is_benchmark(view, one) or is_program(view, one)) for one in tests)
 
 
 def is_test_file(path: str) -> bool:
@@ -83,13 +100,14 @@ def _is_test_name(file: str) -> bool:
 
 def _does(function: ast.FunctionDef | ast.AsyncFunctionDef, what: frozenset[str]) -> bool:
     """Whether a function calls one of the functions named `what`, and expects nothing."""
-    found = False
-    for child in walk(function):
-        if isinstance(child, ast.Assert):
-            return False
-        if isinstance(child, ast.Call):
-            name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
-            if any(word in name.lower() for word in _EXPECTS):
-                return False
-            found = found or name in what
-    return found
+    names = [_name(child) for child in walk(function) if isinstance(child, ast.Call)]
+    return not _expects(function, names) and not what.isdisjoint(names)
+
+
+def _expects(function: ast.FunctionDef | ast.AsyncFunctionDef, names: list[str]) -> bool:
+    checks = any(word in name.lower() for name in names for word in _EXPECTS)
+    return checks or any(isinstance(child, ast.Assert) for child in walk(function))
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")

@@ -216,7 +216,9 @@ class _Reducer:
             return False
         names, others = ([node for node in walk(one) if isinstance(node, ast.Name)] for one in (statement, earlier))
         return len(names) == len(others) and all(
-            self.values.original(name) is not None or self.view.definition(name) is self.view.definition(other)
+            self.values.original(name) is not None
+            or self.view.definition(name) is self.view.definition(other)
+            or self.same.same(name, other)
             for name, other in zip(names, others, strict=True)
         )
 

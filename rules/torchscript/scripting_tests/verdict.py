@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.places.attached_comments import comments_above
-from torchlift.rules.analysis.places.purpose import is_benchmark, is_test_beside, is_test_file
+from torchlift.rules.analysis.places.purpose import is_benchmark, is_program, is_test_beside, is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
 from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.facts.intent import drops
@@ -37,6 +37,7 @@ _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call
 _ERRORS = frozenset({"torch.jit.Error", "torch._C.JITException", "torch.jit.frontend.NotSupportedError"})
 UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
 """Stands in the help about a test of which the user has to say what becomes of it."""
+_GRAPHS = frozenset({"graph", "inlined_graph", "graph_for", "code", "code_with_constants"})
 _OPERATION = re.compile(r"\b(?:prim|aten)::\w")
 _SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
 
@@ -81,7 +82,9 @@ def function_among_tests(view: ModuleView, node: ast.AST) -> FunctionNode | None
     around = [item for item in view.ancestors(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not is_test_file(view.path) and not (around and is_test_beside(around[-1])):
         return None
-    return around[-1] if around and not is_benchmark(view, around[-1]) else None
+    if not around or is_benchmark(view, around[-1]) or is_program(view, around[-1]):
+        return None
+    return around[-1]
 
 
 def _verdict(context: Context, function: FunctionNode) -> WholeVerdict | None:
@@ -265,6 +268,16 @@ def _expects_its_error(view: ModuleView, reduction: Reduction) -> str | None:
     return None
 
 
+def _looked_at(values: ScriptedValues) -> ast.Attribute | None:
+    """The first look at the graph or code of a scripted value that does not only print it."""
+    for node in walk(values.function):
+        if isinstance(node, ast.Attribute) and node.attr in _GRAPHS and values.original(node.value) is not None:
+            around = (one for one in values.view.ancestors(node) if isinstance(one, ast.Call))
+            if not any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in around):
+                return node
+    return None
+
+
 def _compiled_line(view: ModuleView, reduction: Reduction) -> int | None:
     """Line of the first `torch.compile` in what stays of a test."""
     calls = (node for statement in reduction.kept for node in walk(statement) if isinstance(node, ast.Call))
@@ -292,6 +305,10 @@ def _deleted(
         return WholeVerdict(about, sure, groups)
     if intent.tests == "delete":
         return WholeVerdict("It tests nothing but scripting.", sure, groups)
+    if (looked := _looked_at(values)) is not None:
+        about = "which plain code does not have: say what has to hold without it"
+        advice = f'line {looked.lineno} looks at `.{looked.attr}`, {about}. `tests = "delete"` deletes such tests'
+        return WholeVerdict(f"Not rewritten: {advice}.", None)
     tested = successor(values) if intent.tests == "successor" else None
     if tested is not None:
         return WholeVerdict(

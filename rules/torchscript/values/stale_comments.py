@@ -16,23 +16,63 @@ _SAYS_MORE = re.compile(
     r"(?i)\b(?:and|but|check|verify|ensure|assert|that|because|since|so|test|compare|not|todo|fixme)\b"
 )
 _MOST_WORDS = 8
+_OF_COMPILER = re.compile(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
+_OF_MORE = re.compile(
+    r"(?i)\b(?:todo|fixme|xxx|hack|onnx|export\w*|dynamo|inductor|torch\.compile|trac(?:e|ed|ing)|xla|http\w*|issues?)\b|[.!?;:] +\w"
+)
 
 
-def stale_above(view: ModuleView, statement: ast.stmt) -> int:
-    """Number of the lines of short comments right above a statement if they speak of scripting and of nothing else."""
-    comments = comments_above(view, statement)
-    text = " ".join(comments)
-    stale = SPEAKS.search(text) and not _SAYS_MORE.search(text) and len(text.split()) <= _MOST_WORDS
-    return len(comments) if stale else 0
+def stale_above(view: ModuleView, statement: ast.stmt, *, captured: bool = True) -> int:
+    """Number of the comment lines right above a statement that speak of scripting and of nothing else.
+
+    All of them, or the last ones, where a sentence begins on a line of its own. With `captured` the statement made or used
+    what was scripted or traced, and short comments about either count; else it spoke to the compiler.
+    """
+    comments = [comment.lstrip("# ").rstrip() for comment in comments_above(view, statement)]
+    for count in range(len(comments), 0, -1):
+        begins = count == len(comments) or comments[count].endswith((".", "!", "?"))
+        text = " ".join(reversed(comments[:count]))
+        if begins and (_of_compiler(text) or (captured and count == len(comments) and _is_label(text))):
+            return count
+    return 0
 
 
-def without_stale_comments(view: ModuleView, statements: Iterable[ast.stmt]) -> Iterator[EditComment]:
+def _of_compiler(text: str) -> bool:
+    """Whether a comment is one sentence about the compiler."""
+    return _OF_COMPILER.search(text) is not None and _OF_MORE.search(text.rstrip(".")) is None
+
+
+def _is_label(text: str) -> bool:
+    return SPEAKS.search(text) is not None and _SAYS_MORE.search(text) is None and len(text.split()) < _MOST_WORDS
+
+
+def without_stale_comments(
+    view: ModuleView, statements: Iterable[ast.stmt], *, captured: bool = True
+) -> Iterator[EditComment]:
     """Removals of such comments above statements that stay."""
     for statement in dict.fromkeys(statements):
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         first = min([view.span(statement).start, *(view.span(node).start for node in decorators)])
         last = view.source.location(first)[0]
-        for number in range(last - stale_above(view, statement), last):
+        for number in range(last - stale_above(view, statement, captured=captured), last):
             line = view.source.line(number)
             start = view.source.line_starts[number - 1] + line.index("#")
             yield EditComment(Span(start, start + len(line.lstrip().rstrip("\r\n"))))
+
+
+def comments_on_operand(view: ModuleView, statement: ast.stmt, operand: Span) -> Iterator[EditComment]:
+    """Removals of the comment lines inside a statement right above a part of its condition, if they name the compiler."""
+    source = view.source
+    number, top = source.location(operand.start)[0], source.location(view.span(statement).start)[0]
+    found: list[EditComment] = []
+    text = ""
+    for above in range(number - 1, top, -1):
+        line = source.line(above)
+        if not line.lstrip().startswith("#"):
+            break
+        start = source.line_starts[above - 1] + line.index("#")
+        found.append(EditComment(Span(start, start + len(line.strip()))))
+        text = f"{line.strip()} {text}"
+    before = source.line(number)[: operand.start - source.line_starts[number - 1]]
+    if _OF_COMPILER.search(text) and before.strip() in {"", "and", "or", "and not", "or not", "not"}:
+        yield from found

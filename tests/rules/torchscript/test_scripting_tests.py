@@ -404,6 +404,11 @@ REDUCED = {
         "    assert f(torch.rand(2)).shape == (2,)\n",
         "    net = Net()\n    assert net(torch.rand(2)).shape == (2,)\n",
     ),
+    "a check of a value that is made again goes": (
+        "    net, x = Net(), torch.ones(2)\n    y = net(x)\n    assert set(y) == {2}\n    f = torch.jit.script(net)\n    y = f(x)\n"
+        "    assert set(y) == {2}\n    y = net(2 * x)\n    assert set(y) == {3}\n",
+        "    net, x = Net(), torch.ones(2)\n    y = net(x)\n    assert set(y) == {2}\n    y = net(2 * x)\n    assert set(y) == {3}\n",
+    ),
     "a check of another value stays": (
         "    net, x = Net(), torch.rand(2)\n    f = torch.jit.script(net)\n    assert net(x).shape != (3,)\n    x = torch.rand(4)\n"
         "    assert f(x).shape != (3,)\n",
@@ -449,6 +454,10 @@ LEFT = {
         "def save(net, path):\n    torch.jit.save(net, path + '.ts')\n\n\n"
         "def test_net(tmp_path):\n    save(torch.jit.script(Net()), f'{tmp_path}/a')\n    assert (tmp_path / 'a.ts').exists()\n",
         "is looked for on line",
+    ),
+    "a graph that is looked at": (
+        "def test_net():\n    net = torch.jit.script(Net())\n    last = list(net.graph.nodes())[-1]\n    assert last.kind() == 'x'\n",
+        "line 14 looks at `.graph`",
     ),
     "what takes TorchScript alone": (
         "from openmmtorch import TorchForce\n\n\ndef test_net():\n    net = torch.jit.script(Net())\n"
@@ -694,3 +703,22 @@ def test_a_scripted_branch_that_an_onnx_export_may_trace_is_for_review(tmp_path:
     changed, left = migrated(tmp_path, {"test_net.py": body(test), "net.py": other})
     assert not changed
     assert any("a trace keeps the branch on line 12" in (finding.help or "") for finding in left)
+
+
+def test_a_program_that_is_called_like_a_test_is_none(tmp_path: Path) -> None:
+    program = (
+        "import sys\n\nimport torch\n\n\ndef test_model(path, texts):\n    model = torch.jit.load(path)\n    for text in texts:\n"
+        "        print(model(text))\n\n\nif __name__ == '__main__':\n    test_model(sys.argv[1], sys.argv[2:])\n"
+    )
+    changed, left = migrated(tmp_path, {"test_model.py": program}, unsafe=True)
+    assert not changed
+    assert left
+
+
+def test_a_parametrized_test_beside_the_code_is_one(tmp_path: Path) -> None:
+    test = (
+        "import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_net(n):\n    net = Net()\n"
+        "    assert net(n) == n + 1\n    assert torch.jit.script(net)(n) == net(n)\n"
+    )
+    changed, _ = migrated(tmp_path, {"CheckNet.py": body(test)}, unsafe=True)
+    assert changed["CheckNet.py"].endswith("    net = Net()\n    assert net(n) == n + 1\n")
