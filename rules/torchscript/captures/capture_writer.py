@@ -26,6 +26,7 @@ from torchlift.rules.rule import Context
 from torchlift.rules.torchscript.captures.artifacts import Artifact, read_artifact
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 from torchlift.rules.torchscript.captures.export_beside import export_beside
+from torchlift.rules.torchscript.captures.handed_files import handed_on
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 from torchlift.rules.torchscript.proofs.recorded_capture import (
     Asks,
@@ -297,6 +298,8 @@ def _base_of(value: ast.expr) -> str | None:
 def _write_save(capture: Capture, save: Save, program: str | None) -> None:
     view = capture.view
     artifact = read_artifact(view, save.path, capture.context.project)
+    if (taken := handed_on(view, save.path)) is not None:
+        raise CannotExport(taken)
     reason = artifact.obstacle()
     if reason is not None:
         _weigh_readers(capture, artifact, reason)

@@ -280,8 +280,12 @@ def fixed_dimensions(
             else "take an example with 2 or more there if other sizes are used"
         )
         which = f" of input {index}" if len(arguments.fixed) > 1 or index else ""
-        plural = "s" if len(small) > 1 else ""
-        clauses.append(f"dimension{plural} {places}{which} of the example stays fixed at its size: {hint}")
+        stay = (
+            "dimensions {} of the example stay fixed at their sizes"
+            if len(small) > 1
+            else "dimension {} of the example stays fixed at its size"
+        )
+        clauses.append(f"{stay.format(places + which)}: {hint}")
     return clauses
 
 

@@ -125,6 +125,14 @@ FLOW_EXAMPLES: tuple[Bad | Ok, ...] = (
         files=(("serve.py", "from example import model\n\n\ndef serve(x):\n    return model(x)\n"),),
     ),
     _kept(
+        f"from client import send\n\nmodel = {_TRACE}\nmodel.save('net.pt')\nsend('net', 'net.pt')\n",
+        "its file is handed to somebody who may read TorchScript alone",
+    ),
+    _kept(
+        f"import io\n\nfrom client import send\n\nbuffer = io.BytesIO()\ntorch.jit.save({_TRACE}, buffer)\nsend(buffer.getvalue())\n",
+        "its bytes are handed to somebody who may read TorchScript alone",
+    ),
+    _kept(
         f"model = {_TRACE}\n",
         "used by another file, which reads its code",
         files=(("serve.py", "import example\n\nprint(example.model.code)\n"),),
