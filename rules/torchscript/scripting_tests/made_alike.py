@@ -31,7 +31,7 @@ def made_alike(values: ScriptedValues, statements: Iterable[ast.stmt]) -> int | 
 
 def _compared(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     match node:
-        case ast.Compare(left=left, ops=[_], comparators=[right]):
+        case ast.Compare(left=left, ops=[_], comparators=[right]) | ast.BinOp(left=left, op=ast.Sub(), right=right):
             yield left, right
         case ast.Call(func=ast.Attribute(value=value), args=[one]) if COMPARES.search(called_name(node)):
             yield value, one

@@ -683,11 +683,12 @@ def test_a_helper_that_would_compare_a_value_with_itself_goes_with_its_calls(tmp
     assert "same" not in changed["test_net.py"] and changed["test_net.py"].endswith(more)
 
 
-def test_values_that_are_made_in_the_same_words_from_now_on_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("check", ["torch.testing.assert_close(one, other)", "assert abs(one - other).max() < 1e-3"])
+def test_values_that_are_made_in_the_same_words_from_now_on_are_told(check: str, tmp_path: Path) -> None:
     test = (
         "def test_net(read):\n    net = Net()\n    x = read()\n    y = [item for item in net(x)]\n"
         "    fast = torch.jit.script(net)\n    x = read()\n    z = [item for item in fast(x)]\n"
-        "    for one, other in zip(y, z):\n        torch.testing.assert_close(one, other)\n"
+        f"    for one, other in zip(y, z):\n        {check}\n"
     )
     changed, left = migrated(tmp_path, {"test_net.py": body(test)})
     assert not changed
