@@ -160,6 +160,14 @@ EXAMPLES = (
         torchscript=DROP,
     ),
     Bad(
+        "import torch\n\n\ndef weigh(x):\n    if not torch.jit.is_scripting():\n        return x * 3\n"
+        "    # Only TorchScript gets here.\n    y = x + 1\n    return y\n",
+        "def weigh(x):\n    return x * 3\n",
+        why="what nothing reaches behind the branch that stays",
+        run="import torch\nresult = weigh(torch.ones(2))",
+        torchscript=DROP,
+    ),
+    Bad(
         _function("    if not torch.jit.is_scripting() and not torch.jit.is_tracing():\n        x = x.clone()\n"),
         _function("    x = x.clone()\n").removeprefix("import torch\n\n\n"),
         why="both compilers in one condition",

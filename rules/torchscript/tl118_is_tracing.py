@@ -349,14 +349,6 @@ EXAMPLES = (
         torchscript=DROP,
     ),
     Bad(
-        "import torch\n\n\ndef weigh(x):\n    if not torch.jit.is_tracing():\n        return x * 3\n"
-        "    # Only a trace gets here.\n    y = x + 1\n    return y\n",
-        "def weigh(x):\n    return x * 3\n",
-        why="what nothing reaches behind the branch that stays",
-        run="import torch\nresult = weigh(torch.ones(2))",
-        torchscript=DROP,
-    ),
-    Bad(
         "import torch\n\n\ndef rows(x):\n    return int(x.shape[0]) if torch.jit.is_tracing() else x.shape[0]\n",
         "def rows(x):\n    return x.shape[0]\n",
         why="the traced branch turns a size into a number, and nobody traces any more",

@@ -155,10 +155,10 @@ def _stale_comments(view: ModuleView, rewrites: Iterable[Rewrite], deleted: set[
     around = (_statement_of(view, rewrite.span) for rewrite in taken)
     stay = (one for one in around if one is not None and view.span(one) not in deleted)
     yield from without_stale_comments(view, stay, captured=False)
-    for rewrite in rewrites:
-        statement = _statement_of(view, rewrite.span) if isinstance(rewrite, DropOperand) else None
+    for span in [rewrite.span for rewrite in rewrites if isinstance(rewrite, DropOperand)]:
+        statement = _statement_of(view, span)
         if statement is not None and view.span(statement) not in deleted:
-            yield from comments_on_operand(view, statement, rewrite.span)
+            yield from comments_on_operand(view, statement, span)
 
 
 def _statement_of(view: ModuleView, span: Span) -> ast.stmt | None:

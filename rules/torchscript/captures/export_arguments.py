@@ -280,12 +280,10 @@ def fixed_dimensions(
             else "take an example with 2 or more there if other sizes are used"
         )
         which = f" of input {index}" if len(arguments.fixed) > 1 or index else ""
-        stay = (
-            "dimensions {} of the example stay fixed at their sizes"
-            if len(small) > 1
-            else "dimension {} of the example stays fixed at its size"
-        )
-        clauses.append(f"{stay.format(places + which)}: {hint}")
+        stays = f"dimension {places}{which} of the example stays fixed at its size"
+        if len(small) > 1:
+            stays = f"dimensions {places}{which} of the example stay fixed at their sizes"
+        clauses.append(f"{stays}: {hint}")
     return clauses
 
 
