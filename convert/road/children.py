@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +61,10 @@ def export(task: Task, emit: Emit) -> None:
         from torchlift.convert.translation.eager import eager_module
         from torchlift.record.prover.exporting import as_module, exported, fixed_sizes, ways
 
-        model = eager_module(Path(task.path))
+        model = eager_module(Path(task.path), task.flow)
+        if model is None:
+            emit(Problem("no further way"))
+            return
         inputs = made(*task.tries[0], below=task.below)
         script = callee(loaded(task), task.method)
         named = _has_named_tuple(script(*made(*task.tries[0], below=task.below).args, **inputs.kwargs))
@@ -69,14 +73,23 @@ def export(task: Task, emit: Emit) -> None:
             emit(Problem("no further way"))
             return
         way = possible[task.way]
+        name = f"{way.name}, with operators for branches and loops" if task.flow else way.name
         module = as_module(own_method(model, task.method), _kind_of(task.method), {})
         try:
             program = exported(module, way)
             torch.export.save(program, task.program)
         except Exception as error:
-            emit(Problem(f"{way.name}: {type(error).__name__}: {first_line(error)}"))
+            emit(Problem(f"{name}: {_why(error)}"))
             return
-        emit(Exported(way.name, fixed_sizes(program, way), way.plain))
+        emit(Exported(name, fixed_sizes(program, way), way.plain, task.flow))
+
+
+def _why(error: Exception) -> str:
+    """What speaks against a way of exporting."""
+    place = re.search(r'File "[^"]*", line \d+, in (\w+)\n\s+(\S.*)', str(error))
+    if type(error).__name__ == "GuardOnDataDependentSymNode" and place is not None:
+        return f"data decides what `{place[1]}` does, in `{place[2].strip()}`, and no operator can"
+    return f"{type(error).__name__}: {first_line(error)}"
 
 
 def convert_graph(task: Task, emit: Emit) -> None:

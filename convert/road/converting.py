@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import tempfile
 import time
@@ -156,12 +157,17 @@ class Converter:
     def _programs(self, start: Conversion, task: Task, target: Path) -> Conversion:
         tried: list[TriedWay] = []
         best: Conversion | None = None
-        for number in (*range(_WAYS), _CONVERTER):
+        ended: set[bool] = set()
+        for flow, number in (*itertools.product((False, True), range(_WAYS)), (False, _CONVERTER)):
+            if number != _CONVERTER and flow in ended:
+                continue
             self._tell(f"{Path(start.path).name}: export")
-            made = self._run("convert_graph" if number == _CONVERTER else "export", replace(task, way=number))
+            function = "convert_graph" if number == _CONVERTER else "export"
+            made = self._run(function, replace(task, way=number, flow=flow))
             if not isinstance(made, Exported):
                 problem = made.text if isinstance(made, Problem) else "it gave no answer"
                 if problem == "no further way":
+                    ended.add(flow)
                     continue
                 name, _, reason = (
                     problem.partition(": ") if number != _CONVERTER else ("torch's converter", "", problem)
@@ -171,10 +177,10 @@ class Converter:
                 tried.append(TriedWay(name if reason else f"way {number + 1}", reason or name))
                 continue
             self._tell(f"{Path(start.path).name}: proof")
-            cases, stopped = self._cases("prove", replace(task, way=-1 if made.plain else 0))
+            plainly = replace(task, way=-1 if made.plain else 0, flow=made.flow)
+            cases, stopped = self._cases("prove", plainly)
             judged = _judged(start, made, cases, stopped, self._wish.allowed)
             if judged.outcome == "same":
-                plainly = replace(task, way=-1 if made.plain else 0)
                 return self._finished(replace(judged, tried=tried), plainly, target)
             tried.append(TriedWay(made.way, judged.said))
             if best is None or len(_unequal(judged)) < len(_unequal(best)):
@@ -340,8 +346,9 @@ def _judged(
         if case.case not in allowed - {_GIVEN}:
             verdicts.append(verdict)
     done = replace(start, way=made.way, cases=compared, fixed_sizes=made.fixed)
-    if made.plain:
-        note = "Named tuples come back as plain tuples."
+    notes = ["Named tuples come back as plain tuples."] * made.plain
+    notes += ["A branch that no case takes is not compared, and an output carries gradients if that of any branch does."] * made.flow
+    for note in notes:
         done = replace(done, assumption=f"{done.assumption} {note}".strip())
     if problem or not compared:
         return replace(

@@ -32,6 +32,7 @@ class Task:
         tries: inputs to try, as pairs of args and kwargs; a single one with `below` where they are settled.
         below: what whole numbers in tensors stay below.
         way: number of the way of exporting.
+        flow: whether branches and loops that data decides become operators.
         program: the exported program's file.
         memory: bytes that a process may allocate.
         seconds: of CPU time that it may take.
@@ -45,6 +46,7 @@ class Task:
     tries: list[tuple[list[Any], dict[str, Any]]]
     below: int = 2
     way: int = 0
+    flow: bool = False
     program: str = ""
     memory: int = 8 << 30
     seconds: float = 120.0
@@ -70,11 +72,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Exported:
-    """A program was written: the way, sizes that it takes in one size only by input, remarks."""
+    """A program was written: the way, sizes that it takes in one size only by input, what it does otherwise.
+
+    Attributes:
+        plain: named tuples are returned as plain ones.
+        flow: branches and loops became operators, whose outputs carry gradients if those of any branch do.
+    """
 
     way: str
     fixed: dict[str, list[int]]
     plain: bool
+    flow: bool = False
 
 
 @dataclass(frozen=True)

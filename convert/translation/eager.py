@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from torchlift.convert.archive.model_file import read_model_file
@@ -25,26 +27,35 @@ from torch.nn import functional as F
 """
 
 
-def python_of(path: Path) -> tuple[Written, dict[str, Any]]:
-    """The archive as Python text, and its weights as tensors. Raises `BadArchive`."""
+def python_of(path: Path, flow: bool = False) -> tuple[Written, dict[str, Any]]:
+    """The archive as Python text (`flow`: with operators for branches and loops), and its weights as tensors. Raises `BadArchive`."""
     found = read_model_file(path).torchscript
     if found is None:
         raise BadArchive("is no TorchScript archive")
     stored = StoredTensors(path, found)
-    made = written(found, stored.number)
+    made = written(found, stored.number, flow)
     return made, stored.all(made.weights)
 
 
-def eager_module(path: Path) -> Any:
+def eager_module(path: Path, flow: bool = False) -> Any:
     """The model as an `nn.Module`.
+
+    Args:
+        path: the archive.
+        flow: whether branches and loops that data decides become `torch.cond` and `while_loop`; None is returned where
+            there are none.
 
     Raises:
         BadArchive: something in it has no counterpart; the text says what.
     """
-    made, weights = python_of(path)
+    made, weights = python_of(path, flow)
+    if flow and not made.flows:
+        return None
     text = HEAD + made.text
     name = f"{path.stem}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {"__name__": "converted"}
-    exec(compile(text, name, "exec", dont_inherit=True), namespace)
-    return namespace["build"](weights)
+    module = sys.modules["converted"] = ModuleType(
+        "converted"
+    )  # where what compiles its functions looks for their globals
+    exec(compile(text, name, "exec", dont_inherit=True), vars(module))
+    return module.build(weights)

@@ -235,6 +235,8 @@ class Expressions:
         return ast.UnaryOp(ast.USub(), self.expression(node.args[0]))
 
     def _operator_not(self, node: ast.Call) -> ast.expr:
+        if self._names.flow:
+            return self._help("opposite", self.expression(node.args[0]))
         return ast.UnaryOp(ast.Not(), self.expression(node.args[0]))
 
     def _operator_contains(self, node: ast.Call) -> ast.expr:
@@ -252,6 +254,11 @@ class Expressions:
         value, *place = self._args(node)
         sizes = called(ast.Attribute(value, "size", ast.Load()), *place)
         return sizes if place else called("list", sizes)
+
+    def _operator_select(self, node: ast.Call) -> ast.expr:
+        args = self._args(node)
+        plain = not self._names.flow or len(args) != len(("value", "dimension", "place")) or node.keywords
+        return operator_call("aten", "select", args, self._named(node)) if plain else self._help("selected", *args)
 
     def _operator_slice(self, node: ast.Call) -> ast.expr:
         return self._help("part", *self._args(node), **self._named(node))
@@ -324,7 +331,8 @@ class Expressions:
         return self._help("as_float", whole or self.expression(value))
 
     def _word_bool(self, node: ast.Call) -> ast.expr:
-        return called("bool", self._whole(node.args[0]) or self.expression(node.args[0]))
+        value = self._whole(node.args[0]) or self.expression(node.args[0])
+        return self._help("as_truth", value) if self._names.flow else called("bool", value)
 
     def _word_isinstance(self, node: ast.Call) -> ast.expr:
         value, kinds = node.args

@@ -6,9 +6,10 @@ import ast
 
 from torchlift.convert.archive.code import Class, Function, dotted
 from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.translation.control_flow import DataFlow, function, handed_on, raised, tupled
 from torchlift.convert.translation.expressions import Expressions
 from torchlift.convert.translation.names import Names
-from torchlift.convert.translation.operators import called
+from torchlift.convert.translation.operators import called, name_of
 from torchlift.convert.translation.unread import without_unread
 from torchlift.convert.translation.vocabulary import (
     ERRORS,
@@ -24,6 +25,11 @@ def translated(
 
 
 class _Body(Expressions):
+    def __init__(self, function: Function, names: Names, owner: Class | None) -> None:
+        super().__init__(function, names, owner)
+        self._data = DataFlow(function.node)
+        self._returns = function.node.returns
+
     def function(self, node: ast.FunctionDef, name: str) -> ast.FunctionDef:
         arguments = ast.arguments(
             posonlyargs=[],
@@ -54,7 +60,10 @@ class _Body(Expressions):
         if isinstance(node, ast.Expr):
             return self._alone(node.value)
         if isinstance(node, ast.Return):
-            return [ast.Return(None if node.value is None else self.expression(node.value))]
+            return [ast.Return(None if node.value is None else self._returned(node.value, self._returns))]
+        flow = self._by_data(node) if self._names.flow else None
+        if flow is not None:
+            return flow
         if isinstance(node, ast.If):
             otherwise = [made for one in node.orelse for made in self.statement(one)]
             if all(isinstance(one, ast.Pass) for one in otherwise):
@@ -81,6 +90,66 @@ class _Body(Expressions):
         if isinstance(node, (ast.Pass, ast.Break, ast.Continue)):
             return [type(node)()]
         raise BadArchive(f"has a {type(node).__name__} that torchlift cannot write anew")
+
+    def _returned(self, value: ast.expr, kind: ast.expr | None) -> ast.expr:
+        """What is returned; operators hand numbers on in tensors, which are taken out of them."""
+        parts = kind.slice.elts if isinstance(kind, ast.Subscript) and isinstance(kind.slice, ast.Tuple) else []
+        if self._names.flow and isinstance(value, ast.Tuple) and len(parts) == len(value.elts):
+            return ast.Tuple([self._returned(*pair) for pair in zip(value.elts, parts, strict=True)], ast.Load())
+        number = {"int": "as_int", "float": "as_float"}.get(dotted(kind) or "") if kind and self._names.flow else None
+        return self._help(number, self.expression(value)) if number else self.expression(value)
+
+    def _by_data(self, node: ast.stmt) -> list[ast.stmt] | None:
+        """A branch or loop that data may decide, with functions for its blocks; None where that is not needed or cannot be."""
+        if isinstance(node, ast.If) and self._data.hangs_on_data(node.test):
+            return self._demand(node) or self._branch(node)
+        if isinstance(node, ast.While) and self._data.hangs_on_data(node.test):
+            names = self._data.carried(node)
+            return None if names is None else self._loop(node, names)
+        counts = isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
+        if counts and self._data.hangs_on_data(node.iter):
+            names = self._data.carried(node)
+            return None if names is None else self._repeat(node, names)
+        return None
+
+    def _demand(self, node: ast.If) -> list[ast.stmt] | None:
+        for block, other, holds in ((node.body, node.orelse, False), (node.orelse, node.body, True)):
+            message = raised(block)
+            if message is not None:
+                test = self.expression(node.test)
+                wanted = test if holds else self._help("opposite", test)
+                first = ast.Expr(self._help("demand", wanted, self.expression(message)))
+                return [first, *(made for one in other for made in self.statement(one))]
+        return None
+
+    def _branch(self, node: ast.If) -> list[ast.stmt] | None:
+        names = self._data.outcome(node)
+        if names is None:
+            return None
+        test = self.expression(node.test)
+        own = [self._renamed.get(name, name) for name in names]
+        parts = [
+            function(name, [], self.block(block), tupled(own))
+            for name, block in (("then_part", node.body), ("else_part", node.orelse))
+        ]
+        self._names.helpers.add("branch")
+        return [*parts, handed_on(own, "branch", test, name_of("then_part"), name_of("else_part"))]
+
+    def _loop(self, node: ast.While, names: list[str]) -> list[ast.stmt]:
+        own = [self._renamed.get(name, name) for name in names]
+        test = function("goes_on", own, [], self.expression(node.test))
+        step = function("next_step", own, self.block(node.body), tupled(own))
+        self._names.helpers.add("loop")
+        return [test, step, handed_on(own, "loop", name_of("goes_on"), name_of("next_step"), tupled(own))]
+
+    def _repeat(self, node: ast.For, names: list[str]) -> list[ast.stmt]:
+        assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
+        own = [self._renamed.get(name, name) for name in names]
+        count = self.expression(node.iter.args[0])
+        number = self._renamed.get(node.target.id, node.target.id)
+        step = function("next_step", [number, *own], self.block(node.body), tupled(own))
+        self._names.helpers.add("repeat")
+        return [step, handed_on(own, "repeat", count, name_of("next_step"), tupled(own))]
 
     def _assignment(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         special = self._statement_call(value)

@@ -11,6 +11,7 @@ from torchlift.convert.archive.code import Class, Code
 from torchlift.convert.archive.torchscript import TorchScript
 from torchlift.convert.archive.values import Tensor
 from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.translation.control_flow import FLOW_HELPERS, NEEDS
 from torchlift.convert.translation.functions import translated
 from torchlift.convert.translation.line_breaks import broken
 from torchlift.convert.translation.names import Names
@@ -34,18 +35,21 @@ class Written:
     Attributes:
         text: all of it but its head; `build(weights)` makes the model.
         weights: tensors of the archive by the names that the text asks for.
+        flows: whether a branch or loop may become an operator.
     """
 
     text: str
     weights: dict[str, Tensor]
+    flows: bool = False
 
 
-def written(archive: TorchScript, number: Callable[[Tensor], Any]) -> Written:
+def written(archive: TorchScript, number: Callable[[Tensor], Any], flow: bool = False) -> Written:
     """The archive as Python.
 
     Args:
         archive: with code that nothing speaks against.
         number: the value of a tensor of one element.
+        flow: whether branches and loops that data decides are written for `torch.cond` and `while_loop`.
 
     Raises:
         BadArchive: something in it has no counterpart; the text says what.
@@ -53,7 +57,7 @@ def written(archive: TorchScript, number: Callable[[Tensor], Any]) -> Written:
     if archive.refused is not None or archive.model is None:
         raise BadArchive(archive.refused or "has no object of a model in it")
     constants = {f"c{place}": value for place, value in enumerate(archive.constants)}
-    names = Names(archive.code, constants, number)
+    names = Names(archive.code, constants, number, flow)
     bodies = _merged(archive.code, names)
     objects = Objects(archive.model, archive.code, names)
     parts = [*_types(archive.code, names), *_functions(archive.code, names)]
@@ -62,11 +66,13 @@ def written(archive: TorchScript, number: Callable[[Tensor], Any]) -> Written:
     for name in names.used_constants:
         weights[f"CONSTANTS.{name}"] = constants[name]
     parts.append(_build(objects, list(names.used_constants)))
-    helpers = [HELPERS[name].strip("\n") for name in HELPERS if name in names.helpers]
+    flows = any(name in NEEDS for name in names.helpers)
+    names.helpers |= {needed for name in names.helpers for needed in NEEDS.get(name, ())}
+    helpers = [text.strip("\n") for name, text in (HELPERS | FLOW_HELPERS).items() if name in names.helpers]
     shared = broken(f"SHARED = {objects.shared!r}") if objects.shared else ""
     parameter = _PARAMETER.format(shared=_SHARED if shared else "")
     used = any("parameter(weights" in part for part in parts)
-    return Written("\n\n\n".join(filter(None, [shared, *helpers, parameter * used, *parts])) + "\n", weights)
+    return Written("\n\n\n".join(filter(None, [shared, *helpers, parameter * used, *parts])) + "\n", weights, flows)
 
 
 def _merged(code: Code, names: Names) -> dict[str, list[ast.stmt]]:

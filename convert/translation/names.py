@@ -12,12 +12,13 @@ from typing import Any
 from torchlift.convert.archive.code import Code, dotted
 from torchlift.convert.archive.values import Tensor
 from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.translation.control_flow import FLOW_HELPERS
 from torchlift.convert.translation.operators import called, name_of
 from torchlift.convert.translation.vocabulary import HELPERS, TYPES
 
 _OURS = frozenset(
     "torch nn F Tensor Any Optional Union NamedTuple Enum Path json struct math warnings builtins weights prefix CONSTANTS build "
-    "load parameter read_weights SHARED self_".split()
+    "load parameter read_weights SHARED self_ then_part else_part goes_on next_step".split()
 )
 _ERASED = {
     "List": "list",
@@ -36,9 +37,13 @@ class Names:
         code: all of its code.
         constants: tensors by name, `c0` and so on.
         number: the value of a tensor that has one element.
+        flow: whether branches and loops that data decides are written for `torch.cond` and `while_loop`.
     """
 
-    def __init__(self, code: Code, constants: dict[str, Any], number: Callable[[Tensor], Any]) -> None:
+    def __init__(
+        self, code: Code, constants: dict[str, Any], number: Callable[[Tensor], Any], flow: bool = False
+    ) -> None:
+        self.flow = flow
         self.constants = constants
         self.number = number
         self.helpers: set[str] = set()
@@ -51,7 +56,7 @@ class Names:
         self.stored = _stored(code)
         self._code = code
         self._names: dict[str, str] = {}
-        taken = {*_OURS, *HELPERS, *dir(builtins), *keyword.kwlist}
+        taken = {*_OURS, *HELPERS, *FLOW_HELPERS, *dir(builtins), *keyword.kwlist}
         for name in [*code.classes, *code.functions]:
             short = name.rpartition(".")[2].lstrip("_") or "thing"
             unique, number_ = short, 1
