@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from torchlift.convert.road.comparing import compare
 from torchlift.convert.road.step import (
     Emit,
     Exported,
-    Found,
     Problem,
     Task,
     bounded,
@@ -24,32 +22,14 @@ from torchlift.convert.road.step import (
     warnings_off,
 )
 
-_BELOWS = (100, 10, 2)
-
 
 def list_inputs(task: Task, emit: Emit) -> None:
     """Emits `Found`, or a `Problem`: the first inputs with which the archive runs."""
-    with said(emit), bounded(task):
-        from torchlift.convert.road.made_inputs import made
+    with said(emit), bounded(task), warnings_off():
+        from torchlift.convert.road.trying import first_that_runs
 
         target = callee(loaded(task), task.method)
-        end = time.monotonic() + task.seconds / 2
-        first = ""
-        for number, (args, kwargs) in enumerate(task.tries):
-            whole = any("int" in part and "<" not in part for part in _tensors_in([args, kwargs]))
-            for below in _BELOWS if whole else _BELOWS[-1:]:
-                inputs = made(args, kwargs, below)
-                try:
-                    with warnings_off():
-                        target(*inputs.args, **inputs.kwargs)
-                except Exception as error:
-                    first = first or first_line(error)
-                    continue
-                emit(Found(number, below, number + 1))
-                return
-            if time.monotonic() > end:
-                break
-        emit(Problem(f"it runs with none of {len(task.tries)} inputs; the first failed with: {first}"))
+        emit(first_that_runs(target, task.tries, task.searched, time.monotonic() + task.seconds / 2))
 
 
 def export(task: Task, emit: Emit) -> None:
@@ -132,14 +112,3 @@ def _has_named_tuple(value: Any) -> bool:
     if isinstance(value, tuple):
         return hasattr(value, "_fields") or any(map(_has_named_tuple, value))
     return False
-
-
-def _tensors_in(words: Any) -> Iterator[str]:
-    if isinstance(words, str):
-        yield words
-    elif isinstance(words, list):
-        for item in words:
-            yield from _tensors_in(item)
-    elif isinstance(words, dict) and "str" not in words:
-        for item in words.values():
-            yield from _tensors_in(item)

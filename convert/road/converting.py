@@ -141,10 +141,11 @@ class Converter:
             sources += [recorded(found.torchscript, task.method), list(searched(found, task.method))]
         problem = "nobody gave inputs, and its types leave too much open to guess; --inputs gives them"
         for tries in filter(None, sources):
-            asked = replace(task, tries=[(one.args, one.kwargs) for one in tries])
+            guessed = tries[0].source == "search"
+            asked = replace(task, tries=[(one.args, one.kwargs) for one in tries], searched=guessed)
             result = self._run("list_inputs", asked)
             if isinstance(result, Found):
-                given = tries[result.number]
+                given = replace(tries[0] if guessed else _same(tries, result), args=result.args, kwargs=result.kwargs)
                 if given.source == "search":
                     given = replace(given, said=f"{given.said} Tried: {result.tried}.")
                 settled = replace(task, tries=[(given.args, given.kwargs)], below=result.below)
@@ -303,6 +304,10 @@ def _why_not(path: Path, found: ModelFile) -> str | None:
     if found.torchscript.model is None:
         return f"{path} has no object of a model in it."
     return None
+
+
+def _same(tries: list[Given], found: Found) -> Given:
+    return next(one for one in tries if (one.args, one.kwargs) == (found.args, found.kwargs))
 
 
 def _methods(found: ModelFile) -> list[str]:

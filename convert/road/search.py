@@ -14,6 +14,7 @@ _LAYERS = 8
 _COMMON = (
     "float32[4,3]",
     "float32[2,3,32,32]",
+    "float32[2,1,28,28]",
     "float32[2,3,224,224]",
     "float32[2,3,16]",
     "float32[4]",
@@ -71,6 +72,8 @@ def _options(type_: str, tensors: list[str]) -> list[Any] | None:
     inner = inner[:-1]
     if outer == "Optional":
         return [None]
+    if outer == "Dict":
+        return [{"dict": {}}]
     if outer == "List":
         items = _options(inner, tensors)
         return None if items is None else [[item, item] for item in items]
@@ -97,7 +100,7 @@ def _sizes(found: ModelFile) -> Iterator[str]:
     seen: set[tuple[int, ...]] = set()
     for name, tensor in found.tensors():
         shape = tensor.shape
-        if not tensor.dtype.startswith(("float", "bfloat")) or shape in seen or len(seen) >= _LAYERS:
+        if not tensor.dtype.startswith(("float", "bfloat")) or 0 in shape or shape in seen or len(seen) >= _LAYERS:
             continue
         seen.add(shape)
         dtype = tensor.dtype

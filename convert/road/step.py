@@ -37,6 +37,7 @@ class Task:
         memory: bytes that a process may allocate.
         seconds: of CPU time that it may take.
         reads_dtype: whether the code asks for dtypes.
+        searched: whether other inputs than the tries may be tried.
         libraries: that bring operators of the archive; imported where they are installed.
     """
 
@@ -52,6 +53,7 @@ class Task:
     seconds: float = 120.0
     reads_dtype: bool = False
     libraries: tuple[str, ...] = ()
+    searched: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Found:
-    """Inputs with which the archive runs: which of the tries, and below what whole numbers stay."""
+    """Inputs with which the archive runs, below what whole numbers in them stay, and how many were tried."""
 
-    number: int
+    args: list[Any]
+    kwargs: dict[str, Any]
     below: int
     tried: int
 
