@@ -352,7 +352,9 @@ def _judged(
             verdicts.append(verdict)
     done = replace(start, way=made.way, cases=compared, fixed_sizes=made.fixed)
     notes = ["Named tuples come back as plain tuples."] * made.plain
-    notes += ["A branch that no case takes is not compared, and an output carries gradients if that of any branch does."] * made.flow
+    notes += [
+        "A branch that no case takes is not compared, and an output carries gradients if that of any branch does."
+    ] * made.flow
     for note in notes:
         done = replace(done, assumption=f"{done.assumption} {note}".strip())
     if problem or not compared:

@@ -70,7 +70,9 @@ def _changed(value: Any, error: str) -> Iterator[tuple[int, Any]]:
                 row = [*items[:number], other, *items[number + 1 :]]
                 yield cost, row if isinstance(value, list) else {"tuple": row}
         if isinstance(value, list) and items:
-            yield from ((3, [items[0]] * count) for count in (1, *_numbers(error)) if count != len(items) and count <= 9)
+            yield from (
+                (3, [items[0]] * count) for count in (1, *_numbers(error)) if count != len(items) and count <= 9
+            )
 
 
 def _dictionaries(items: dict[str, Any], error: str) -> Iterator[tuple[int, Any]]:
@@ -131,14 +133,14 @@ def _sides(shape: list[int], error: str) -> Iterator[tuple[list[int], int]]:
         yield [viewed[place] * viewed[place + 1], viewed[place + 2] * viewed[place + 3]], 1
     for one in numbers:
         root = math.isqrt(one)
-        if root > 2 and root * root == one:  # noqa: PLR2004 - a picture of one point or four is none
+        if root > 2 and root * root == one:
             yield [root, root], 2
     for one in numbers:
         for other in numbers:
             root = math.isqrt(one // other) if one > other else 0
             if root > 1 and root * root * other == one:
                 yield [max(1, shape[-2] // root), max(1, shape[-1] // root)], 2
-                if max(shape[-2:]) * root <= 512:  # noqa: PLR2004 - larger pictures take seconds
+                if max(shape[-2:]) * root <= 512:
                     yield [shape[-2] * root, shape[-1] * root], 2
 
 

@@ -27,13 +27,13 @@ from torch.nn import functional as F
 """
 
 
-def python_of(path: Path, flow: bool = False) -> tuple[Written, dict[str, Any]]:
-    """The archive as Python text (`flow`: with operators for branches and loops), and its weights as tensors. Raises `BadArchive`."""
+def python_of(path: Path, *, flow: bool = False, arithmetic: bool = False) -> tuple[Written, dict[str, Any]]:
+    """The archive as Python text, and its weights as tensors; `flow` and `arithmetic` as in `written`. Raises `BadArchive`."""
     found = read_model_file(path).torchscript
     if found is None:
         raise BadArchive("is no TorchScript archive")
     stored = StoredTensors(path, found)
-    made = written(found, stored.number, flow)
+    made = written(found, stored.number, flow=flow, arithmetic=arithmetic)
     return made, stored.all(made.weights)
 
 
@@ -48,7 +48,7 @@ def eager_module(path: Path, flow: bool = False) -> Any:
     Raises:
         BadArchive: something in it has no counterpart; the text says what.
     """
-    made, weights = python_of(path, flow)
+    made, weights = python_of(path, flow=flow, arithmetic=True)
     if flow and not made.flows:
         return None
     text = HEAD + made.text

@@ -10,6 +10,7 @@ from torchlift.convert.archive.values import Tensor
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.names import Names
 from torchlift.convert.translation.operators import called, name_of, operator_call
+from torchlift.convert.translation.quantised import AS_ARITHMETIC
 from torchlift.convert.translation.vocabulary import (
     ATTRIBUTES,
     BINARY,
@@ -145,6 +146,8 @@ class Expressions:
             return self._primitive(name.removeprefix("ops.prim."), node)
         if name.startswith("ops."):
             _, namespace, short = name.split(".")
+            if namespace == "quantized" and short in AS_ARITHMETIC and self._names.arithmetic:
+                return self._help(short, *self._args(node), **self._named(node))
             return operator_call(namespace, short, self._args(node), self._named(node))
         if name == "uninitialized":
             return ast.Constant(None)
@@ -156,6 +159,8 @@ class Expressions:
             return called(ast.Attribute(kind, "__new__", ast.Load()), kind)
         if name.startswith("__torch__."):
             return called(name_of(self._names.of(name)), *self._args(node), **self._named(node))
+        if name == "torch.autograd.grad":
+            return called(name, *self._args(node), **self._named(node))
         if isinstance(node.func, ast.Attribute):
             return self._method(node.func, node)
         return called(self.expression(node.func), *self._args(node), **self._named(node))

@@ -9,14 +9,15 @@ from typing import Any
 
 from torchlift.convert.archive.code import Class, Code
 from torchlift.convert.archive.torchscript import TorchScript
-from torchlift.convert.archive.values import Tensor
+from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.control_flow import FLOW_HELPERS, NEEDS
 from torchlift.convert.translation.functions import translated
 from torchlift.convert.translation.line_breaks import broken
 from torchlift.convert.translation.names import Names
-from torchlift.convert.translation.objects import Objects, Variant, constructor, own_lists
+from torchlift.convert.translation.objects import Objects, PartsDiffer, Variant, constructor, own_lists
 from torchlift.convert.translation.operators import called, name_of
+from torchlift.convert.translation.quantised import QUANTISED_HELPERS, QUANTISED_NEEDS
 from torchlift.convert.translation.vocabulary import HELPERS
 
 _PARAMETER = '''def parameter(weights: dict[str, Tensor], name: str, *, trains: bool = True) -> nn.Parameter:
@@ -43,32 +44,53 @@ class Written:
     flows: bool = False
 
 
-def written(archive: TorchScript, number: Callable[[Tensor], Any], flow: bool = False) -> Written:
+def written(
+    archive: TorchScript, number: Callable[[Tensor], Any], *, flow: bool = False, arithmetic: bool = False
+) -> Written:
     """The archive as Python.
 
     Args:
         archive: with code that nothing speaks against.
         number: the value of a tensor of one element.
         flow: whether branches and loops that data decides are written for `torch.cond` and `while_loop`.
+        arithmetic: whether operators on packed weights are written as arithmetic.
 
     Raises:
         BadArchive: something in it has no counterpart; the text says what.
     """
     if archive.refused is not None or archive.model is None:
         raise BadArchive(archive.refused or "has no object of a model in it")
+    apart: set[tuple[str, str]] = set()
+    while True:
+        try:
+            return _written(archive, archive.model, number, apart, flow, arithmetic)
+        except PartsDiffer as error:
+            if error.place in apart:
+                raise
+            apart.add(error.place)
+
+
+def _written(
+    archive: TorchScript,
+    model: Thing,
+    number: Callable[[Tensor], Any],
+    apart: set[tuple[str, str]],
+    flow: bool,
+    arithmetic: bool,
+) -> Written:
     constants = {f"c{place}": value for place, value in enumerate(archive.constants)}
-    names = Names(archive.code, constants, number, flow)
+    names = Names(archive.code, constants, number, flow=flow, arithmetic=arithmetic)
     bodies = _merged(archive.code, names)
-    objects = Objects(archive.model, archive.code, names)
+    objects = Objects(model, archive.code, names, apart)
     parts = [*_types(archive.code, names), *_functions(archive.code, names)]
     parts += [_variant(objects, variant, bodies) for variant in objects.variants]
+    parts.append(_build(objects, {name: constants[name] for name in names.used_constants}))
     weights = dict(objects.weights)
-    for name in names.used_constants:
-        weights[f"CONSTANTS.{name}"] = constants[name]
-    parts.append(_build(objects, list(names.used_constants)))
     flows = any(name in NEEDS for name in names.helpers)
-    names.helpers |= {needed for name in names.helpers for needed in NEEDS.get(name, ())}
-    helpers = [text.strip("\n") for name, text in (HELPERS | FLOW_HELPERS).items() if name in names.helpers]
+    needs = NEEDS | QUANTISED_NEEDS
+    names.helpers |= {needed for name in names.helpers for needed in needs.get(name, ())}
+    known = HELPERS | FLOW_HELPERS | QUANTISED_HELPERS
+    helpers = [text.strip("\n") for name, text in known.items() if name in names.helpers]
     shared = broken(f"SHARED = {objects.shared!r}") if objects.shared else ""
     parameter = _PARAMETER.format(shared=_SHARED if shared else "")
     used = any("parameter(weights" in part for part in parts)
@@ -149,14 +171,14 @@ def _variant(objects: Objects, variant: Variant, bodies: dict[str, list[ast.stmt
     return _class(variant.name, ["nn.Module"], [first, *lists, *bodies[kind.name]])
 
 
-def _build(objects: Objects, constants: list[str]) -> str:
+def _build(objects: Objects, constants: dict[str, Any]) -> str:
     lines = [
         "def build(weights: dict[str, Tensor]) -> nn.Module:",
         '    """The model with these weights, by the names of the archive."""',
     ]
     if objects.shared:
         lines.append("    weights |= {name: weights[first] for name, first in SHARED.items()}")
-    lines += [f'    CONSTANTS.{name} = weights["CONSTANTS.{name}"]' for name in constants]
+    lines += [f"    CONSTANTS.{name} = {_constant(objects, name, value)}" for name, value in constants.items()]
     lines.append(f"    model = {objects.root.name}(weights)")
     for path, first in objects.again:
         above, _, last = path.strip(".").rpartition(".")
@@ -165,6 +187,14 @@ def _build(objects: Objects, constants: list[str]) -> str:
     lines.append("    return model")
     head = 'class CONSTANTS:\n    """Tensors that the code names."""\n\n\n' if constants else ""
     return head + "\n".join(lines)
+
+
+def _constant(objects: Objects, name: str, value: Any) -> str:
+    path = f"CONSTANTS.{name}"
+    if isinstance(value, Tensor) and value.quantizer is None:
+        objects.weights[path] = value
+        return f'weights["{path}"]'
+    return ast.unparse(ast.fix_missing_locations(objects.literal(value, path))).replace("prefix + ", "")
 
 
 def _class(name: str, bases: list[str], body: list[ast.stmt]) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from torchlift.convert.archive.code import Code, dotted
-from torchlift.convert.archive.values import Tensor
+from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.control_flow import FLOW_HELPERS
 from torchlift.convert.translation.operators import called, name_of
+from torchlift.convert.translation.quantised import PACKED, QUANTISED_HELPERS
 from torchlift.convert.translation.vocabulary import HELPERS, TYPES
 
 _OURS = frozenset(
@@ -38,12 +39,19 @@ class Names:
         constants: tensors by name, `c0` and so on.
         number: the value of a tensor that has one element.
         flow: whether branches and loops that data decides are written for `torch.cond` and `while_loop`.
+        arithmetic: whether operators on packed weights are written as arithmetic, which can be exported.
     """
 
     def __init__(
-        self, code: Code, constants: dict[str, Any], number: Callable[[Tensor], Any], flow: bool = False
+        self,
+        code: Code,
+        constants: dict[str, Any],
+        number: Callable[[Tensor], Any],
+        *,
+        flow: bool = False,
+        arithmetic: bool = False,
     ) -> None:
-        self.flow = flow
+        self.flow, self.arithmetic = flow, arithmetic
         self.constants = constants
         self.number = number
         self.helpers: set[str] = set()
@@ -56,7 +64,7 @@ class Names:
         self.stored = _stored(code)
         self._code = code
         self._names: dict[str, str] = {}
-        taken = {*_OURS, *HELPERS, *FLOW_HELPERS, *dir(builtins), *keyword.kwlist}
+        taken = {*_OURS, *HELPERS, *FLOW_HELPERS, *QUANTISED_HELPERS, *dir(builtins), *keyword.kwlist}
         for name in [*code.classes, *code.functions]:
             short = name.rpartition(".")[2].lstrip("_") or "thing"
             unique, number_ = short, 1
@@ -88,6 +96,9 @@ class Names:
     def constant(self, name: str) -> ast.expr:
         """`CONSTANTS.c0`; a number is written where it is used."""
         value = self.constants.get(name)
+        if isinstance(value, Thing) and str(value.kind) in PACKED:
+            self.used_constants[name] = None
+            return name_of(f"CONSTANTS.{name}")
         if not isinstance(value, Tensor):
             raise BadArchive(f"uses the constant {name}, which is no tensor in it")
         if not value.shape and value.quantizer is None:

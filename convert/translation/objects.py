@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +13,22 @@ from torchlift.convert.archive.values import Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.names import Names
 from torchlift.convert.translation.operators import called, name_of
+from torchlift.convert.translation.quantised import PACKED, packed, quantised
 
 _PLAIN = (bool, int, float, str)
 _OF_EVERY_MODULE = ("training", "_is_full_backward_hook")
+
+
+class PartsDiffer(BadArchive):
+    """Modules of one class hold parts of another that differ in an attribute.
+
+    Attributes:
+        place: class and attribute: classes of their own are needed for its values.
+    """
+
+    def __init__(self, kind: str, attribute: str) -> None:
+        super().__init__(f"has modules of one class whose parts, of {kind}, differ in {attribute}")
+        self.place = kind, attribute
 
 
 @dataclass
@@ -41,10 +55,11 @@ class Objects:
         model: the root.
         code: of the archive.
         names: of classes.
+        apart: attributes by class and name, whose values need classes of their own.
     """
 
-    def __init__(self, model: Thing, code: Code, names: Names) -> None:
-        self._code, self._names = code, names
+    def __init__(self, model: Thing, code: Code, names: Names, apart: Collection[tuple[str, str]] = ()) -> None:
+        self._code, self._names, self._apart = code, names, apart
         self.weights: dict[str, Tensor] = {}
         self.shared: dict[str, str] = {}
         self.again: list[tuple[str, str]] = []
@@ -86,7 +101,8 @@ class Objects:
             raise BadArchive(f"holds an object of {thing.kind}, a class of its own, in an attribute")
         key: list[Any] = [self._names.of(kind.name)]
         for name, value in thing.attributes.items():
-            key.append((name, self._key(value, f"{path}{name}", kind)))
+            made = repr(value) if (kind.name, name) in self._apart else self._key(value, f"{path}{name}", kind)
+            key.append((name, made))
         variant = self._by_key.get(tuple(key))
         if variant is None:
             variant = self._by_key[tuple(key)] = Variant(kind, self._unique(self._names.of(kind.name)))
@@ -118,8 +134,10 @@ class Objects:
             member = self._code.classes.get(str(value.kind))
             if member is not None and member.kind == "Enum":
                 return ("enum", ast.unparse(self.literal(value, path)))
+            if str(value.kind) in PACKED or (member is not None and self._is_plain(value, member)):
+                return ("literal", ast.unparse(self.literal(value, path)).replace(repr(path)[1:-1], ""))
             return ("module", id(self._visit(value, f"{path}.")))
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and value.quantizer is None:
             self._weight(value, path)
             return ("tensor", value.requires_grad)
         if isinstance(value, _PLAIN):
@@ -127,12 +145,21 @@ class Objects:
         return ("literal", ast.unparse(self.literal(value, path)).replace(repr(path)[1:-1], ""))
 
     def _weight(self, value: Tensor, path: str) -> None:
-        place = (value.key, value.dtype, value.offset, value.shape, value.stride)
+        place = (path.startswith("CONSTANTS."), value.key, value.dtype, value.offset, value.shape, value.stride)
         first = self._first.setdefault(place, path)
         if first == path:
             self.weights[path] = value
         else:
             self.shared[path] = first
+
+    def _bytes(self, value: Tensor, path: str) -> ast.expr:
+        self._weight(value, path)
+        return ast.Subscript(name_of("weights"), _below(path), ast.Load())
+
+    def _is_plain(self, value: Thing, kind: Class) -> bool:
+        """Whether an object is one of a class of the archive's own, and can be made of its attributes."""
+        names = all(name.isidentifier() for name in value.attributes)
+        return kind.kind == "" and value.state is None and "__setstate__" not in kind.methods and names
 
     def literal(self, value: Any, path: str) -> ast.expr:
         """An attribute as an expression. Raises `BadArchive`."""
@@ -142,6 +169,8 @@ class Objects:
             odd = not math.isfinite(value)
             return called("float", ast.Constant(str(value))) if odd else ast.Constant(value)
         if isinstance(value, Tensor):
+            if value.quantizer is not None:
+                return quantised(value, path, self._bytes)
             self._weight(value, path)
             if value.requires_grad:
                 return called("parameter", name_of("weights"), _below(path))
@@ -156,6 +185,14 @@ class Objects:
             kind = self._code.classes.get(str(value.kind))
             if kind is not None and kind.kind == "Enum" and value.args:
                 return called(self._names.of(kind.name), self.literal(value.args[0], path))
+            if str(value.kind) in PACKED:
+                made, helper = packed(value, path, self._bytes, self._names.arithmetic)
+                self._names.helpers |= {helper} if helper else set()
+                return made
+            if kind is not None and self._is_plain(value, kind):
+                self._names.helpers.add("restored")
+                named = {name: self.literal(one, f"{path}.{name}") for name, one in value.attributes.items()}
+                return called("restored", name_of(self._names.of(kind.name)), **named)
             if str(value.kind) == "torch.device" and value.args:
                 return called("torch.device", *(self.literal(one, path) for one in value.args))
         what = f"an object of {value.kind}" if isinstance(value, Thing) else f"a {type(value).__name__}"
@@ -210,7 +247,7 @@ def constructor(objects: Objects, variant: Variant) -> list[ast.stmt]:
             continue
         elif isinstance(value, Thing) and id(value) in objects._variant_of:
             made.append(_module(objects, name, value, variant))
-        elif isinstance(value, Tensor):
+        elif isinstance(value, Tensor) and value.quantizer is None:
             made.append(_tensor(name, value, variant.kind))
         elif value is None and name in variant.kind.parameters | variant.kind.buffers:
             register = "register_parameter" if name in variant.kind.parameters else "register_buffer"
@@ -228,7 +265,7 @@ def _module(objects: Objects, name: str, value: Thing, above: Variant) -> ast.st
     for attribute in variant.varying:
         values = [thing.attributes[name].attributes[attribute] for _, thing in above.instances]
         if any(other != values[0] for other in values[1:]):
-            raise BadArchive(f"has modules of one class, {above.kind.name}, whose parts differ in {attribute}")
+            raise PartsDiffer(variant.kind.name, attribute)
         named[attribute] = objects.literal(values[0], "")
     made = called(variant.name, name_of("weights"), _below(f"{name}."), **named)
     if name.isidentifier():
@@ -254,5 +291,7 @@ def _without(node: ast.expr, path: str) -> ast.expr:
 
 
 def _set(name: str, value: ast.expr) -> ast.stmt:
+    if not name.isidentifier():
+        return ast.Expr(called("setattr", name_of("self"), ast.Constant(name), value))
     own = f"private{name[1:]}" if name.startswith("__") else name
     return ast.Assign([ast.Attribute(name_of("self"), own, ast.Store())], value)

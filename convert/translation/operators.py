@@ -124,10 +124,14 @@ def _enum_arguments(schema: Any, args: list[ast.expr], named: dict[str, ast.expr
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Whether a dtype or layout is given as such, not as a number that comes from elsewhere."""
+    """Whether a dtype or layout is given as such, not as a number that comes from elsewhere, such as the model."""
+    of_model = (ast.unparse(value) if isinstance(value, ast.Attribute) else "").startswith("self.")
     return _is_none(value) or (
         isinstance(value, ast.Attribute)
-        and (value.attr in _DTYPE_ATTRIBUTES or (isinstance(value.value, ast.Name) and value.value.id == "torch"))
+        and (
+            (value.attr in _DTYPE_ATTRIBUTES and not of_model)
+            or (isinstance(value.value, ast.Name) and value.value.id == "torch")
+        )
     )
 
 

@@ -101,6 +101,13 @@ def as_tensor(number):
     kind = torch.float64 if isinstance(number, (float, torch.SymFloat)) else torch.int64
     return torch.scalar_tensor(number, dtype=torch.bool if isinstance(number, bool) else kind)
 ''',
+        "restored": '''
+def restored(kind, **attributes):
+    """An object with these attributes, made without its constructor."""
+    made = kind.__new__(kind)
+    vars(made).update(attributes)
+    return made
+''',
         "power": '''
 def power(base, exponent):
     """A power; of numbers it is a float."""

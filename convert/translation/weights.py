@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from torchlift.convert.archive.torchscript import TorchScript
-from torchlift.convert.archive.values import ITEM_BYTES, Tensor
+from torchlift.convert.archive.values import ITEM_BYTES, Tensor, Thing
 from torchlift.convert.archive.zip_entries import BadArchive
+from torchlift.convert.translation.quantised import CODES
 
 
 class StoredTensors:
@@ -23,20 +24,18 @@ class StoredTensors:
     def __init__(self, path: Path, archive: TorchScript) -> None:
         self._zip = zipfile.ZipFile(path)
         self._prefix = archive.prefix
-        self._constants = {id(value) for value in archive.constants}
+        self._constants = {id(value) for value in _tensors(archive.constants)}
         self._storages: dict[tuple[str, str], Any] = {}
         name = f"{archive.prefix}byteorder"
         if name in self._zip.namelist() and self._zip.read(name).strip() == b"big":
             raise BadArchive("was written on a machine with the other order of bytes")
 
     def of(self, tensor: Tensor) -> Any:
-        """The tensor, on the CPU. Raises `BadArchive`."""
+        """The tensor, on the CPU; of a quantised one the whole numbers. Raises `BadArchive`."""
         import torch
 
-        if tensor.quantizer is not None:
-            raise BadArchive(f"holds quantized tensors ({tensor}), which torchlift cannot write down")
         folder = "constants" if id(tensor) in self._constants else "data"
-        dtype = getattr(torch, tensor.dtype, None)
+        dtype = getattr(torch, CODES.get(tensor.dtype, tensor.dtype), None)
         if not isinstance(dtype, torch.dtype) or tensor.dtype not in ITEM_BYTES:
             raise BadArchive(f"holds a tensor of {tensor.dtype}, which torch does not have")
         if (folder, tensor.key) not in self._storages:
@@ -62,3 +61,15 @@ class StoredTensors:
     def all(self, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         """Tensors by name."""
         return {name: self.of(tensor) for name, tensor in tensors.items()}
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """Those among constants, and in the objects among them."""
+    if isinstance(value, Tensor):
+        yield value
+        yield from _tensors(value.quantizer)
+    elif isinstance(value, Thing):
+        yield from _tensors(value.state)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
