@@ -226,7 +226,7 @@ def _check_torch(line: str, errors: IO[bytes]) -> None:
     answer = json.loads(line) if line else {"error": "broken", "detail": _last_line(errors)}
     if answer.get("error") == "missing":
         raise TorchUnavailable(
-            f"Comparing captures runs them, and torch is not installed for {sys.executable}. "
+            f"torch is needed to run models, and is not installed for {sys.executable}. "
             "Install it there, for example with: pip install 'torchlift[torch]'."
         )
     if "error" in answer:

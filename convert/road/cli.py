@@ -100,7 +100,7 @@ def convert(
     try:
         done = _converted(paths, output, wish, several)
     except TorchUnavailable as error:
-        _fail(f"Converting runs the archive. {error}")
+        _fail(f"Converting runs the archive and the program, to compare them. {error}")
     _report(done, as_json)
 
 

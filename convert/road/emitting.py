@@ -24,6 +24,8 @@ TorchScript keeps no comments, has unrolled loops over modules, and names interm
     model = {name}.load()
 """
 
+from __future__ import annotations
+
 import json
 import struct
 {imports}from pathlib import Path

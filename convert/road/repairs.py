@@ -128,7 +128,7 @@ def _sides(shape: list[int], error: str) -> Iterator[tuple[list[int], int]]:
     if len(shape) < len(("height", "width")):
         return
     numbers = _numbers(error)
-    viewed = [int(one) for one in _NUMBER.findall((re.findall(r"shape '\[(.*?)\]' is invalid", error) or [""])[0])]
+    viewed = _viewed(error)
     for place in range(len(viewed) - 3):
         yield [viewed[place] * viewed[place + 1], viewed[place + 2] * viewed[place + 3]], 1
     for one in numbers:
@@ -146,8 +146,15 @@ def _sides(shape: list[int], error: str) -> Iterator[tuple[list[int], int]]:
 
 def _numbers(error: str) -> list[int]:
     apart = re.sub(r"(?<=\d)x(?=\d)", " ", error)
-    found = dict.fromkeys(int(one) for one in _NUMBER.findall(apart))
+    viewed = _viewed(error)
+    whole = [math.prod(viewed), math.prod(viewed[1:])] if viewed else []
+    found = dict.fromkeys([*whole, *(int(one) for one in _NUMBER.findall(apart))])
     return [one for one in found if 0 < one <= _LARGEST][:_NUMBERS]
+
+
+def _viewed(error: str) -> list[int]:
+    """Sizes that something could not be viewed in."""
+    return [int(one) for one in _NUMBER.findall((re.findall(r"shape '\[(.*?)\]' is invalid", error) or [""])[0])]
 
 
 def _words(dtype: str, shape: list[int], below: str) -> str:

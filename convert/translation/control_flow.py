@@ -82,8 +82,8 @@ def loop(again, step, carried):
 ''',
     "repeat": '''
 def repeat(count, step, carried):
-    """As many steps; each knows its number."""
-    if not by_data(count):
+    """As many steps; each knows its number. A number of steps that is a dynamic size is not counted out."""
+    if not (by_data(count) or isinstance(count, torch.SymInt)):
         for number in range(count):
             carried = step(number, *carried)
         return carried

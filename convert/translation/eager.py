@@ -13,7 +13,9 @@ from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.module_text import Written, written
 from torchlift.convert.translation.weights import StoredTensors
 
-HEAD = """import builtins
+HEAD = """from __future__ import annotations
+
+import builtins
 import math
 import warnings
 from enum import Enum

@@ -68,7 +68,7 @@ class Expressions:
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.Subscript):
-            return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Load())
+            return ast.Subscript(self.expression(node.value), self._index(node.slice), ast.Load())
         if isinstance(node, ast.Slice):
             parts = [None if one is None else self.expression(one) for one in (node.lower, node.upper, node.step)]
             return ast.Slice(*parts)
@@ -202,7 +202,8 @@ class Expressions:
         if name in _SAME_CALL:
             return called(_SAME_CALL[name], *args)
         if name in METHODS:
-            return called(ast.Attribute(args[0], name, ast.Load()), *args[1:], **named)
+            made = called(ast.Attribute(args[0], name, ast.Load()), *args[1:], **named)
+            return called("list", made) if name in ("keys", "items") else made
         if name in MATHEMATICS and len(args) == 1:
             return self._help("calculate", ast.Constant(name), *args)
         if name in EITHER and name != "slice":
@@ -211,13 +212,18 @@ class Expressions:
             return self._help("either", ast.Constant(name), *args, **named)
         return operator_call("aten", name, args, named)
 
-    def _dtypes_by_name(self, node: ast.Call, args: list[ast.expr]) -> list[ast.expr]:
-        asked = any(
-            (isinstance(one, ast.Call) and dotted(one.func) == "ops.prim.dtype")
-            or (isinstance(one, ast.Name) and one.id in self._dtypes)
-            for one in node.args
+    def _index(self, node: ast.expr) -> ast.expr:
+        """What stands in square brackets; archives look dtypes up by their numbers."""
+        made = self.expression(node)
+        return self._help("as_code", made) if self._is_dtype(node) else made
+
+    def _is_dtype(self, node: ast.expr) -> bool:
+        return (isinstance(node, ast.Call) and dotted(node.func) == "ops.prim.dtype") or (
+            isinstance(node, ast.Name) and node.id in self._dtypes
         )
-        if not asked:
+
+    def _dtypes_by_name(self, node: ast.Call, args: list[ast.expr]) -> list[ast.expr]:
+        if not any(map(self._is_dtype, node.args)):
             return args
         return [
             name_of(f"torch.{DTYPES[one.value]}")
@@ -249,8 +255,7 @@ class Expressions:
         return ast.Compare(item, [ast.In()], [where])
 
     def _operator_getitem(self, node: ast.Call) -> ast.expr:
-        where, item = self._args(node)
-        return ast.Subscript(where, item, ast.Load())
+        return ast.Subscript(self.expression(node.args[0]), self._index(node.args[1]), ast.Load())
 
     def _operator_len(self, node: ast.Call) -> ast.expr:
         return self._help("length", *self._args(node))

@@ -106,8 +106,8 @@ class _Body(Expressions):
         if isinstance(node, ast.While) and self._data.hangs_on_data(node.test):
             names = self._data.carried(node)
             return None if names is None else self._loop(node, names)
-        counts = isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
-        if counts and self._data.hangs_on_data(node.iter):
+        count = node.iter.args if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) else []
+        if isinstance(node, ast.For) and len(count) == 1 and not isinstance(count[0], ast.Constant):
             names = self._data.carried(node)
             return None if names is None else self._repeat(node, names)
         return None

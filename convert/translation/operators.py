@@ -9,10 +9,12 @@ from typing import Any
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.vocabulary import DTYPES, LAYOUTS, MEMORY_FORMATS
 
-# Their Python functions have parameters of their own, or look at more than the arguments.
+# What torch has under their names looks at more than the arguments. Functions of torch that are written in Python have
+# parameters of their own, and are left out anyway.
 _BY_FULL_NAME = frozenset(
     "range arange to full normal scalar_tensor einsum stft istft index_put index_put_ index".split()
 )
+_SAME_IN_PYTHON = frozenset(("split",))
 _ENUMS = {"ScalarType": DTYPES, "MemoryFormat": MEMORY_FORMATS, "Layout": LAYOUTS}
 _DTYPE_ATTRIBUTES = ("dtype", "layout")
 
@@ -59,9 +61,13 @@ def _written(name: str, args: list[ast.expr], named: dict[str, ast.expr], fittin
     plain = all(_is_plain(value) for schema in fitting for value in _enum_arguments(schema, args, named))
     on_tensors = all(_first_is_tensor(schema) for schema in fitting)
     if plain and on_tensors and name not in _BY_FULL_NAME:
-        if hasattr(torch._C._VariableFunctions, name) and callable(getattr(torch, name, None)):
+        if (
+            getattr(torch, name, None) is getattr(torch._C._VariableFunctions, name, object())
+            or name in _SAME_IN_PYTHON
+        ):
             return called(f"torch.{name}", *args, **named)
-        if args and hasattr(torch.Tensor, name) and str(fitting[0].arguments[0].type) == "Tensor":
+        method = getattr(torch._C.TensorBase, name, object())
+        if args and getattr(torch.Tensor, name, None) is method and str(fitting[0].arguments[0].type) == "Tensor":
             return called(ast.Attribute(args[0], name, ast.Load()), *args[1:], **named)
         if getattr(functional, name, None) is getattr(torch._C._nn, name, object()):
             return called(f"F.{name}", *args, **named)

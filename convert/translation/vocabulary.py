@@ -101,6 +101,11 @@ def as_tensor(number):
     kind = torch.float64 if isinstance(number, (float, torch.SymFloat)) else torch.int64
     return torch.scalar_tensor(number, dtype=torch.bool if isinstance(number, bool) else kind)
 ''',
+        "as_code": f'''
+def as_code(dtype):
+    """The number that stands for a dtype in TorchScript."""
+    return {DTYPES!r}.index(str(dtype).removeprefix("torch."))
+''',
         "restored": '''
 def restored(kind, **attributes):
     """An object with these attributes, made without its constructor."""

@@ -470,6 +470,32 @@ class Box:
         return self.size * self.size
 
 
+class HoldsBox(nn.Module):
+    """An object of a class of its own in an attribute, and a dictionary that is asked by dtype."""
+
+    kinds: Dict[int, str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.box = Box(3)
+        self.kinds = {torch.float32: "single", torch.float64: "double"}
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = list(self.kinds.keys())[0]  # noqa: RUF015 - TorchScript has no iterators
+        y = torch.tensordot(x, x, [[1], [1]]) + len(self.kinds[x.dtype])
+        return y * self.box.area() + first
+
+
+class Forces(nn.Module):
+    """Gradients that are taken inside."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_(True)
+        grad = torch.autograd.grad([(x**3).sum()], [x])[0]
+        assert grad is not None
+        return -grad
+
+
 class UsesBox(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x * Box(3).area()
