@@ -35,7 +35,7 @@ def first_that_runs(target: Any, tries: list[Call], searched: bool, end: float) 
     while waiting and count < _MOST and time.monotonic() < end:
         cost, _, (args, kwargs) = heapq.heappop(waiting)
         count += 1
-        with torch.jit.optimized_execution(False):  # type: ignore[no-untyped-call]
+        with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
             answer = _run(target, args, kwargs)
         if isinstance(answer, int):
             return Found(args, kwargs, answer, count)

@@ -89,7 +89,7 @@ def _written(
     flows = any(name in NEEDS for name in names.helpers)
     needs = NEEDS | QUANTISED_NEEDS
     names.helpers |= {needed for name in names.helpers for needed in needs.get(name, ())}
-    known = HELPERS | FLOW_HELPERS | QUANTISED_HELPERS
+    known = {**HELPERS, **FLOW_HELPERS, **QUANTISED_HELPERS}
     helpers = [text.strip("\n") for name, text in known.items() if name in names.helpers]
     shared = broken(f"SHARED = {objects.shared!r}") if objects.shared else ""
     parameter = _PARAMETER.format(shared=_SHARED if shared else "")
