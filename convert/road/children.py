@@ -68,7 +68,7 @@ def _why(error: Exception) -> str:
     """What speaks against a way of exporting."""
     place = re.search(r'File "[^"]*", line \d+, in (\w+)\n\s+(\S.*)', str(error))
     if type(error).__name__ == "GuardOnDataDependentSymNode" and place is not None:
-        return f"data decides what `{place[1]}` does, in `{place[2].strip()}`, and no operator can"
+        return f"what only the data knows decides in `{place[1]}`: `{place[2].strip()}`; no operator can stand for that"
     return f"{type(error).__name__}: {first_line(error)}"
 
 

@@ -80,6 +80,8 @@ class Converter:
 
     def __init__(self, wish: Wish, processes: FreshProcesses, tell: Callable[[str], None] = lambda words: None) -> None:
         self._wish, self._processes, self._tell = wish, processes, tell
+        self._emitted: set[Path] = set()
+        """Modules of this run: each method of an archive is compared with the same one."""
 
     def convert(self, path: Path, target: Path) -> Iterator[Conversion]:
         """What comes of each method of the file; `target` is where the program of `forward` goes."""
@@ -113,7 +115,8 @@ class Converter:
             return replace(start, outcome="refused", said=f"{path} has no method {method!r}; it has: {others}.")
         if self._wish.emit_python is not None:
             target = self._wish.emit_python / f"{module_name(path)}.py"
-        if not self._wish.check_only and target.exists() and not self._wish.overwrite:
+        kept = target.exists() and not self._wish.overwrite and target not in self._emitted
+        if kept and not self._wish.check_only:
             return replace(start, outcome="refused", said=f"{target} is there already; --overwrite replaces it.")
         operators = set(found.torchscript.code.operators())
         reads = bool(_ASKS_DTYPE & operators)
@@ -209,6 +212,7 @@ class Converter:
                 _put(Path(task.program, name), target.with_name(name))
         except OSError as error:
             return replace(done, outcome="failed", said=f"{target} cannot be written: {error.strerror or error}.")
+        self._emitted.add(target)
         return replace(done, outcome="converted", written=[str(target.with_name(name)) for name in names])
 
     def _finished(self, done: Conversion, task: Task, target: Path) -> Conversion:

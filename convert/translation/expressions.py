@@ -166,6 +166,8 @@ class Expressions:
         return called(self.expression(node.func), *self._args(node), **self._named(node))
 
     def _method(self, function: ast.Attribute, node: ast.Call) -> ast.expr:
+        if function.attr == "tolist" and not node.args:
+            return called(ast.Attribute(self.expression(function.value), "tolist", ast.Load()))
         if function.attr not in self._names.methods:
             raise BadArchive(f"calls the method {function.attr}, which no class of it has")
         value = self.expression(function.value)

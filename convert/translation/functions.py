@@ -17,11 +17,36 @@ from torchlift.convert.translation.vocabulary import (
 
 
 def translated(
-    function: Function, names: Names, owner: Class | None = None, name: str | None = None
+    function: Function, names: Names, owner: Class | None = None, name: str | None = None, *, own: bool = False
 ) -> ast.FunctionDef:
-    """The function, written anew. Raises `BadArchive` for what has no counterpart."""
+    """The function, written anew.
+
+    Args:
+        function: of the archive.
+        names: of everything in it.
+        owner: the class, for a method.
+        name: another name for it.
+        own: whether it works on lists and dictionaries of its own: TorchScript copies those that Python gives.
+
+    Raises:
+        BadArchive: something in it has no counterpart.
+    """
     body = _Body(function, names, owner)
-    return body.function(function.node, name or names.attribute(function.name))
+    made = body.function(function.node, name or names.attribute(function.name))
+    if own:
+        made.body[:0] = _copies(made.args)
+    return made
+
+
+def _copies(arguments: ast.arguments) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for argument in arguments.args:
+        kind = dotted(argument.annotation.value) if isinstance(argument.annotation, ast.Subscript) else None
+        if kind in ("list", "dict"):
+            made.append(
+                ast.Assign([ast.Name(argument.arg, ast.Store())], called(kind, ast.Name(argument.arg, ast.Load())))
+            )
+    return made
 
 
 class _Body(Expressions):

@@ -26,6 +26,11 @@ _PARAMETER = '''def parameter(weights: dict[str, Tensor], name: str, *, trains: 
         weights[name] = nn.Parameter(weights[name], requires_grad=trains)
     return weights[name]'''
 _SHARED = "\n    name = SHARED.get(name, name)"
+_CHANGES = frozenset(
+    f"aten::{name}"
+    for name in "_set_item append extend insert pop Delete update setdefault clear reverse popitem".split()
+)
+"""Operators by which lists and dictionaries change."""
 _NOT_WRITTEN = ("__getstate__", "__setstate__")
 
 
@@ -80,7 +85,7 @@ def _written(
 ) -> Written:
     constants = {f"c{place}": value for place, value in enumerate(archive.constants)}
     names = Names(archive.code, constants, number, flow=flow, arithmetic=arithmetic)
-    bodies = _merged(archive.code, names)
+    bodies = _merged(archive.code, names, str(model.kind))
     objects = Objects(model, archive.code, names, apart)
     parts = [*_types(archive.code, names), *_functions(archive.code, names)]
     parts += [_variant(objects, variant, bodies) for variant in objects.variants]
@@ -97,15 +102,18 @@ def _written(
     return Written("\n\n\n".join(filter(None, [shared, *helpers, parameter * used, *parts])) + "\n", weights, flows)
 
 
-def _merged(code: Code, names: Names) -> dict[str, list[ast.stmt]]:
+def _merged(code: Code, names: Names, root: str) -> dict[str, list[ast.stmt]]:
     """Methods by name of class; classes whose methods are the same get the same name."""
+    changes = bool(_CHANGES & set(code.operators()))
     bodies = {}
     first: dict[str, str] = {}
     for name, kind in code.classes.items():
         if kind.kind != "Module":
             continue
         methods: list[ast.stmt] = [
-            translated(function, names, kind) for key, function in kind.methods.items() if key not in _NOT_WRITTEN
+            translated(function, names, kind, own=changes and name == root)
+            for key, function in kind.methods.items()
+            if key not in _NOT_WRITTEN
         ]
         bodies[name] = methods
         text = "\n".join(map(ast.unparse, map(ast.fix_missing_locations, methods)))

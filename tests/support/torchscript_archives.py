@@ -103,6 +103,7 @@ for _name, _module, _inputs in (
     ("rows_by_data", models.Boxes, "float32[6,4]"),
     ("interface", models.ByInterface, "float32[3,4]"),
     ("class_of_its_own", models.UsesBox, "float32[3,4]"),
+    ("dictionary_changed", models.ChangesDictionary, '{"a": "float32[4,3]", "b": "float32[4,3]"}'),
     ("object_in_an_attribute", models.HoldsBox, "float32[3,4]"),
     ("gradients_inside", models.Forces, "float32[3,4]"),
     ("function_called", models.CallsFunction, "float32[3,4]"),

@@ -470,6 +470,14 @@ class Box:
         return self.size * self.size
 
 
+class ChangesDictionary(nn.Module):
+    """The caller's dictionary stays as it is: TorchScript works on a copy."""
+
+    def forward(self, batch: Dict[str, Tensor]) -> Dict[str, Tensor]:
+        batch["sum"] = batch["a"] + batch["b"]
+        return batch
+
+
 class HoldsBox(nn.Module):
     """An object of a class of its own in an attribute, and a dictionary that is asked by dtype."""
 
