@@ -132,6 +132,10 @@ class ChangedParameter:
         return self.release.torch
 
 
+_BOUND_AT_RUN_TIME = (("torchaudio.load_wav", "0.8", "0.9", "torchaudio/backend/utils.py:78"),)
+"""Names that a package set on itself in a loop, which no source shows: name, last release, first without, where."""
+
+
 @cache
 def gone_names() -> dict[str, Gone]:
     """Names that are gone, by name as rules see it."""
@@ -142,6 +146,8 @@ def gone_names() -> dict[str, Gone]:
             before = release_of(name, last) if last else None
             removed = release_of(name, since)
             found[seen] = Gone(seen, before, removed, how == "raises", kind, relation, successor, evidence)
+    for name, last, since, evidence in _BOUND_AT_RUN_TIME:
+        found[name] = Gone(name, release_of(name, last), release_of(name, since), False, "function", "", "", evidence)
     # What was deprecated went with the module or class around it.
     for name in deprecated_names().keys() - found.keys():
         around, _, rest = name.rpartition(".")

@@ -94,7 +94,7 @@ def _of_audio() -> Iterator[tuple[str, str]]:
     yield "torchaudio.sox_effects", _SOX
     yield "torchaudio.utils.sox_utils", _SOX
     yield "torchaudio.kaldi_io", _KALDI
-    for name in ("backend.sox_io_backend.load_wav", "backend.soundfile_backend.load_wav"):
+    for name in ("load_wav", "backend.sox_io_backend.load_wav", "backend.soundfile_backend.load_wav"):
         yield (
             f"torchaudio.{name}",
             "`torchaudio.load(path)` returns samples between -1 and 1: scale them where integers are wanted.",
