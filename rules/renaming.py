@@ -116,7 +116,9 @@ class Renaming:
         old_name = (
             f"is a private path of `{new}`" if private and row.deprecated is None else f"is the old name of `{new}`"
         )
-        state = f"was removed in torch {row.removed}; use `{new}`" if gone else old_name
+        package = row.old.partition(".")[0]
+        release = f"the {package} for torch {row.removed}" if package == "torchvision" else f"torch {row.removed}"
+        state = f"was removed in {release}; use `{new}`" if gone else old_name
         old = use.name if row.module else row.old
         message = " ".join(part for part in (f"`{old}` {state}.", row.note) if part)
         span = view.span(use.node)

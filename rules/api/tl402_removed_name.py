@@ -53,7 +53,9 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     settings = context.settings
     if use.target in ENDED:
         message, advice, beyond = ENDED[use.target]
-        if beyond <= settings.target and isinstance(use.node, ast.alias) and is_plain_use(use, context):
+        imported = context.view.parent(use.node) if isinstance(use.node, ast.alias) else None
+        first = isinstance(imported, (ast.Import, ast.ImportFrom)) and imported.names[0] is use.node
+        if beyond <= settings.target and first and is_plain_use(use, context):
             yield Finding("TL402", context.view.path, context.view.span(use.node), message, Severity.ERROR, advice)
         return
     earlier = EARLIER.get(use.target)
