@@ -1,4 +1,4 @@
-"""Fixtures of all tests, and the option `--exhaustive`.
+"""Fixtures of all tests, and the options `--exhaustive` and `--prove`.
 
 What takes too long for every run is marked `exhaustive` and left out unless the option is given: whole compilations, every
 data type and world size, property tests at full size (`exhaustive.tried`). It runs in the exhaustive run all the same.
@@ -11,9 +11,11 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import exhaustive
 import fake_drivers as drivers
+import noted_proofs
 import pytest
 from hypothesis import settings
 from torch_programs import TorchPrograms
@@ -23,10 +25,14 @@ from torchlift.testing.processes import fresh_processes
 
 # Files in memory. To remove a folder from a disk may take milliseconds.
 _MEMORY = "/dev/shm"
+_seen_by_workers: dict[str, str] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run what is too long for every run, too")
+    parser.addoption(
+        "--prove", action="store_true", help="run programs whose results are noted, too, and note them anew"
+    )
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -37,6 +43,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: too long for every run; runs with --exhaustive")
     exhaustive.choose(config.getoption("exhaustive"))
+    if config.getoption("prove"):
+        noted_proofs.forget()
     # A run in the background of a script ignores Ctrl-C, and every command that it starts would, too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -59,6 +67,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("exhaustive")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["proofs"] = dict(noted_proofs.seen())
+    elif session.config.getoption("prove"):
+        noted_proofs.note({**_seen_by_workers, **noted_proofs.seen()})
+
+
+def pytest_testnodedown(node: Any) -> None:
+    _seen_by_workers.update(getattr(node, "workeroutput", {}).get("proofs", {}))
 
 
 def _has_room(folder: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from proofs import compared
+from noted_proofs import compared
 
 from torchlift.authoring.completeness import gaps_in
 from torchlift.authoring.trial import try_example

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from example_project import analyse_files
 from installed_torch import FIND, INSTALLED
-from proofs import compared
+from noted_proofs import compared
 from torch_programs import TorchPrograms
 
 from torchlift.migrate.result import Mode

@@ -26,7 +26,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from proofs import RememberingProcesses, compared
+from noted_proofs import compared
+from proofs import RememberingProcesses
 
 from torchlift.finding import Finding
 from torchlift.migrate.result import Mode, RunResult

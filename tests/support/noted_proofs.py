@@ -1,0 +1,94 @@
+"""What comparisons of programs gave, kept in `fixtures/proofs.tsv` from one run of the tests to the next.
+
+A line stands under a digest of all that it depends on: both programs, what is run after them, the code that runs and
+judges them, and the releases of Python, torch and NumPy. So a program that changes is run, as all are with `--exhaustive`.
+`pytest --prove` runs all, too, and writes the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import proofs
+from exhaustive import is_exhaustive
+
+import torchlift.testing
+from torchlift.testing import Program, ProgramComparison, Verdict
+from torchlift.testing.nodes import Container, Node, Scalar
+
+NOTED = Path(__file__).parents[2] / "fixtures" / "proofs.tsv"
+_AS_NOTED = Scalar("str", "noted by an earlier run")
+_seen: dict[str, str] = {}
+
+
+def compared(old: Program, new: Program, run: str, *, ranks: Sequence[int] = (), **more: Any) -> ProgramComparison:
+    """As `proofs.compared`, or what the file says of these programs, without their results."""
+    key = _key(old, new, run, ranks)
+    if key in _noted() and not is_exhaustive():
+        verdict, said = json.loads(_noted()[key])
+        return ProgramComparison(Verdict[verdict], (), _AS_NOTED, None, _AS_NOTED, said)
+    found = proofs.compared(old, new, run, ranks=ranks, **more)
+    last = found.trace.rstrip().rpartition("\n")[2]  # the error; what stands above it are places of this machine
+    told = ProgramComparison(found.verdict, found.differences, found.old, found.eager, found.new, last)
+    said = "" if found.verdict is Verdict.SAME else str(told)
+    # What failed is run again every time.
+    if found.verdict is not Verdict.FAILED and "/" not in said and not _is_nothing(found.old) and not is_exhaustive():
+        _seen[key] = json.dumps([found.verdict.name, said])
+    return found
+
+
+def forget() -> None:
+    """Say once, before tests are collected, that nothing is taken from the file."""
+    _noted().clear()
+
+
+def seen() -> Mapping[str, str]:
+    """What this process found out, as lines of the file by their keys."""
+    return _seen
+
+
+def note(lines: Mapping[str, str]) -> None:
+    """Write the file anew: these lines, and those of which the same code was the judge."""
+    _noted.cache_clear()
+    kept = {key: line for key, line in _noted().items() if key.startswith(_judges())} | dict(lines)
+    NOTED.write_text("".join(f"{key}\t{kept[key]}\n" for key in sorted(kept)), encoding="utf-8")
+
+
+@cache
+def _noted() -> dict[str, str]:
+    lines = NOTED.read_text(encoding="utf-8").splitlines() if NOTED.exists() else []
+    return dict(line.split("\t", 1) for line in lines)
+
+
+@cache
+def _judges() -> str:
+    """A digest of what runs and judges programs."""
+    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {sys.version_info[:2]}".encode())
+    for name in ("torch", "numpy"):
+        try:
+            digest.update(version(name).partition("+")[0].encode())
+        except PackageNotFoundError:
+            digest.update(b"missing")
+    code = Path(torchlift.testing.__file__).parent.glob("*.py")
+    for path in sorted([*code, Path(proofs.__file__)], key=lambda path: path.name):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def _key(old: Program, new: Program, run: str, ranks: Sequence[int]) -> str:
+    texts = [(program.code, sorted(program.files.items())) for program in (old, new)]
+    return _judges() + hashlib.sha256(repr((texts, run, tuple(ranks))).encode()).hexdigest()[:24]
+
+
+def _is_nothing(result: Node) -> bool:
+    """Whether a program, or one of its ranks, assigned no `result`."""
+    parts = [item for _, item in result.items] if isinstance(result, Container) else []
+    return Scalar("NoneType", None) in (result, *parts)
