@@ -97,14 +97,6 @@ class ZipEntries:
             raise BadArchive(f"has more than {_MOST_READ >> 20} MB of code and pickles")
         return data
 
-    def stored_at(self, name: str) -> int | None:
-        """Whether an entry lies in the file as it is: its place in the central directory; None if compressed or missing."""
-        try:
-            info = self._zip.getinfo(name)
-        except KeyError:
-            return None
-        return info.header_offset if info.compress_type == zipfile.ZIP_STORED else None
-
 
 def opened(path: Path) -> IO[bytes]:
     """The file, open for reading. A named pipe is not waited for. Raises OSError."""

@@ -19,7 +19,7 @@ from torchlift.lazy_dataclass import dataclass
 ELF_MAGIC = b"\x7fELF"
 
 _LOAD, _DYNAMIC = 1, 2
-_NULL, _NEEDED, _STRTAB, _SYMTAB, _STRSZ, _SONAME, _RPATH, _RUNPATH = 0, 1, 5, 6, 10, 14, 15, 29
+_NULL, _NEEDED, _STRTAB, _SYMTAB, _STRSZ, _RPATH, _RUNPATH = 0, 1, 5, 6, 10, 15, 29
 _HASH, _GNU_HASH = 4, 0x6FFFFEF5
 _SYMBOL = 24
 _STRONG = (1, 10)
@@ -82,11 +82,6 @@ class Elf:
     def needed(self) -> tuple[str, ...]:
         """DT_NEEDED, in order."""
         return tuple(self._string(value) for tag, value in self._dynamic if tag == _NEEDED)
-
-    @cached_property
-    def soname(self) -> str | None:
-        """DT_SONAME."""
-        return next((self._string(value) for tag, value in self._dynamic if tag == _SONAME), None)
 
     def search_path(self, path: str) -> tuple[str, ...]:
         """The folders of DT_RPATH and DT_RUNPATH with `$ORIGIN` put in, for a library that lies at `path`.

@@ -11,7 +11,6 @@ from torchlift.wheels.install_line import pins
 from torchlift.wheels.tables import data_date
 
 PinFormat = Literal["requirements", "uv", "pixi", "dockerfile"]
-FORMATS: tuple[PinFormat, ...] = ("requirements", "uv", "pixi", "dockerfile")
 
 
 def pin_set(facts: Facts, choice: Choice, companions: tuple[str, ...], summary: str, kind: PinFormat) -> str:

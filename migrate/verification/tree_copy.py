@@ -39,7 +39,6 @@ class TreeCopy:
     def __init__(self, root: Path) -> None:
         tree = work_tree_of(os.path.realpath(root))
         self.tree = tree or os.path.realpath(root)
-        self.is_work_tree = False
         self._home = tempfile.mkdtemp(prefix="run-", dir=homes())
         self.folder = os.path.join(self._home, os.path.basename(self.tree) or "tree")
         self._spools = 0
@@ -47,7 +46,7 @@ class TreeCopy:
         _mark(self._home, self.tree)
         try:
             if tree is not None:
-                self.is_work_tree = _add_work_tree(self.tree, self.folder)
+                _add_work_tree(self.tree, self.folder)
             os.makedirs(self.folder, exist_ok=True)
             self._fill(is_git=tree is not None)
         except BaseException as error:
@@ -245,14 +244,11 @@ def _start_of(process: int) -> str | None:
     return "alive"
 
 
-def _add_work_tree(tree: str, folder: str) -> bool:
+def _add_work_tree(tree: str, folder: str) -> None:
     quiet = ["-c", f"core.hooksPath={os.devnull}"]
-    try:
+    with suppress(GitFailed):  # no commit yet, or git cannot write there: a copy without a history does, too
         git([*quiet, "worktree", "add", "--detach", "--no-checkout", "--quiet", folder, "HEAD"], tree)
         git([*quiet, "read-tree", "HEAD"], folder)
-    except GitFailed:
-        return os.path.exists(folder)  # no commit yet, or git cannot write there: a copy without a history does, too
-    return True
 
 
 def _remove(tree: str, home: str, folder: str | None) -> None:

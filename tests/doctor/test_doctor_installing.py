@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +20,7 @@ from torchlift.doctor.facts import Facts, IndexSetting, Installing
 from torchlift.doctor.facts.facts_json import to_json
 from torchlift.doctor.probes.installing import installing
 from torchlift.doctor.probes.world import World
-from torchlift.doctor.remedies.pin_set import FORMATS
+from torchlift.doctor.remedies.pin_set import PinFormat
 from torchlift.doctor.remedies.wheel_remedy import fitted, wheel_answer, wheel_remedy
 from torchlift.wheels.answer import Choice
 
@@ -280,7 +280,7 @@ def pinned(kind: str, text: str) -> tuple[str, str | None]:
 def test_each_form_pins_the_wheel_of_the_answer(machine: str) -> None:
     report = json.loads(CliRunner().invoke(torchlift, ["doctor", *MACHINES[machine], "--json"]).output)
     chosen = report["answer"]["choice"]
-    for kind in FORMATS:
+    for kind in get_args(PinFormat):
         version, index = pinned(kind, emitted(kind, *MACHINES[machine]))
         assert version.partition("+")[0] == chosen["version"], kind
         assert version.partition("+")[2] in ("", chosen["build"]), kind

@@ -156,7 +156,6 @@ def read_everything(tmp_path: Path, data: bytes) -> None:
     with Source(str(path)) as source:
         for question in (
             lambda elf: elf.needed,
-            lambda elf: elf.soname,
             lambda elf: elf.search_path("/x/y.so"),
             lambda elf: list(elf.undefined()),
             lambda elf: elf.defines("alpha"),
@@ -199,7 +198,6 @@ def test_what_a_real_library_needs_defines_and_lacks_is_read(real: Path) -> None
     with Source(str(real)) as source:
         library = Elf(source)
         assert library.needed[0] == "libbase.so.3"
-        assert library.soname == "libtop.so"
         assert library.search_path("/site/pkg/libtop.so") == ("/site/dep", "/opt/x")
         assert [library.defines(name) for name in ("alpha", "beta", "hidden", "base_value", "gamma")] == [
             True,

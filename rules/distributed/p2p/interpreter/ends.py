@@ -15,8 +15,7 @@ class Flow(Enum):
     BREAK = 1
     CONTINUE = 2
     RETURN = 3
-    RAISE = 4
-    END = 5
+    END = 4
 
 
 End = tuple[Doubt, Flow, dict[str, Value], Value]
