@@ -268,7 +268,7 @@ def test_a_text_that_nobody_knows_gets_no_cause() -> None:
 
 
 def test_signatures_have_names_of_their_own() -> None:
-    ids = [signature.id for signature in COMMON]
+    ids = [row.id for row in COMMON]
     ids += sorted({signature.id for smoke in own_smokes().values() for signature in smoke.signatures})
     assert len(ids) == len(set(ids))
 
