@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from repositories import git
 
 from torchlift.migrate.workspace import git as git_module
 from torchlift.migrate.workspace.discover import Discovery, discover
@@ -27,11 +28,6 @@ posix = pytest.mark.skipif(os.name == "nt", reason="not on this system")
 def no_user_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "protocol.file.allow=always"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def tree(folder: Path, files: Files) -> Path:

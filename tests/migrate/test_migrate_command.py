@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import command
+from repositories import commit
 
 OLD = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
 NEW = OLD.replace("ger", "outer")
@@ -18,17 +19,10 @@ def run(folder: Path, *arguments: str, stdin: bytes | None = None) -> subprocess
     return command(arguments, folder=folder, stdin=stdin, environment={"COLUMNS": "100"})
 
 
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     (tmp_path / "a.py").write_text(OLD)
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "start")
+    commit(tmp_path)
     return tmp_path
 
 
@@ -229,9 +223,7 @@ def test_a_repository_inside_the_repository_is_left_out_and_named(repository: Pa
     inner = repository / "inner"
     inner.mkdir()
     (inner / "b.py").write_text(OLD)
-    git(inner, "init", "-q")
-    git(inner, "add", "-A")
-    git(inner, "commit", "-qm", "inner")
+    commit(inner)
     done = run(repository, "migrate", "--check")
     assert b"inner" in done.stderr and b"b.py" not in done.stdout
     assert b"b.py" in run(repository, "migrate", "--check", "inner").stdout
@@ -243,8 +235,7 @@ def test_a_file_that_becomes_fixable_only_later_is_guarded_too(repository: Path)
     trace = "import torch\n\nnet = torch.nn.ReLU()\nt = torch.jit.trace(net, torch.rand(2, 3))\nprint(t(torch.rand(2, 3)))\n"
     (repository / "losses.py").write_text(dirty)
     (repository / "export.py").write_text(trace)
-    git(repository, "add", "-A")
-    git(repository, "commit", "-qm", "more")
+    commit(repository)
     (repository / "losses.py").write_text(dirty + "x = 1\n")
     done = run(repository, "migrate", ".", "--min-torch", "2.13")
     assert "torch.export.export" in (repository / "export.py").read_text()
@@ -255,7 +246,7 @@ def test_a_file_that_becomes_fixable_only_later_is_guarded_too(repository: Path)
 def test_an_example_with_a_batch_of_one_is_captured_with_the_batch_asked_for(repository: Path) -> None:
     trace = "import torch\n\nnet = torch.nn.ReLU()\ntraced = torch.jit.trace(net, torch.rand(1, 3))\n"
     (repository / "a.py").write_text(trace)
-    git(repository, "commit", "-qam", "trace")
+    commit(repository)
     (repository / "requirements.txt").write_text("torch>=2.6\n")
     kept = run(repository, "migrate", "--check", "a.py")
     assert b"stays fixed at its size: pass --batch-example 2" in kept.stdout

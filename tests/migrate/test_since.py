@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from commands import told
+from repositories import commit, git
 
 OLD = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    return subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
-
-
-def commit(folder: Path, message: str) -> str:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", message)
-    return git(folder, "rev-parse", "HEAD")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A branch `work` that left `main` where a.py, moved.py and req.txt stood."""
-    git(tmp_path, "init", "-q", "-b", "main")
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.py").write_bytes(OLD.encode())
     (tmp_path / "sub/moved.py").write_text(OLD)
     (tmp_path / "requirements.txt").write_text("numpy\n--extra-index-url https://download.pytorch.org/whl/cu116\n")
-    commit(tmp_path, "start")
+    commit(tmp_path, "start", "-b", "main")
     git(tmp_path, "checkout", "-qb", "work")
     return tmp_path
 

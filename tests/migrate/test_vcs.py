@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from repositories import git
 
 from torchlift.migrate.workspace import git as git_module
 from torchlift.migrate.workspace.vcs import Reason, unsafe_to_write
@@ -15,11 +16,6 @@ from torchlift.migrate.workspace.vcs import Reason, unsafe_to_write
 def no_user_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "protocol.file.allow=always"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def put(folder: Path, names: Iterable[str], text: str = "x = 1\n") -> None:

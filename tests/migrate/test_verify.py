@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import tried_project as project
 from recorded_evidence import runs, site
+from repositories import commit
 from tried_project import BROKEN_IMPORT, GOOD, SILENT, WRONG
 
 from torchlift.migrate import Config, RunResult, migrate
@@ -243,7 +244,7 @@ def test_an_editable_installation_is_led_to_the_copy(here: Path, tried: Tried) -
     (folder / "src/library.py").write_text((folder / "library.py").read_text())
     (folder / "library.py").unlink()
     (folder / "check.py").write_text("import one.work\n\nassert one.work.part(3) == 6\n")
-    project.commit(folder)
+    commit(folder)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "project.pth").write_text(f"{folder / 'src'}\n")

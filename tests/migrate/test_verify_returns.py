@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import tried_project as project
+from repositories import commit
 
 from torchlift.migrate.verification.command_run import CommandRun, run_command
 from torchlift.migrate.verification.returned import returned_otherwise
@@ -72,7 +72,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeCopy:
     (tmp_path / "p").mkdir()
     (tmp_path / "p/net.py").write_text(BEFORE)
     (tmp_path / "p/use.py").write_text(WATCHED)
-    project.commit(tmp_path / "p")
+    commit(tmp_path / "p")
     return TreeCopy(tmp_path / "p")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from repositories import commit
 
 RULE = '''\
 """Calls of `library.{old}`."""
@@ -89,13 +90,6 @@ def write_project(folder: Path, uses: Sequence[str], more: Mapping[str, str] | N
         path.write_text(text)
     commit(folder)
     return folder
-
-
-def commit(folder: Path) -> None:
-    """Commit everything, in a new repository if there is none."""
-    identity = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def pytest_command(*arguments: str) -> str:

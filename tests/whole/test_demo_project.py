@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from repositories import commit
 from torch_programs import TorchPrograms
 
 pytestmark = pytest.mark.xdist_group("the demo project")
@@ -25,12 +26,13 @@ main()
 export()
 result = json.dumps([predict(make_batch(n, seed=n)[0]).tolist() for n in (4, 7, 1)])
 """
+OWN_TESTS = """
+import contextlib, io, pytest
 
-
-def run(folder: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    failed = int(pytest.main(["-q", "-p", "no:cacheprovider", "."]))
+result = (failed, said.getvalue() if failed else "")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +42,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for name in ("before", "after"):
         folder = tmp_path_factory.mktemp(name) / "demo"
         shutil.copytree(DEMO, folder, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", "*.pt", "*.pt2"))
-        run(folder, "git", "init", "-q")
-        run(folder, "git", "add", "-A")
-        run(folder, "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "demo")
+        commit(folder)
         folders.append(folder)
     done = subprocess.run(
         [sys.executable, "-m", "torchlift", "migrate", "."], cwd=folders[1], capture_output=True, text=True, check=False
@@ -61,8 +61,8 @@ def test_the_safe_fixes_leave_no_torchscript_call(projects: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     "index", [pytest.param(0, id="before", marks=pytest.mark.exhaustive), pytest.param(1, id="after")]
 )
-def test_its_own_tests_pass(projects: tuple[Path, Path], index: int) -> None:
-    run(projects[index], sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+def test_its_own_tests_pass(projects: tuple[Path, Path], index: int, torch_programs: TorchPrograms) -> None:
+    assert torch_programs.run(projects[index], {}, OWN_TESTS) == ["tuple", [["int", 0], ["str", ""]]]
 
 
 def test_it_serves_the_same_predictions(projects: tuple[Path, Path], torch_programs: TorchPrograms) -> None:

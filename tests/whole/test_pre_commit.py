@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from repositories import commit, git
 
-pytestmark = pytest.mark.xdist_group("pre-commit")
+pytestmark = pytest.mark.xdist_group("the built wheel")
 
 ROOT = Path(__file__).parents[2]
+BUILD = '[build-system]\nrequires = []\nbuild-backend = "built"\nbackend-path = ["."]\n'
+BUILT = """
+import pathlib, shutil
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    return pathlib.Path(shutil.copy(next(pathlib.Path(__file__).parent.glob("*.whl")), folder)).name
+"""
 MODEL = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
 
 
@@ -19,31 +28,21 @@ def run(folder: Path, *command: str, env: dict[str, str] | None = None) -> subpr
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    done = run(folder, "git", *identity, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A repository with torchlift's files as they are now, and an environment for pre-commit."""
+def hooks(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A repository with torchlift's hooks that is built into the wheel at once, and an environment for pre-commit."""
     source = tmp_path_factory.mktemp("torchlift")
-    for name in git(ROOT, "ls-files", "-co", "--exclude-standard").splitlines():
-        target = source / name
-        if (ROOT / name).is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((ROOT / name).read_bytes())
-    git(source, "init", "-q")
-    git(source, "add", "-A")
-    git(source, "commit", "-qm", "as it is")
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", source)
+    shutil.copy(wheel_file, source)
+    (source / "pyproject.toml").write_text(BUILD)
+    (source / "built.py").write_text(BUILT)
+    commit(source)
     home = tmp_path_factory.mktemp("pre-commit")
     return source, {**os.environ, "PRE_COMMIT_HOME": str(home)}
 
 
 def project(folder: Path, source: Path, hook: str) -> None:
-    revision = git(source, "rev-parse", "HEAD").strip()
+    revision = git(source, "rev-parse", "HEAD")
     (folder / ".pre-commit-config.yaml").write_text(
         f"repos:\n  - repo: {source}\n    rev: {revision}\n    hooks:\n      - id: {hook}\n"
     )
