@@ -86,6 +86,7 @@ def seen(
         '"""Import (or\nnot."""\nimport torch\n\ntorch.jit.script(f)\n# )\n',
         "from deepspeed import comm\nfrom torch import load\n",
         "from torch import jit as j\ndef f(): ...\n\n\nj.script(f)\n",
+        "import torch\nx = y[\n    0:2] = torch.jit\nx.script(f)\n",
         "from torch import jit as j\nx = y[\n    ...,\n    ...\n    # .\n]\nj.script(f)\n",
     ],
 )

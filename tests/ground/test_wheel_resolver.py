@@ -188,6 +188,7 @@ CASES = [
     Case("a later torch", machine("H100"), "unknown", wanted="torch==2.16", words=("newer than torchlift's data (of",)),
     Case("a later patch release", machine("H100"), "unknown", wanted="torch==2.15.3", words=("newer than",)),
     Case("torch 1.13", machine("H100"), "unknown", wanted="torch==1.13.1", words=("older than torchlift's data",)),
+    Case("no release before the first", machine("H100"), "none", wanted="torch>=2.0.0,<2.0.0", words=("No release",)),
     Case("nothing satisfies it", machine("H100"), "none", wanted="torch>2.6,<2.5", words=("No release",)),
     Case("a patch release that never came", machine("H100"), "none", wanted="torch==2.3.7", words=("No release",)),
     Case("no requirement on torch", machine("H100"), "unknown", wanted="numpy>=2", words=("not understood",)),
@@ -315,6 +316,7 @@ def _check_choice(choice: Choice, on: Machine, devices: tuple[Device, ...], driv
     assert shlex.split(choice.uv) == ["uv", *shlex.split(choice.pip)]
     assert (f" --index-url {choice.index}" in choice.pip) == (choice.index is not None)
     if choice.build == "jetson":
+        assert not choice.measured  # what its index has is known from guides
         return
     system = {"linux": f"linux_{on.machine}", "windows": "windows_amd64"}.get(on.os) or (
         "darwin_arm64" if on.machine == "aarch64" else "darwin_x86_64"

@@ -289,6 +289,10 @@ SETUPS = {
         ("torch==2.1", "extras_require.a", False, False),
         ("torch==2.1", "extras_require.b", False, False),
     ],
+    "N = 'a'\nsetup(extras_require={N: ['torch==2.1'], 1: ['torch==2.2']})": [
+        ("torch==2.1", "extras_require.?", False, False),
+        ("torch==2.2", "extras_require.?", False, False),
+    ],
     "setup(install_requires='''\ntorch==2.1\n''')": [("'''\ntorch==2.1\n'''", RUNTIME, False, True)],
     "setup(**{'install_requires': ['torch==2.1']}, tests_require=['a'])": [
         ("torch==2.1", RUNTIME, False, False),
