@@ -98,7 +98,7 @@ def processes() -> Iterator[FreshProcesses]:
 
 @pytest.fixture(scope="session")
 def torch_programs(processes: FreshProcesses) -> TorchPrograms:
-    return TorchPrograms(processes)
+    return noted_proofs.NotedPrograms(processes)
 
 
 @pytest.fixture(scope="session")
