@@ -237,7 +237,7 @@ def test_what_is_no_text_is_said_to_be_none(data: bytes, says: str) -> None:
 
 
 def test_a_message_across_the_end_of_a_chunk_is_found_with_its_line() -> None:
-    for size in range((1 << 20) - 40, (1 << 20) + 10, 7):
+    for size in range((1 << 20) - 40, (1 << 20) + 10, 24):
         finding = found("x" * size + "\nRuntimeError: No CUDA GPUs are available\n")
         assert finding.first is not None and (finding.first.row.id, finding.first.place.line) == ("no-gpus", 2)
     finding = found("x" * ((1 << 20) - 20) + " RuntimeError: No CUDA GPUs are available " + "y" * 100_000)

@@ -36,7 +36,7 @@ def copy(tmp_path: Path) -> Path:
     package = tmp_path / "copy" / "torchlift"
     for folder in (torchlift, torchlift.migrate, torchlift.rules, torchlift.doctor, torchlift.testing):
         place = package.joinpath(*folder.__name__.split(".")[1:])
-        unwanted = shutil.ignore_patterns("__pycache__", "rule_index*.pickle")
+        unwanted = shutil.ignore_patterns("rule_index*.pickle")  # what is compiled stays: the times of files do, too
         shutil.copytree(next(iter(folder.__path__)), place, ignore=unwanted, dirs_exist_ok=True)
     return package
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,8 @@ from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
 from torchlift.migrate.fix.verify import problem_with
 from torchlift.rules.distributed.p2p.batches.batching import BatchPlan, plan_batch
 from torchlift.source import SourceText
+from torchlift.testing import FreshProcesses, Program, run_program
+from torchlift.testing.ranks import failed_ranks
 from torchlift.view import ModuleView
 
 _NAMES = frozenset({"isend", "irecv", "recv", "send", "post", "fetch"})
@@ -230,11 +229,11 @@ EXCHANGES = {
 
 # Every program with a real and a complex tensor, one after the other in the same processes.
 _JOB = """
-import json, pickle, sys
+import json, os, pickle
 import torch
 import torch.distributed as dist
 
-rank, world, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+rank, world, folder = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.getcwd()
 torch.set_num_threads(1)
 dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
 members = list(range(1, world)) if world > 2 else [0, 1]
@@ -288,7 +287,9 @@ def migrated(name: str, code: str) -> str:
 
 
 @pytest.mark.parametrize("world", [2, 3, 4] if is_exhaustive() else [3])
-def test_batched_exchanges_give_every_rank_what_the_unbatched_ones_gave(world: int, tmp_path: Path) -> None:
+def test_batched_exchanges_give_every_rank_what_the_unbatched_ones_gave(
+    world: int, tmp_path: Path, processes: FreshProcesses
+) -> None:
     import pickle
 
     import torch
@@ -297,25 +298,8 @@ def test_batched_exchanges_give_every_rank_what_the_unbatched_ones_gave(world: i
     for name, (_, new) in programs.items():
         assert "batch_isend_irecv" in new, name
     (tmp_path / "programs.json").write_text(json.dumps(programs))
-    (tmp_path / "job.py").write_text(_JOB)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    jobs = [
-        subprocess.Popen(
-            [sys.executable, "job.py", str(rank), str(world), str(tmp_path)],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(world)
-    ]
-    try:
-        outputs = [job.communicate(timeout=240)[0] for job in jobs]
-    finally:
-        for job in jobs:
-            job.kill()
-    assert [job.returncode for job in jobs] == [0] * world, "\n".join(outputs)
+    done = run_program(Program(_JOB), ranks=world, folder=tmp_path, timeout=240, processes=processes)
+    assert not failed_ranks(done), done.trace
     for rank in range(world):
         results = pickle.loads((tmp_path / f"result{rank}").read_bytes())
         for name, (old, new) in results.items():
