@@ -21,7 +21,8 @@ def work(rows, name):
     torch.manual_seed(0)
     made = torch.jit.script(Net())
     made(torch.arange(rows * 2.0).reshape(rows, 2), name)
-    made.save("private.pt")
+    if name != "a":
+        made.save("private.pt")  # in one process: a file that several write at a time is read half written
     if rows > 3:
         made(torch.full((rows, 2), 0.54321), name=name)
     try:
