@@ -19,7 +19,7 @@ from torchlift.search.asked import Asked
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
-from torchlift.view.guards import is_dead, is_guarded
+from torchlift.view.guards import Guarded, is_dead, is_fallback_import, is_guarded
 from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
 from torchlift.wrappers import Wrapper
@@ -92,6 +92,7 @@ class Dispatcher:
         context = Context(view, project, settings, indexed_rules())
         findings: dict[tuple[str, int, int, str, str], Finding] = {}
         crashed: dict[str, list[FileFailure]] = {}
+        guarded: Guarded = {}
         # Nothing in a stub ever runs.
         for use in view.uses(self.targets, project.translate) if not view.is_stub else ():
             if longest_target(public_name(use.name), self._all_targets) != use.target:
@@ -100,7 +101,7 @@ class Dispatcher:
                 try:
                     if not _may_report(rule, use, settings):
                         continue
-                    if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project):
+                    if not rule.sees_guarded and _is_guarded(rule, view, use, settings, project, guarded):
                         continue
                     for finding in rule.check(use, context):
                         settled = _complete(finding, use, view, settings)
@@ -124,24 +125,26 @@ def _crash(rule: Rule, path: str, where: str) -> FileFailure:
     return FileFailure(path, f"rule {rule.code}", reason, ours=True, detail=traceback.format_exc())
 
 
-def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project) -> bool:
+def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, project: Project, known: Guarded) -> bool:
     """Whether a test of torch's release has dealt with what the rule reports.
 
     Code behind a test of a release that knows of the change was written for it. A name that is only imported in a branch
     that no supported torch takes has another meaning.
     """
     binding = use.resolution.binding if use.resolution is not None else None
-    if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding):
+    if binding is not None and is_fallback_import(view, binding):
+        return True
+    if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding, known):
         return True
     if rule.changed_in is not None and (since := rule.changed_in(use.target)) is not None and since <= settings.target:
-        return is_guarded(view, use.node, settings.target, project.binding)
+        return is_guarded(view, use.node, settings.target, project.binding, known)
     change = rule.deprecated or rule.removed
     if change is None:
-        return is_guarded(view, use.node, None, project.binding)
+        return is_guarded(view, use.node, None, project.binding, known)
     # Where only a test of an older release is open, newer ones run one branch of it, and older ones alone the other.
     major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
     decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
-    return is_guarded(view, use.node, decisive, project.binding)
+    return is_guarded(view, use.node, decisive, project.binding, known)
 
 
 def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:

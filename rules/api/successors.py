@@ -184,6 +184,11 @@ ADVICE: dict[str, Advice] = {
             "Write `torch.distributed.checkpoint.save(state_dict, storage_writer=writer)`, with the rest by name too.",
             TorchVersion(2, 2),
         ),
+        "torch.distributed.checkpoint._hf_storage": Advice(
+            "`HuggingFaceStorageReader` and `HuggingFaceStorageWriter` of `torch.distributed.checkpoint` are what its two "
+            "classes have become.",
+            TorchVersion(2, 8),
+        ),
         **{
             f"torch.distributed.nn{module}.{name}": Advice(text, since, _older(text))
             for module in ("", ".functional")

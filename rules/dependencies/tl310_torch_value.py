@@ -116,7 +116,11 @@ def _fix(view: TextView, values: list[VersionValue], settings: Settings) -> tupl
     for package, found in by_package.items():
         version = release if package == "torch" else companion_of(package, release)
         for value in found:
-            if version is None or (package != "torch" and torch_for(package, value.value) is None):
+            if (
+                version is None
+                or "+" in value.value
+                or (package != "torch" and torch_for(package, value.value) is None)
+            ):
                 return None, help
             rewrites.append(ReplaceText(value.span, ".".join(version.split(".")[: value.value.count(".") + 1])))
     help = f"Needs review: the GPUs, and everything else that reads the value, are taken to go with torch {release}."

@@ -52,7 +52,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if _made_elsewhere(context.project):
         return
     message = (
-        "Nothing in this project initialises the process group, so this device mesh does it, without naming a backend or a "
+        "Nothing in this project is seen to initialise the process group; if nothing else does, this device mesh does it, without naming a backend or a "
         'device: since torch 2.15 "nccl" creates its communicator right there, on a device guessed from `LOCAL_RANK` or the '
         "rank, before the mesh sets one."
     )

@@ -61,7 +61,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     alone = " or believe that they run alone" if says_alone else ""
     message = (
         f"torchrun does not pass `{flag}`: it sets the environment variable `LOCAL_RANK`, so `local_rank` stays "
-        f"{value} in every process, and all of them end up on one GPU{alone}."
+        f"{value} in every process, and all of them may end up on one GPU{alone}."
     )
     span = view.span(use.node)
     fix = _fix(view, call, flags, keywords)

@@ -60,7 +60,7 @@ def _judged(use: Use, context: Context) -> HelpAndFix:
     definition = view.parent(decorator) if decorator is not None else None
     answer = removal(context, use.node)
     rewrite = _rewrite(use, view)
-    note = _note(view, use.target.rpartition(".")[2], definition, answer.place)
+    note = _note(context, use.target.rpartition(".")[2], definition, answer.place)
     if answer.safety is Safety.MANUAL or rewrite is None:
         return f"{answer.reason or 'Use the function itself.'} {note}".rstrip(), None, answer.root
     return f"{answer.reason or ''} {note}".strip() or None, Fix("Remove the decorator", answer.safety, (rewrite,))
@@ -89,11 +89,12 @@ def _of_method(view: ModuleView, call: ast.Call, marked: ast.Attribute) -> Rewri
     return DeleteStatement(view.span(statement)) if itself else None
 
 
-def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | None) -> str:
+def _note(context: Context, name: str, definition: ast.AST | None, place: str | None) -> str:
     """What export makes of the marked method, where that is not what TorchScript made of it."""
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ""
-    if name == "ignore" and _is_captured(view, definition) and (line := _effect(definition)) is not None:
+    view = context.view
+    if name == "ignore" and _is_captured(context, definition) and (line := _effect(definition)) is not None:
         return (
             f"Scripted code ran its body in Python at every call; `torch.export` runs it once, while capturing, on tensors "
             f"without values (line {line})."
@@ -116,12 +117,17 @@ def _note(view: ModuleView, name: str, definition: ast.AST | None, place: str | 
     return ""
 
 
-def _is_captured(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_captured(context: Context, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether `forward` of the same class reaches a method by calls on `self`, or for a function any code of the file."""
+    view = context.view
     owner = view.parent(definition)
     if not isinstance(owner, ast.ClassDef):
         calls = (node for node in walk(view.tree) if isinstance(node, ast.Call))
         return any(_called_name(node) == definition.name and view.function_of(node) is not definition for node in calls)
+    return definition.name in context.once(_called_from_forward, owner)
+
+
+def _called_from_forward(_: Context, owner: ast.ClassDef) -> set[str]:
     methods = {item.name: item for item in owner.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}
     pending, seen = ["forward"], {"forward"}
     while pending:
@@ -130,7 +136,7 @@ def _is_captured(view: ModuleView, definition: ast.FunctionDef | ast.AsyncFuncti
             if isinstance(node, ast.Attribute) and node.attr in methods and node.attr not in seen:
                 seen.add(node.attr)
                 pending.append(node.attr)
-    return definition.name in seen
+    return seen
 
 
 def _called_name(node: ast.Call) -> str:

@@ -137,7 +137,7 @@ def _harmless(use: Use, context: Context, call: ast.Call, message: str, what: Fl
         return Finding("TL118", view.path, span, message, Severity.INFO, answer.reason, fix)
     later = answer.reason or ""
     if refusal is not None:
-        later = f"Nothing in the project traces any more, so the question can go; not rewritten because {refusal}."
+        later = f"Nothing in the project is seen to trace any more, so the question can go; not rewritten because {refusal}."
     advice = f"{what.sentence} {what.why_harmless} Nothing to do for export. {later}".strip()
     return Finding("TL118", view.path, span, message, Severity.INFO, advice, waits_for=answer.root)
 

@@ -126,7 +126,7 @@ def _dropped(call: ast.Call, context: Context) -> tuple[str | None, Fix] | None:
         rewrite = ReplaceExpression(view.span(call), Template("$value", (("value", view.span(call.args[0])),)))
     left = first_runtime_use(context.project, view.path)
     review = (
-        f"Needs review: {left} still runs TorchScript, whose values may be frozen here. {_DIGITS}" if left else None
+        f"Needs review: {left} may still run TorchScript, whose values may be frozen here. {_DIGITS}" if left else None
     )
     return review, Fix("Leave the value as it is", Safety.UNSAFE if left else Safety.SAFE, (rewrite,))
 

@@ -134,7 +134,7 @@ def _dropped(use: Use, place: UsePlace, message: str, context: Context) -> Itera
         rewrites = tuple(DeleteStatement(view.span(item)) for item in row)
         title = title if len(row) == 1 else f"Remove {len(row)} settings"
     left = runtime_uses.first_runtime_use(project, view.path)
-    doubt = f"{left} still runs TorchScript, which then chooses as it does by itself" if left is not None else None
+    doubt = f"{left} may still run TorchScript, which then chooses as it does by itself" if left is not None else None
     doubt = doubt or (None if use.target == "torch.jit.strict_fusion" else assumption(project))
     safety = Safety.SAFE if doubt is None else Safety.UNSAFE
     review = None if doubt is None else f"Needs review: {doubt}."
@@ -214,7 +214,7 @@ def _blocker(name: str, context: Context) -> tuple[str, str] | None:
             f"which {place} runs: it can go when the lower bound is {_WITHOUT_EFFECT_SINCE} or nothing runs TorchScript."
         )
     else:
-        reason = f"It has to stay as long as {place} runs TorchScript; migrate that first."
+        reason = f"It has to stay as long as {place} may run TorchScript; migrate that first."
     return reason, place_alone(place)
 
 
@@ -283,18 +283,20 @@ def _advice(use: Use, place: UsePlace) -> str:
         case "string":
             return "The name stands in a string: take it out together with the setting it means."
         case "import":
-            return "Stop passing the name on; nothing in the project needs it any more."
+            return "Stop passing the name on; nothing in the project is seen to need it any more."
         case "store":
-            return "The patch can go: nothing in the project runs TorchScript any more."
+            return "The patch can go: nothing in the project is seen to run TorchScript any more."
         case "call" | "decorator" if use.target in _READS:
-            return "Nothing in the project runs TorchScript any more, so take the branch for `False` and drop the question."
+            return "Nothing in the project is seen to run TorchScript any more, so take the branch for `False` and drop the question."
         case "call":
             return (
-                "Nothing in the project runs TorchScript any more, so the call can go; its value is used here, so drop what "
+                "Nothing in the project is seen to run TorchScript any more, so the call can go; its value is used here, so drop what "
                 "uses it as well."
             )
         case _:
-            return "Nothing in the project runs TorchScript any more: drop this use together with the setting."
+            return (
+                "Nothing in the project is seen to run TorchScript any more: drop this use together with the setting."
+            )
 
 
 _BODY = "def total(x):\n    return (x * 2 + 1).sum()\n"

@@ -93,7 +93,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if drops(context) and isinstance(use.node, ast.expr) and place in {"except", "raises"}:
         left = first_runtime_use(context.project, view.path)
         if left is not None:
-            advice = f"It has to stay as long as {left} runs TorchScript; migrate that first."
+            advice = f"It has to stay as long as {left} may run TorchScript; migrate that first."
             waits_for = place_alone(left)
         else:
             fix = _without(use.node, view)
@@ -147,7 +147,7 @@ def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Findi
     message = f"`{name}` is a warning of `torch.jit.{maker}` only."
     blocker = first_use(context.project, view.path, tracing=True)
     if blocker is not None:
-        advice = f"It has to stay as long as {blocker} traces or scripts; migrate that first."
+        advice = f"It may have an effect as long as {blocker} traces or scripts; migrate that first."
         return Finding("TL137", view.path, span, message, Severity.INFO, advice, waits_for=place_alone(blocker))
     statement = _filter_statement(use.node, view) if isinstance(use.node, ast.expr) and place != "string" else None
     if statement is not None:
@@ -157,13 +157,13 @@ def _of_warning(use: Use, name: str, place: UsePlace, context: Context) -> Findi
         fix = Fix("Remove the filter", safety, (DeleteStatement(view.span(statement)),))
         return Finding("TL137", view.path, span, message, Severity.INFO, review, fix)
     if place == "string":
-        advice = "Nothing in the project traces or scripts any more: remove the filter."
+        advice = "Nothing in the project is seen to trace or script any more: remove the filter."
     elif place in {"raises", "except"}:
-        advice = "Nothing in the project traces or scripts any more, so it is never raised: remove what waits for it."
+        advice = "Nothing in the project is seen to trace or script any more, so it is never raised: remove what waits for it."
     elif place == "import":
-        advice = "Stop passing the class on: nothing in the project traces or scripts any more."
+        advice = "Stop passing the class on: nothing in the project is seen to trace or script any more."
     else:
-        advice = "Nothing in the project traces or scripts any more: remove this use together with what it filters or reports."
+        advice = "Nothing in the project is seen to trace or script any more: remove this use together with what it filters or reports."
     return Finding("TL137", view.path, span, message, Severity.INFO, advice)
 
 

@@ -77,6 +77,30 @@ SAID = {
     "a private path": (
         "TL426", "from torch.utils.data._utils.collate import default_collate\n", "is a private path of", "old name",
     ),
+    "a module of which nothing is known": (
+        "TL102", "import torch\n\nm = torch.jit.script(net)\ntorch.jit.save(m, path)\n", "`inputs` is the tuple of example inputs",
+        "(x,)",
+    ),
+    "a module that takes nothing": (
+        "TL102", "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self):\n        pass\n\n\n"
+        "torch.jit.script(Net()).save(path)\n",
+        "takes no inputs", "dynamic_shapes",
+    ),
+    "a question for something else's class": (
+        "TL105", "import torch\n\n\nclass Net(torch.jit.ScriptModule):\n    def __init__(self, part):\n        super().__init__()\n"
+        "        self.part = part\n\n    @torch.jit.script_method\n    def forward(self, x):\n        return self.part(x)\n\n\n"
+        "net.apply(f)\nassert isinstance(batch, Output)\n",
+        "asks something for its class", "asks parts of modules",
+    ),
+    "what may not run": (
+        "TL131", "import torch\n\ntorch._C._jit_set_profiling_mode(False)\ntorch.onnx.export(net, x, path)\n", "may run TorchScript",
+        "runs TorchScript",
+    ),
+    "what the compiler had before": (
+        "TL118", "import torch\n\ntorch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()\n"
+        "if torch._C._get_tracing_state() is not None:\n    x = f(x)\n",
+        "_get_tracing_state", "m.py:3",
+    ),
 }  # fmt: skip
 
 
@@ -109,6 +133,9 @@ BRANCHES = {
     "where the name is looked for in a list": ("if 'anything' not in dir(torch):\n    {}", False),
     "where it is looked for in the public ones": ("if 'anything' not in torch.__all__:\n    {}", False),
     "where it is taken if it is there": ("if getattr(torch, 'anything', None) is None:\n    {}", False),
+        "try:\n    from torch import other as torch_name\nexcept Exception:\n    {}",
+        False,
+    ),
     "where something else is looked for": ("if 'anything' not in dir(options):\n    {}", True),
 }
 
@@ -121,6 +148,16 @@ def test_a_branch_that_the_new_torch_runs_is_code_like_any_other(
     source = f"import torch\nfrom packaging.version import Version\n\n{around.format(line)}\n"
     found = all_findings(analyse_files(tmp_path, {"m.py": source}, min_torch=TorchVersion(2, 0)))
     assert (code in {item.code for item in found}) == runs
+
+
+@pytest.mark.parametrize("error", ["ImportError", "Exception", "(ImportError, OSError)"])
+@pytest.mark.parametrize("first", ["assert_close", "assert_allclose"])
+def test_of_two_imports_in_one_try_each_release_takes_the_one_that_it_has(
+    error: str, first: str, tmp_path: Path
+) -> None:
+    second = {"assert_close": "assert_allclose", "assert_allclose": "assert_close"}[first]
+    source = f"try:\n    from torch.testing import {first} as same\nexcept {error}:\n    from torch.testing import {second} as same\nsame(x, y)\n"
+    assert not all_findings(analyse_files(tmp_path, {"m.py": source}, min_torch=TorchVersion(2, 0)))
 
 
 _GUARDS = "import torch\n\ntorch.fx.experimental.symbolic_shapes.ShapeGuardPrinter\n"

@@ -13,6 +13,7 @@ from typing import Literal
 
 from torchlift.finding import TextEdit
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.fix.areas import Areas
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.migrate.fix.rewrite.lines import line_end, statement_at
 from torchlift.source import Span
@@ -184,13 +185,8 @@ def combined(edits: Sequence[TextEdit], unwrapped: Sequence[Unwrapped]) -> list[
 
 def outside(edits: Sequence[TextEdit], areas: Sequence[TextEdit]) -> list[TextEdit]:
     """Those of `edits` that do not stand inside what one of `areas` takes out."""
-    return [edit for edit in edits if not any(_covers(other.span, edit.span) for other in areas)]
-
-
-def _covers(outer: Span, inner: Span) -> bool:
-    if inner.start == inner.end:
-        return outer.start < inner.start < outer.end
-    return outer != inner and outer.contains(inner)
+    taken = Areas(area.span for area in areas)
+    return [edit for edit in edits if not taken.cover(edit.span)]
 
 
 @lru_cache(maxsize=1)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchlift.finding import DeleteStatement, DropDecorator, DropOperand, EditComment, EditImport, KeepBranch, Rewrite
+from torchlift.migrate.fix.areas import Areas
 from torchlift.migrate.fix.rewrite.cleanup import new_texts, removed
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
@@ -41,7 +43,7 @@ class _Unused:
     def __init__(self, project: Project, view: ModuleView, rewrites: Sequence[Rewrite]) -> None:
         self.project = project
         self.view = view
-        self.gone = list(removed(view, rewrites))
+        self.gone = Areas(removed(view, rewrites))
         self.kept = {word for text in new_texts(rewrites) for word in _WORD.findall(text)}
         self.imports = {(one.span, one.name) for one in rewrites if isinstance(one, EditImport)}
         self.removals: dict[ast.AST, DeleteStatement | EditImport] = {}
@@ -59,8 +61,7 @@ class _Unused:
         return list(self.removals.values())
 
     def _is_gone(self, node: ast.expr | ast.stmt) -> bool:
-        span = self.view.span(node)
-        return any(area.contains(span) for area in self.gone)
+        return self.gone.contain(self.view.span(node))
 
     def _lost(self, reads: Sequence[ast.expr], definition: ast.stmt) -> bool:
         """Whether something besides the definition itself read a name, and nothing does any more."""
@@ -89,7 +90,7 @@ class _Unused:
             self._delete(statement)
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _is_constant(statement.value):
             self.removals[binding.node] = DeleteStatement(span, len(comments_above(self.view, statement)))
-            self.gone.append(span)
+            self.gone.add(span)
 
     def _compiles(self, decorator: ast.expr) -> bool:
         """Whether a decorator makes TorchScript of a function, for whoever calls that."""
@@ -107,7 +108,7 @@ class _Unused:
     def _delete(self, node: ast.FunctionDef) -> None:
         span = self.view.span(node)
         self.removals[node] = DeleteStatement(span, len(comments_above(self.view, node)))
-        self.gone.append(span)
+        self.gone.add(span)
 
     def _is_told(self, name: str) -> bool:
         """Whether a string or new code names it, or another file of the project may import it."""
@@ -167,11 +168,16 @@ def _statement_of(view: ModuleView, span: Span) -> ast.stmt | None:
     pending: list[ast.AST] = [view.tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.stmt):
-            if not _whole(view, node).contains(span):
+        for _, block in ast.iter_fields(node):
+            if not isinstance(block, list) or not block or not isinstance(block[0], _WITH_STATEMENTS):
                 continue
-            found, pending = node, []
-        pending += [one for one in ast.iter_child_nodes(node) if isinstance(one, _WITH_STATEMENTS)]
+            if not isinstance(block[0], ast.stmt):  # handlers and cases
+                pending += block
+                continue
+            at = bisect_right(block, span.start, key=lambda one: _whole(view, one).start) - 1
+            if at >= 0 and _whole(view, block[at]).contains(span):
+                found, pending = block[at], [block[at]]
+                break
     return found
 
 

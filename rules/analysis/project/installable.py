@@ -11,7 +11,8 @@ from torchlift.file_bytes import file_bytes
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
 
-_SURE = frozenset({"setup.py", "hubconf.py", "PKG-INFO"})
+_SURE = frozenset({"setup.py", "PKG-INFO"})
+_AT_THE_TOP = "hubconf.py"  # which `torch.hub` reads nowhere else
 _SURE_ENDS = (".dist-info", ".egg-info")
 _MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
 _SECTION = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
@@ -41,7 +42,12 @@ def _packaging_in(project: Project, inside: str) -> str | None:
     except OSError:
         return None
     for name in names:
-        if name in _SURE or name.endswith(_SURE_ENDS) or (name in _MAYBE and _declares(folder / name)):
+        if (
+            name in _SURE
+            or (name == _AT_THE_TOP and not inside)
+            or name.endswith(_SURE_ENDS)
+            or (name in _MAYBE and _declares(folder / name))
+        ):
             return name
     return None
 

@@ -103,7 +103,8 @@ class _Guesses(TraceBack[Guess]):
             return _SAME
         if name in LOCAL_RANKS and self.project is not None and not self.project.records(LOCAL_RANK_SET):
             return Guess(
-                "maybe", f"comes from `{name}`; torch reads only `LOCAL_RANK`, which nothing in this project sets"
+                "maybe",
+                f"comes from `{name}`; torch reads only `LOCAL_RANK`, which nothing in this project is seen to set",
             )
         return _RANK if name in RANKS else _UNKNOWN
 

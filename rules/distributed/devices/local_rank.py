@@ -202,8 +202,8 @@ def _rebound(view: ModuleView, parameter: ast.arg, at: ast.Call) -> bool:
 def _option_read(view: ModuleView, at: ast.Call) -> str | None:
     """`args.local_rank`, if the same function reads it too and `args` cannot have changed."""
     function = view.function_of(at)
-    for node in walk(function or view.tree):
-        if isinstance(node, ast.Attribute) and node.attr == "local_rank" and isinstance(node.ctx, ast.Load):
+    for node in view.attributes_named("local_rank"):
+        if isinstance(node.ctx, ast.Load):
             root = node.value
             if view.function_of(node) is not function or not isinstance(root, ast.Name) or root.id == "self":
                 continue
@@ -214,11 +214,10 @@ def _option_read(view: ModuleView, at: ast.Call) -> str | None:
             if binding.kind != "param" and (statement is None or not has_surely_run(view, statement, at)):
                 continue
             if any(
-                isinstance(other, ast.Attribute)
-                and other.attr == "local_rank"
-                and isinstance(other.ctx, ast.Store)
+                isinstance(other.ctx, ast.Store)
                 and other.lineno >= at.lineno
-                for other in walk(function or view.tree)
+                and (function is None or function in view.ancestors(other))
+                for other in view.attributes_named("local_rank")
             ):
                 continue
             return f"{root.id}.local_rank"

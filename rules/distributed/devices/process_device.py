@@ -123,9 +123,12 @@ def argument_of(call: ast.Call) -> ast.expr:
 
 def set_device_calls(view: ModuleView, root: ast.AST) -> Iterator[ast.Call]:
     """Calls below `root` that set the current device, of which the argument is known."""
-    for node in walk(root):
-        if isinstance(node, ast.Call) and view.certain_name(node.func) in SETTERS and _has_one_argument(node):
-            yield node
+    for use in view.uses(SETTERS):
+        call = use.call
+        if call is None or view.certain_name(call.func) not in SETTERS or not _has_one_argument(call):
+            continue
+        if root is view.tree or root is call or root in view.ancestors(call):
+            yield call
 
 
 def _has_one_argument(call: ast.Call) -> bool:

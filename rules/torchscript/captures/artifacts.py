@@ -79,9 +79,7 @@ class Artifact:
             path, site = self.others[0]
             return f"{self.title} is also read by `torch.load` at {path}:{site.line}"
         if not self.readers:
-            return (
-                f"nothing in this project reads {self.title}: whatever does has to call `torch.export.load` from now on"
-            )
+            return f"nothing in this project is seen to read {self.title}: whatever does has to call `torch.export.load` from now on"
         if self.strangers:
             return f"{self.title} is also mentioned at {', '.join(self.strangers)}"
         if self.unknown_readers:

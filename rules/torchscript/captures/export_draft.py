@@ -17,6 +17,11 @@ _CONTAINERS = re.compile(r"\b(?:List|list|Dict|dict|Tuple|tuple)\b")
 _TEXT = re.compile(r"\bstr\b(?!\s*,)")
 _NUMBER_LIST = re.compile(r"\b[Ll]ist\[(?:[Ll]ist\[)?(?:int|float|bool)\b")
 _DEPTH = 4
+_EMPTY = "Its `forward` takes no inputs: what is called in its place needs a program of its own."
+_UNREAD = (
+    "What its `forward` takes was not read: `inputs` is the tuple of example inputs, of batch size 2 or more (a size of 1 becomes "
+    f"fixed), and `shapes` a list `[{_AUTO}] * tensor.dim()` for every tensor in it."
+)
 
 
 @dataclass(frozen=True)
@@ -76,14 +81,19 @@ def draft_export(module: ScriptedModule, calls: Sequence[tuple[ModuleView, ast.C
     plain_inputs = [item for item in inputs if item.what in {"number", "text", "numbers"}]
     fixed = [item.name or item.shown for item in plain_inputs if item.name or item.shown.isidentifier()]
     fixed += [p.arg for p in left if p.arg not in optional]
+    if not inputs and (forward is None or forward.args.vararg is not None):
+        # Nothing that could be named is known of its inputs.
+        return Draft(f"torch.export.export({_evaluated(module)}, inputs, dynamic_shapes=shapes)", _UNREAD)
     if not inputs:
-        inputs = [_Input("x", "tensor")]
-    code = f"torch.export.export({_evaluated(module)}, {_arguments(inputs)}, dynamic_shapes={_shapes(inputs)})"
+        inputs = [_Input(p.arg, _of_parameter(p, forward), p.arg) for p in parameters[:1]]
+    shapes = f", dynamic_shapes={_shapes(inputs)}" if inputs else ""
+    code = f"torch.export.export({_evaluated(module)}, {_arguments(inputs)}{shapes})"
     whats = [item.what for item in inputs]
     plain = ""
     if {"tensor", "container"}.isdisjoint(whats):
         plain = "strings" if "text" in whats else "numbers" if "numbers" in whats else ""
-    return Draft(code, " ".join(_remarks(inputs, fixed, optional)), plain)
+    remarks = " ".join(_remarks(inputs, fixed, optional)) if inputs else _EMPTY
+    return Draft(code, remarks, plain)
 
 
 def _plain(call: ast.Call, most: int | None) -> bool:

@@ -152,6 +152,7 @@ def _by_hand(about: ModuleCall, reason: str, artifacts: list[Artifact]) -> str:
     successor = "make it from that again" if about.draft.plain else "become `torch.export.load(path).module()` with it"
     readers = [
         f"`torch.jit.load` at {place}:{site.line} has to {successor}"
+        + ("" if place == about.view.path else " where it reads the same file")
         for artifact in artifacts
         for place, site in artifact.readers
     ]

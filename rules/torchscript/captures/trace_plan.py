@@ -20,7 +20,7 @@ from torchlift.rules.torchscript.values.example_inputs import (
 )
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.search.vocabulary import encoded
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 from torchlift.view.walk import walk
 
 # Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
@@ -60,7 +60,7 @@ def plan_trace(use: Use, context: Context, life: ValueLife) -> Capture:
 def _plan(capture: Capture) -> None:
     view, call, life, context = capture.view, capture.call, capture.life, capture.context
     given = _arguments(call)
-    inputs = _inputs(view, given, life)
+    inputs = _inputs(context, given, life)
     entry = read_entry(view, given.module, call, context.project, inputs.count if inputs.form != "unknown" else None)
     arguments = ArgumentBuilder(view, call, capture.spell, batch_example(capture)).build(inputs)
     arguments = in_proved_form(capture, arguments, clones=bool(inputs.repeated))
@@ -125,15 +125,22 @@ def _arguments(call: ast.Call) -> _Arguments:
     )
 
 
-def _inputs(view: ModuleView, given: _Arguments, life: ValueLife) -> ExampleInputs:
+def _calls_in(context: Context, function: ast.AST | None) -> dict[str, list[ast.Call]]:
+    """Calls in a function, or in the whole file, by what they call."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in walk(function or context.view.tree):
+        if isinstance(node, ast.Call):
+            found.setdefault(ast.dump(node.func), []).append(node)
+    return found
+
+
+def _inputs(context: Context, given: _Arguments, life: ValueLife) -> ExampleInputs:
+    view = context.view
     if given.keywords:
         return read_keyword_inputs(view, given.inputs)
     calls = [call for call in life.calls if life.home(call) is view]
-    module = ast.dump(given.module)
-    function = view.function_of(given.module)
-    for node in walk(function or view.tree):
-        if isinstance(node, ast.Call) and ast.dump(node.func) == module:
-            calls.append(node)
+    named = context.once(_calls_in, view.function_of(given.module))
+    calls += named.get(ast.dump(given.module), ())
     return read_example_inputs(view, given.inputs, tuple(calls))
 
 

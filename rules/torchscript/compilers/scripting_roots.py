@@ -138,8 +138,14 @@ def _followed(project: Project, kind: type[_Root]) -> Reached:
         for site in scripting_sites(view):
             kind(project, reacher, f"{path}:{site.node.lineno}").site(view, site)
         if traces:
-            _traced(project, reacher, view, traces[0], kind)
+            scripts = [f"{path}:{line}" for line in record.scripts]
+            _traced(project, reacher, view, _first_in_one_program(project, path, [*scripts, *traces]), kind)
     return reacher.reached
+
+
+def _first_in_one_program(project: Project, path: str, places: list[str]) -> str:
+    """The first place that runs in a program with the file `path`, as far as imports tell; else the first of all."""
+    return next((one for one in places if in_one_program(project, path, one.rpartition(":")[0])), places[0])
 
 
 def _traced(project: Project, reacher: Reacher, view: ModuleView, trace: str, kind: type[_Root]) -> None:

@@ -159,7 +159,9 @@ def acts(use: Use, view: ModuleView) -> bool:
         return use.target not in _CLASSES and binding is not None and not view.reads_of(binding)
     if use.target in _CLASSES:
         return use.kind in {"call", "base", "decorator"}
-    if ".concrete_type_store" in use.name:  # what was compiled before, which some forget on purpose
+    if (
+        use.name.endswith(("ConcreteTypeStore", ".concrete_type_store")) or ".concrete_type_store." in use.name
+    ):  # what was compiled before, which some forget on purpose
         return False
     return use.kind not in {"annotation", "isinstance"}
 

@@ -83,8 +83,8 @@ def read_script_class(view: ModuleView, node: ast.ClassDef, project: Project, *,
         and (place := first_walk(project, parts_of(view, node, project))) is not None
     ):
         facts.doubts.append(
-            f"{place} asks parts of modules for their class, and `isinstance` finds those of `{node.name}` from now on: the "
-            "parts of a ScriptModule are no `torch.nn` classes"
+            f"{place} asks something for its class, and where that is a part of `{node.name}`, `isinstance` finds it from now "
+            "on: the parts of a ScriptModule are no `torch.nn` classes"
         )
     _read_uses(view, node, project, facts, drops)
     return facts

@@ -162,8 +162,8 @@ def _not_followed(
                 f"becomes a part of an `nn.Module`, which {compiled} may script as a whole, with this part then",
             )
         return "doubt", (
-            f"becomes a part of an `nn.Module`, and {place} asks parts of modules for their class, which `isinstance` "
-            "finds among those of a plain module only"
+            f"becomes a part of an `nn.Module`, and {place} asks something for its class, which `isinstance` finds among "
+            "the parts of a plain module only"
         )
     reason = obstacle.reason.partition(",")[0].partition(":")[0]
     return _kept(reason, project, name_on(view, obstacle.node))

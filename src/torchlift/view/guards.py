@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
 from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
+from torchlift.view.scopes import Binding
 from torchlift.view.walk import walk
 
 _VERSION_WORD = re.compile(
@@ -21,47 +23,85 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _ANY_ERROR = frozenset({"Exception", "BaseException"})
 
 
-def is_guarded(view: ModuleView, node: ast.AST, lowest: TorchVersion | None = None, find: Lookup | None = None) -> bool:
+Guarded = dict[tuple[str, ast.AST, "TorchVersion | None"], bool]
+"""What is known of nodes of one file that were asked about before: uses share most of what stands around them."""
+
+
+def is_guarded(
+    view: ModuleView,
+    node: ast.AST,
+    lowest: TorchVersion | None = None,
+    find: Lookup | None = None,
+    known: Guarded | None = None,
+) -> bool:
     """Whether `node` runs only where a test or a handler has dealt with the other release.
 
     Helpers and constants of the project are read, those in other files with `find`. A test that every torch from `lowest` on passes deals with nothing; behind one that none of them passes nothing runs.
     """
-    child = node
-    for ancestor in view.ancestors(node):
-        if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, lowest, find):
-            return True
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
-            if answer is None:
-                if tests_release(view, ancestor.test, find) and not _is_open_about_more(
-                    view, ancestor.test, lowest, find
-                ):
-                    return True
-            elif answer is not _is_body(ancestor, child):
-                return True
-        elif isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
-            if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
-                return True
-            if isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers)):
-                return True
-        elif (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
-            view, ancestor, child
-        ):
-            return True
-        child = ancestor
-    return False
+    return _around(view, node, "guarded", lowest, known, lambda one, by: _guards(view, one, by, lowest, find))
 
 
-def is_dead(view: ModuleView, node: ast.AST, lowest: TorchVersion, find: Lookup | None = None) -> bool:
+def is_dead(
+    view: ModuleView, node: ast.AST, lowest: TorchVersion, find: Lookup | None = None, known: Guarded | None = None
+) -> bool:
     """Whether `node` stands in a branch that no torch from `lowest` on takes."""
+
+    def ends(child: ast.AST, ancestor: ast.AST) -> bool:
+        if not isinstance(ancestor, (ast.If, ast.IfExp)) or child is ancestor.test:
+            return False
+        answer = decided(view, ancestor.test, lowest, find)
+        return answer is not None and answer is not _is_body(ancestor, child)
+
+    return _around(view, node, "dead", lowest, known, ends)
+
+
+def _around(
+    view: ModuleView,
+    node: ast.AST,
+    question: str,
+    lowest: TorchVersion | None,
+    known: Guarded | None,
+    holds: Callable[[ast.AST, ast.AST], bool],
+) -> bool:
+    """Whether something holds for `node` and what stands around it, or for that and what stands around that, and so on."""
+    known = {} if known is None else known
+    path: list[ast.AST] = []
+    answer = False
     child = node
     for ancestor in view.ancestors(node):
-        if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
-            answer = decided(view, ancestor.test, lowest, find)
-            if answer is not None and answer is not _is_body(ancestor, child):
-                return True
+        before = known.get((question, child, lowest))
+        if before is not None:
+            answer = before
+            break
+        path.append(child)
+        if holds(child, ancestor):
+            answer = True
+            break
         child = ancestor
-    return False
+    known.update(((question, one, lowest), answer) for one in path)
+    return answer
+
+
+def _guards(
+    view: ModuleView, child: ast.AST, ancestor: ast.AST, lowest: TorchVersion | None, find: Lookup | None
+) -> bool:
+    """Whether `child` is guarded by what stands right around it."""
+    if isinstance(child, ast.stmt) and lowest is not None and _left_before(view, child, lowest, find):
+        return True
+    if isinstance(ancestor, (ast.If, ast.IfExp)) and child is not ancestor.test:
+        answer = decided(view, ancestor.test, lowest, find) if lowest is not None else None
+        if answer is None:
+            return tests_release(view, ancestor.test, find) and not _is_open_about_more(
+                view, ancestor.test, lowest, find
+            )
+        return answer is not _is_body(ancestor, child)
+    if isinstance(ancestor, ast.Try) and any(child is statement for statement in ancestor.body):
+        if any(_catches_missing_name(handler) for handler in ancestor.handlers) and _tries_name(child):
+            return True
+        return isinstance(child, (ast.Import, ast.ImportFrom)) and any(map(catches_anything, ancestor.handlers))
+    return (isinstance(ancestor, ast.ExceptHandler) and _catches_missing_name(ancestor)) or _is_fallback(
+        view, ancestor, child
+    )
 
 
 def _left_before(view: ModuleView, statement: ast.stmt, lowest: TorchVersion, find: Lookup | None) -> bool:
@@ -143,6 +183,25 @@ def is_last_resort_for(view: ModuleView, node: ast.AST, names: frozenset[str]) -
             if any(id(use.node) in tried for use in view.uses(names)):
                 return True
     return False
+
+
+def is_fallback_import(view: ModuleView, binding: Binding) -> bool:
+    """Whether an import and another of the same name stand in one `try`, so that each release takes the one that it has."""
+    around = _try_around(view, binding.node) if binding.imported is not None else None
+    return around is not None and any(
+        other is not binding and other.imported is not None and _try_around(view, other.node) is around
+        for other in binding.scope.bindings.get(binding.name, ())
+    )
+
+
+def _try_around(view: ModuleView, node: ast.AST) -> ast.Try | None:
+    """The `try` whose body or handler an import stands in, where that catches what a missing name raises."""
+    parent = view.parent(view.statement(node)) if isinstance(node, (ast.alias, ast.stmt)) else None
+    around = view.parent(parent) if isinstance(parent, ast.ExceptHandler) else parent
+    if not isinstance(around, ast.Try):
+        return None
+    caught = any(_catches_missing_name(handler) or catches_anything(handler) for handler in around.handlers)
+    return around if caught else None
 
 
 def catches_anything(handler: ast.ExceptHandler) -> bool:

@@ -94,7 +94,7 @@ class ParsedFile:
         body = getattr(definition, "body", None)
         if isinstance(definition, ast.Lambda):
             return child is not definition.body
-        return isinstance(body, list) and not any(item is child for item in body)
+        return isinstance(body, list) and not isinstance(child, ast.stmt)
 
     def function_of(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function whose body holds `node`."""
