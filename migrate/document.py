@@ -99,10 +99,12 @@ class PythonDocument(Document):
 
     def edits(self, rewrites: Sequence[Rewrite]) -> list[TextEdit]:
         """Edits that carry out all `rewrites`."""
+        from torchlift.migrate.fix.long_lines import line_length, wrapped
         from torchlift.migrate.fix.rewrite import build
         from torchlift.migrate.fix.rewrite.new_imports import sorts_together
 
-        return build.build_edits(self.view, rewrites, mixed=sorts_together(self.project.root))
+        edits = build.build_edits(self.view, rewrites, mixed=sorts_together(self.project.root))
+        return wrapped(self.view, edits, line_length(self.project.root))
 
     def left_over(self, rewrites: Sequence[Rewrite]) -> Sequence[Rewrite]:
         """Removals of what nothing uses after `rewrites`."""

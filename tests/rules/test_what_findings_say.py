@@ -133,9 +133,6 @@ BRANCHES = {
     "where the name is looked for in a list": ("if 'anything' not in dir(torch):\n    {}", False),
     "where it is looked for in the public ones": ("if 'anything' not in torch.__all__:\n    {}", False),
     "where it is taken if it is there": ("if getattr(torch, 'anything', None) is None:\n    {}", False),
-        "try:\n    from torch import other as torch_name\nexcept Exception:\n    {}",
-        False,
-    ),
     "where something else is looked for": ("if 'anything' not in dir(options):\n    {}", True),
 }
 
