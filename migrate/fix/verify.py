@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -69,7 +70,9 @@ def _goes_on_with(view: ModuleView, span: Span, edit: TextEdit) -> bool:
     column = view.source.location(span.start)[1] - 1
     line = edit.text.lstrip("\r\n")  # where the file ended without a newline, one comes first
     inserted = len(line) - len(line.lstrip(" \t"))
-    return inserted > column and len(between.splitlines()) <= 1 and between.partition("#")[0].strip() == ""
+    # A form feed in a comment ends a line for Python's `splitlines` alone.
+    one_line = not re.search(r"[\r\n]", re.sub(r"\r\n?$|\n$", "", between))
+    return inserted > column and one_line and between.partition("#")[0].strip() == ""
 
 
 def _same(left: ast.AST, right: ast.AST) -> bool:

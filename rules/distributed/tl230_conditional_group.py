@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from torchlift.finding import Finding, Fix, InsertStatements, ReplaceExpression, Safety, Severity, Template
 from torchlift.project import Project
@@ -136,6 +137,15 @@ def _hoisted(view: ModuleView, call: ast.Call, causes: list[RankCondition], proj
         return (
             "Its arguments depend on the rank too, so it cannot just move. Loop over the rank lists of all groups on every "
             "rank, create each of them there, and keep the one the rank is a member of."
+        )
+    leaves = next((node for node in walk(around) if isinstance(node, (ast.Return, ast.Break))), None)
+    loops = takewhile(
+        lambda node: not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)), view.ancestors(around)
+    )
+    if leaves is not None and any(isinstance(node, (ast.For, ast.While)) for node in loops):
+        return (
+            f"Line {leaves.lineno} leaves the loop on the ranks that it holds for, so later groups would lack them. Create all "
+            "groups on every rank in a loop of its own, keep the one the rank is a member of, and leave afterwards."
         )
     before = around.body[: around.body.index(statement)]
     bound = {n.id for s in before for n in walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}

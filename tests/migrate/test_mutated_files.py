@@ -66,6 +66,11 @@ FOUND = {
         "    return x\n"
     ),
     "a line that goes on into a blank one, above what goes": "import torch\n\n\nimport torch as th\n \\\n\ntorch.jit.script(swish)\n",
+    "a form feed in a comment": "for item in items:\n    from torchvision.models import resnet50  # \x0c\n\nmodel = resnet50(pretrained=True)\n",
+    "a loop that members of a group leave": (
+        "import torch.distributed as dist\n\n\ndef build(world):\n    for first in range(0, world, 2):\n        ranks = [first, first + 1]\n"
+        "        if dist.get_rank() in ranks:\n            pair = dist.new_group(ranks)\n            return pair\n"
+    ),
     "the same inside a function": "import torch\n\n\ndef f(x):\n    y = x\n    \\\n\n    torch._C._jit_set_profiling_mode(False)\n",
     "a test that scripts in the call that saves": "import io\n\nimport torch\n\n\n"
     + _NET
