@@ -176,9 +176,9 @@ class TextView:
 
     def statement(self, span: Span) -> Span:
         """The logical lines that `span` touches, without the blanks around them: what a suppression covers."""
-        first = max(bisect_right(self.lines, span.start, key=lambda line: line.start) - 1, 0)
+        near = max(bisect_right(self.lines, span.start, key=lambda line: line.start) - 1, 0)
         behind = bisect_right(self.lines, span.end, key=lambda line: line.start)
-        touched = [line for line in self.lines[first:behind] if line.span().overlaps(span)]
+        touched = [line for line in self.lines[near:behind] if line.span().overlaps(span)]
         if not touched:
             return span
         first, last = touched[0], touched[-1]
