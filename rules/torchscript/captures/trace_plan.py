@@ -20,7 +20,7 @@ from torchlift.rules.torchscript.values.example_inputs import (
 )
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.search.vocabulary import encoded
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
 
 # Arguments that only steer the tracer. `strict` means something else in export and is never passed on.
