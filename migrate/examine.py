@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -16,29 +17,10 @@ from torchlift.migrate.find.parallel import check_files
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.find.suppress import apply_suppressions
 from torchlift.migrate.options import RunOptions
+from torchlift.migrate.remembered import Examined
 from torchlift.project import Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule, Settings
-from torchlift.search.asked import Asked
-
-
-@dataclass(frozen=True)
-class Examined:
-    """One file after the rules and its suppressions.
-
-    Attributes:
-        findings: those that are reported, in source order.
-        suppressed: number of those that comments silence.
-        failures: rules that crashed.
-        unreadable: why there are no findings: a sentence without its end.
-        asked: what its findings rest on.
-    """
-
-    findings: tuple[Finding, ...]
-    suppressed: int
-    failures: tuple[FileFailure, ...]
-    unreadable: str | None
-    asked: Asked
 
 
 @dataclass(frozen=True)
@@ -86,13 +68,21 @@ class Examiner:
         self._options = options
         self._collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
         self._rules = rules_with(options.own_rules)
-        self._begin = Begin(tuple(rule.code for rule in rules), options.settings, options.own_rules)
+        self._begin = Begin(
+            tuple(rule.code for rule in rules), options.settings, options.own_rules, options.memory is not None
+        )
         self._wanted = frozenset(file.path for file in selected if file.wanted)
         self._doubtful = tuple(file for file in selected if file.wanted_if and not file.wanted)
 
     def first(self, project: Project) -> State:
         """Check every file that rules want to see."""
-        return self._state(project, {}, self._to_check(project))
+        wanted, memory = self._to_check(project), self._options.memory
+        known = memory.unchanged(project, self._options.settings, self._collectors) if memory is not None else {}
+        kept = {path: known[path] for path in wanted if path in known}
+        state = self._state(project, kept, [path for path in wanted if path not in kept])
+        if memory is not None:
+            memory.note(state.files)
+        return state
 
     def next(self, before: State, project: Project) -> State:
         """Check the files again, in a later state, whose findings may be others than in the state `before`."""
@@ -124,7 +114,9 @@ class Examiner:
         found = [finding for finding in checked.findings if finding.code not in ignored]
         ran = self._options.codes - checked.crashed
         kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, ran)
-        return Examined(tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked)
+        return Examined(
+            tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked, checked.beneath
+        )
 
 
 def _applies(rule: Rule, project: Project) -> bool:
@@ -142,17 +134,19 @@ class Begin:
         codes: rules that run.
         settings: what they may depend on.
         own_rules: files and folders of rules outside torchlift.
+        is_remembered: whether what was found is to be told from later states of the project by other processes.
     """
 
     codes: tuple[str, ...]
     settings: Settings
     own_rules: tuple[Path, ...]
+    is_remembered: bool = False
 
     def __call__(self, project: Project) -> Callable[[str], Checked]:
         """The check of one file by its path."""
         dispatcher = _dispatcher(self.codes, self.own_rules)
         project.collect_together(dispatcher.collectors)
-        return partial(_check, project, dispatcher, self.settings)
+        return partial(_check, project, dispatcher, self.settings, self.is_remembered)
 
 
 @lru_cache(maxsize=4)
@@ -161,5 +155,6 @@ def _dispatcher(codes: tuple[str, ...], own: tuple[Path, ...]) -> Dispatcher:
     return Dispatcher([rules[code] for code in codes])
 
 
-def _check(project: Project, dispatcher: Dispatcher, settings: Settings, path: str) -> Checked:
-    return check_document(open_document(project, path), dispatcher, settings)
+def _check(project: Project, dispatcher: Dispatcher, settings: Settings, is_remembered: bool, path: str) -> Checked:
+    checked = check_document(open_document(project, path), dispatcher, settings)
+    return replace(checked, beneath=project.beneath(checked.asked)) if is_remembered else checked

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from torchlift.migrate import run
 from torchlift.migrate.cache.request import Request
+from torchlift.migrate.cache.whole_run import WholeRun
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
+from torchlift.migrate.remembered import EarlierChecks
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import Config
-from torchlift.migrate.workspace.discover import Discovery
 from torchlift.migrate.workspace.lowest import lowest_torch
 from torchlift.migrate.workspace.vcs import refusals
 from torchlift.rules.rule import Settings
@@ -81,15 +82,30 @@ def _with_lowest(options: RunOptions, start: Path) -> RunOptions:
     )
 
 
-def read(options: RunOptions, config: Config, found: Discovery) -> run.KnownProject:
+def read(options: RunOptions, request: Request) -> run.KnownProject:
     """The project before anything in it is checked."""
-    return replace(run.read(_with_evidence(options, config)), failures=found.failures)
+    return replace(run.read(_with_evidence(options, request.config)), failures=request.found.failures)
 
 
-def result(options: RunOptions, config: Config, found: Discovery, verify: Verification | None) -> RunResult:
-    """What a run comes to, whose fixes are tried with a command of the user's if there is one."""
-    may_write = partial(refusals, found.root, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
-    reading = read(replace(options, guard=None if options.overlay else may_write), config, found)
+def result(
+    options: RunOptions, request: Request, verify: Verification | None, place: WholeRun | None = None
+) -> RunResult:
+    """What a run comes to, whose fixes are tried with a command of the user's if there is one; `place` is where it is kept."""
+    config, root = request.config, request.found.root
+    guard = partial(refusals, root, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
+    memory = EarlierChecks(place.folder, request.project_name(), place.before) if place is not None else None
+    reading = read(replace(options, guard=None if options.overlay else guard, memory=memory), request)
+    known = _examined(reading, verify)
+    # A run that had to parse nothing is as cheap as an entry.
+    now = place.now() if place is not None and known.files_analysed else None
+    if place is not None and memory is not None and now is not None:
+        memory.keep(now)
+        if verify is None:
+            place.keep(known, now)
+    return known
+
+
+def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:
     if verify is None:
         return run.examine(reading.options, reading)
     from torchlift.migrate.verification.verify import verified

@@ -69,18 +69,15 @@ def migrate(
     found, overlay = _given(paths[0], given) if given is not None else (_named(config, paths), {})
     project_files = partial(_project_files, config, paths, found, is_listed=given is None)
     request = Request(config, paths, found, mode, want_edits, machine, project_files)
-    place = WholeRun.of(cache, request) if cache is not None and given is None and verify is None else None
-    known = place.result() if place is not None else None
+    place = WholeRun.of(cache, request) if cache is not None and given is None else None
+    known = place.result() if place is not None and verify is None else None
     if known is not None and not write_baseline and config.baseline is since is None:
         return _with_nested(known, found)
     from torchlift.migrate import fresh  # imports what rules and fixes need; nothing above does
 
     options = replace(fresh.run_options(request), progress=progress, overlay=overlay)
     counted = fresh.counting(config, options, since, write_baseline=write_baseline)
-    if known is None:
-        known = fresh.result(options, config, found, verify)
-        if place is not None:
-            place.keep(known)
+    known = known or fresh.result(options, request, verify, place)
     known = _with_nested(known, found)
     return counted(fresh.written(known) if mode is Mode.WRITE and given is None else known)
 
@@ -103,8 +100,9 @@ def read_project(
     from torchlift.migrate import fresh
 
     project_files = partial(_project_files, config, paths, found, is_listed=True)
-    options = fresh.run_options(Request(config, paths, found, Mode.CHECK, False, None, project_files))
-    return fresh.read(replace(options, progress=progress), config, found)
+    request = Request(config, paths, found, Mode.CHECK, False, None, project_files)
+    options = fresh.run_options(request)
+    return fresh.read(replace(options, progress=progress), request)
 
 
 def project_config(paths: Sequence[Path]) -> Config:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import Mode
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText
+
+if TYPE_CHECKING:
+    from torchlift.migrate.remembered import EarlierChecks
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class RunOptions:
         want_edits: whether text edits of remaining fixes are needed for the report.
         progress: told about every finished file: stage, files done, files in all.
         own_rules: files and folders of rules outside torchlift, whose code runs.
+        memory: what earlier runs found in single files.
     """
 
     root: Path
@@ -57,3 +62,4 @@ class RunOptions:
     named: frozenset[str] = frozenset()
     overlay: Mapping[str, SourceText] = field(default_factory=dict)
     own_rules: tuple[Path, ...] = ()
+    memory: EarlierChecks | None = None

@@ -47,21 +47,28 @@ class Request:
     project_files: Callable[[], Sequence[str]]
 
     def name(self) -> str:
-        """The name of its entry.
+        """The name of the entry for its result.
 
         Raises:
             NotARecord, ConfigError, OSError: it has none.
         """
+        places = [os.getcwd(), *map(os.path.realpath, self.named)]  # noqa: PTH109
+        found = [self.found.files, self.found.texts, self.found.named]
+        return f"run-{digest(described([self._conditions(), places, found, self.mode, self.want_edits]))}"
+
+    def project_name(self) -> str:
+        """The name of the entry for what is found in single files, whichever of them are asked for.
+
+        Raises:
+            NotARecord, ConfigError, OSError: it has none.
+        """
+        return f"checks-{digest(described(self._conditions()))}"
+
+    def _conditions(self) -> list[Any]:
         config = {field.name: getattr(self.config, field.name) for field in fields(self.config)}
-        asked = {
-            "code": _code_state(),
-            "config": {name: value for name, value in config.items() if name not in _NOT_ASKED},
-            "own rules": [_contents(path) for path in own_rule_paths(self.config)],
-            "from": [os.getcwd(), self.found.root, *map(os.path.realpath, self.named)],  # noqa: PTH109
-            "found": [self.found.files, self.found.texts, self.found.named],
-            "how": [self.mode, self.want_edits, self.machine],
-        }
-        return f"run-{digest(described(asked))}"
+        settings = {name: value for name, value in config.items() if name not in _NOT_ASKED}
+        own = [_contents(path) for path in own_rule_paths(self.config)]
+        return [_code_state(), settings, own, self.found.root, self.machine]
 
 
 def digest(value: Any) -> str:

@@ -14,7 +14,8 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from torchlift.file_bytes import MOST_BYTES, file_bytes
@@ -91,6 +92,32 @@ class Tree:
         if len(plain) != len(self.rows):
             return False
         return all(self._is_as(row, *was) for row, was in zip(self.rows, plain, strict=True))
+
+    def others_are_as_in(self, plain: list[list[Any]], places: Mapping[str, Any]) -> bool:
+        """Whether every file that is not in `places` is as in `plain`, and those in `places` are files."""
+        others = Tree(self.root, tuple(row for row in self.rows if row[0] not in places), self.contents, self.seen)
+        return others.is_as_in(plain) and len(self.rows) - len(others.rows) == len(places)
+
+    def changed(self, places: Mapping[str, Any]) -> list[str]:
+        """The files in `places`, which `stored` made, that are others now."""
+        return [
+            row[0] for row in self.rows if row[0] in places and not self._is_as(row, *row[:1], *places[row[0]][:-2])
+        ]
+
+    def stored(self, paths: Set[str]) -> tuple[dict[str, list[Any]], bytes]:
+        """What `changed` compares with for some of the files, and where the text of each is in the bytes: start and length.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        places: dict[str, list[Any]] = {}
+        stored = bytearray()
+        for path, *was in self.plain():
+            if path in paths:
+                text = zlib.compress(file_bytes(os.path.join(self.root, path)), 1)
+                places[path] = [*was, len(stored), len(text)]
+                stored += text
+        return places, bytes(stored)
 
     def _is_as(self, row: Row, path: str, kind: str, size: int, *rest: Any) -> bool:
         *times, content = rest

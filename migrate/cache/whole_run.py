@@ -84,16 +84,20 @@ class WholeRun:
             self._write(listed, result, Tree(self.before.root, self.before.rows, contents, self.before.seen))
         return self._unpacked(json.loads(result))
 
-    def keep(self, result: RunResult) -> None:
-        """Remember what a run came to, unless it wrote something, or a file has changed in the meantime."""
-        if not result.files_analysed or not _is_pure(result):
-            return  # a run that had to parse nothing is as cheap as an entry
-        with contextlib.suppress(NotARecord, OSError, TooLarge):
-            text = json.dumps(self._packed(result), separators=(",", ":")).encode()
-            before = self.before
+    def now(self) -> Tree | None:
+        """The files of the project with digests of all; None if one has changed since the run began."""
+        before = self.before
+        with contextlib.suppress(OSError, TooLarge):
             after = look_at(before.root, (row[0] for row in before.rows)).reading(before.files)
             if after.rows == before.rows and before.contents.items() <= after.contents.items():
-                self._write(self._listed(), text, Tree(before.root, before.rows, after.contents, before.seen))
+                return Tree(before.root, before.rows, after.contents, before.seen)
+        return None
+
+    def keep(self, result: RunResult, now: Tree) -> None:
+        """Remember what a run came to, unless it wrote something."""
+        if _is_pure(result):
+            with contextlib.suppress(NotARecord, OSError):
+                self._write(self._listed(), json.dumps(self._packed(result), separators=(",", ":")).encode(), now)
 
     def _listed(self) -> bytes:
         return digest(list(self.request.project_files())).encode()

@@ -37,6 +37,7 @@ class Checked:
         suppressions: comments that silence findings; none where the rules did not run.
         crashed: codes of rules that failed, so that nothing is known about their suppressions.
         asked: what the rules asked about the project.
+        beneath: what the answers that they shared with others rest on, where somebody wants to know.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Checked:
     suppressions: tuple[Suppression, ...] = ()
     asked: Asked = field(default_factory=Asked)
     crashed: frozenset[str] = frozenset()
+    beneath: Asked | None = None
 
 
 def check_text(rules: Sequence[Rule], project: Project, view: TextView, settings: Settings) -> Checked:

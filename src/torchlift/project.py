@@ -76,6 +76,7 @@ class Project:
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
         self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
+        self._beneath: dict[tuple[Callable[..., Any], tuple[Any, ...]], Asked] = {}
         self._ear = Ear()
         self._of_views = ViewAnswers(self._ear)
         self._translations = Translations(
@@ -98,6 +99,17 @@ class Project:
             found.add(some)
         return found
 
+    def beneath(self, asked: Asked) -> Asked:
+        """What the shared answers were made from that were asked for, and those that they asked for in turn."""
+        found, pending, seen = Asked(), list(asked.answers), set(asked.answers)
+        while pending:
+            below = self._beneath[pending.pop()]
+            found.add(below)
+            pending += below.answers - seen
+            seen |= below.answers
+        found.answers = set()
+        return self.all_asked(found)
+
     def once(
         self,
         answer: Callable[Concatenate[Project, Arguments], Answer],
@@ -111,7 +123,7 @@ class Project:
         assert not named
         key = (answer, arguments)
         if key not in self._answers:
-            self._answers[key] = self._ear.unheard(lambda: answer(self, *arguments, **named))
+            self._answers[key], self._beneath[key] = self._ear.apart(lambda: answer(self, *arguments, **named))
         self._ear.asked.answers.add(key)
         known: Answer = self._answers[key]
         return known

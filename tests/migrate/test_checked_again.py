@@ -133,6 +133,28 @@ def test_what_is_not_checked_again_would_be_found_the_same(seed: int, tmp_path: 
         both.compare()
 
 
+@pytest.mark.parametrize("first", ["first", "second", "third"])
+def test_a_name_means_the_same_whichever_module_of_a_circle_is_asked_first(first: str, tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "first.py": "from second import *\nfrom torch import ger\n",
+            "second.py": "from third import *\nfrom third import inv\n",
+            "third.py": "from first import *\nfrom torch import inverse as inv\nfrom second import svd\n",
+            "user.py": "",
+        },
+    )
+    modules = ["first", "second", "third"]
+    project = Project(tmp_path, ("first.py", "second.py", "third.py", "user.py"))
+    names = [f"{module}.{name}" for module in modules for name in ("ger", "inv", "svd", "nothing")]
+    with project.listening() as asked:
+        project.translate(f"{first}.ger", "user.py")
+        meant = {name: project.translate(name, "user.py") for name in names}
+    alone = {name: Project(tmp_path, project.files).translate(name, "user.py") for name in names}
+    assert meant == alone and alone["second.ger"] == "torch.ger" and alone["first.inv"] == "torch.inverse"
+    assert not asked.unbounded and asked.files >= {"first.py", "second.py", "third.py"}
+
+
 @pytest.mark.parametrize(
     ("asker", "edit"),
     [

@@ -63,8 +63,12 @@ class Ear:
 
     def unheard(self, work: Callable[[], Result]) -> Result:
         """Do something whose result is asked about as a whole."""
+        return self.apart(work)[0]
+
+    def apart(self, work: Callable[[], Result]) -> tuple[Result, Asked]:
+        """The same, and what was asked for it."""
         around, self.asked = self.asked, Asked()
         try:
-            return work()
+            return work(), self.asked
         finally:
             self.asked = around

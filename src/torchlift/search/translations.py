@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.search.asked import Asked, Ear
@@ -23,9 +24,23 @@ class _Exports:
 
 
 _NO_EXPORTS = _Exports({})
-_CIRCLE = Asked()
-_CIRCLE.unbounded = True
 _STAR = re.compile(rb"\bimport[\s\\]*\*")
+_NONE: frozenset[Any] = frozenset()
+_Key = tuple[str, str]
+"""A name, and the folder of the file that asks."""
+
+
+@dataclass
+class _Asking:
+    """A name that is being translated.
+
+    Attributes:
+        number: how many others were being translated when it was asked for.
+        reached: the least number of those of which it has asked again, its own if of none further out.
+    """
+
+    number: int
+    reached: int
 
 
 class Translations:
@@ -60,8 +75,13 @@ class Translations:
         self._ear = ear
         self._stars: dict[str, bool] = {}
         self._exports: dict[str, _Exports] = {}
-        self._translated: dict[tuple[str, str], str | None] = {}
-        self._asked: dict[tuple[str, str], Asked] = {}
+        self._translated: dict[_Key, str | None] = {}
+        self._asked: dict[_Key, Asked] = {}
+        # Modules that import from each other ask in circles. There a name means what it means if it is asked for first, whoever
+        # was: what others in its circle mean on the way, where the circle ends at the name, is forgotten with the answer.
+        self._asking: dict[_Key, _Asking] = {}
+        self._on_the_way: dict[_Key, tuple[str | None, int]] = {}
+        self._circles: dict[_Key, frozenset[_Key]] = {}
         self.asked_in: dict[str, Asked] = {}
 
     def translate(self, name: str, importer: str) -> str | None:
@@ -75,19 +95,45 @@ class Translations:
             if not inner or self._modules.find(f"{wrapper.module}.{inner}", importer) is None:
                 return name
         key = (name, importer.rpartition("/")[0])
-        if key not in self._translated:
-            self._translated[key] = None  # a circle of re-exports ends here
-            with self._ear.listening() as asked:
-                self._translated[key] = self._translate(name, importer)
-            self._asked[key] = asked
-        elif key in self._asked:
+        if key in self._translated and self._circles.get(key, _NONE).isdisjoint(self._asking):
             asked = self._asked[key]
+            if asked.files:
+                self._ear.asked.add(asked)
+                self.asked_in.setdefault(importer, Asked()).add(asked)
+            return self._translated[key]
+        if key in self._asking:
+            self._reach(self._asking[key].number)
+            return None
+        if key in self._on_the_way:
+            meaning, reached = self._on_the_way[key]
+            self._reach(reached)
+            return meaning
+        return self._ask(key, name, importer)
+
+    def _ask(self, key: _Key, name: str, importer: str) -> str | None:
+        this = self._asking[key] = _Asking(len(self._asking), len(self._asking))
+        known = len(self._on_the_way)
+        with self._ear.listening() as asked:
+            meaning = self._translate(name, importer)
+        del self._asking[key]
+        if this.reached < this.number:
+            self._on_the_way[key] = meaning, this.reached
+            self._reach(this.reached)
         else:
-            asked = _CIRCLE
-        if asked.files or asked.unbounded:
-            self._ear.asked.add(asked)
+            circle = list(self._on_the_way)[known:]
+            for other in circle:
+                del self._on_the_way[other]
+            if circle:
+                self._circles.update(dict.fromkeys((key, *circle), frozenset((key, *circle))))
+            self._translated[key], self._asked[key] = meaning, asked
+        if asked.files:
             self.asked_in.setdefault(importer, Asked()).add(asked)
-        return self._translated[key]
+        return meaning
+
+    def _reach(self, number: int) -> None:
+        """Note that the name asked for last rests on one further out."""
+        last = next(reversed(self._asking.values()))
+        last.reached = min(last.reached, number)
 
     def _translate(self, name: str, importer: str) -> str | None:
         found = self._modules.split(name, importer)
