@@ -21,6 +21,7 @@ from torchlift.search.module_files import ModuleFiles
 from torchlift.search.prefilter import Prefilter
 from torchlift.search.project_files import ProjectFiles
 from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
+from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
 from torchlift.search.view_answers import ViewAnswers
 from torchlift.search.view_cache import ViewCache
@@ -75,9 +76,8 @@ class Project:
         self._views: ViewCache = before._views if before is not None else ViewCache()
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
-        self._answers: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
-        self._beneath: dict[tuple[Callable[..., Any], tuple[Any, ...]], Asked] = {}
         self._ear = Ear()
+        self._answers = SharedAnswers(self._ear)
         self._of_views = ViewAnswers(self._ear)
         self._translations = Translations(
             self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
@@ -100,15 +100,8 @@ class Project:
         return found
 
     def beneath(self, asked: Asked) -> Asked:
-        """What the shared answers were made from that were asked for, and those that they asked for in turn."""
-        found, pending, seen = Asked(), list(asked.answers), set(asked.answers)
-        while pending:
-            below = self._beneath[pending.pop()]
-            found.add(below)
-            pending += below.answers - seen
-            seen |= below.answers
-        found.answers = set()
-        return self.all_asked(found)
+        """What the shared answers rest on that were asked for."""
+        return self.all_asked(self._answers.beneath(asked))
 
     def once(
         self,
@@ -121,12 +114,7 @@ class Project:
         Answers of two states of the project are compared with `==`.
         """
         assert not named
-        key = (answer, arguments)
-        if key not in self._answers:
-            self._answers[key], self._beneath[key] = self._ear.apart(lambda: answer(self, *arguments, **named))
-        self._ear.asked.answers.add(key)
-        known: Answer = self._answers[key]
-        return known
+        return self._answers.once((answer, arguments), lambda: answer(self, *arguments, **named))
 
     def of_view(self, answer: Callable[[Project, ModuleView], Answer], view: ModuleView) -> Answer:
         """`answer(project, view)`, worked out once as long as the view of the file is kept: it may name nodes of its tree."""
