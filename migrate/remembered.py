@@ -99,7 +99,7 @@ class EarlierChecks:
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)
-        known = {path: Examined(*unpacked(one), _asked(asked)) for path, (one, asked) in json.loads(examined).items()}
+        known = {path: _examined(*one) for path, one in json.loads(examined).items()}
         return {path: one for path, one in known.items() if not changes.concern(one.asked)}
 
     def note(self, found: Mapping[str, Examined]) -> None:
@@ -123,6 +123,11 @@ class EarlierChecks:
             about = [digest(list(self._files)), self._settings, [row for row in now.plain() if row[0] not in python]]
             parts = [json.dumps(part, separators=(",", ":")).encode() for part in (about, examined, places)]
             self._folder.write(self._name, b"\n".join((_head((*parts, stored)), *parts, stored)))
+
+
+def _examined(plain: Any, asked: Sequence[Any]) -> Examined:
+    findings, suppressed, failures, unreadable = unpacked(plain)
+    return Examined(findings, suppressed, failures, unreadable, _asked(asked))
 
 
 def _text(stored: bytes, place: Sequence[Any]) -> bytes:
