@@ -100,7 +100,9 @@ def _is_in(process: int, folder: Path) -> bool:
 
 def conclusion(sites: list[RecordedSite]) -> str:
     """What `migrate` may do with the captures of a program: `applied`, `review`, or `refused`; and why, in words."""
-    said = [_said(site) for site in sites if any(value.proof is not None and value.calls for value in site.values)]
+    # What scripted code alone calls is not where a program would stand.
+    called = [s for s in sites if any(v.proof and any(c.via != "inside" for c in v.calls) for v in s.values)]
+    said = [_said(site) for site in called]
     if not said:
         return "refused: nothing was called that could be proved"
     return max(said, key=lambda text: ["applied", "review", "refused"].index(text.partition(":")[0].split()[0]))
