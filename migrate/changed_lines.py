@@ -13,6 +13,7 @@ from torchlift.finding import Finding
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import ConfigError
 from torchlift.migrate.workspace.git import GitFailed, git, work_tree_of
+from torchlift.notebook import read_source
 from torchlift.source import SourceText, UnreadableSource
 
 
@@ -93,7 +94,7 @@ class ChangedLines:
             size = int(head.rpartition(b" ")[2])
             # What was no text is new as a text.
             with contextlib.suppress(UnreadableSource):
-                texts[path] = SourceText.from_bytes(answer[at : at + size])
+                texts[path] = read_source(path, answer[at : at + size])
             at += size + 1
         return texts
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from torchlift.migrate.find.check import Checked, Dispatcher, check_text, not_checked
 from torchlift.migrate.find.suppress import Suppression, read_suppressions, read_text_suppressions
 from torchlift.migrate.find.unreadable import why_unreadable
+from torchlift.notebook import is_notebook
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view.text import TextView, named_kind, read_text
 
@@ -179,7 +180,13 @@ class TextDocument(Document):
 
 def open_document(project: Project, path: str) -> Document:
     """A file as the kind of document that it is."""
-    return PythonDocument(project, path) if project.is_python(path) else TextDocument(project, path)
+    if not project.is_python(path):
+        return TextDocument(project, path)
+    if is_notebook(path):
+        from torchlift.migrate.notebook_document import NotebookDocument
+
+        return NotebookDocument(project, path)
+    return PythonDocument(project, path)
 
 
 def check_document(document: Document, rules: Dispatcher, settings: Settings) -> Checked:

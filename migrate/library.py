@@ -14,6 +14,7 @@ from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.workspace.config import Config, load_config
 from torchlift.migrate.workspace.discover import Discovery, discover
 from torchlift.migrate.workspace.root import project_root
+from torchlift.notebook import read_source
 from torchlift.source import SourceText
 from torchlift.view.text import named_kind, read_text
 from torchlift.wheels.machine import Machine
@@ -120,7 +121,7 @@ def _given(path: Path, data: bytes) -> tuple[Discovery, dict[str, SourceText]]:
     root = project_root([path])
     name = path.resolve().relative_to(root.resolve()).as_posix()
     if named_kind(name, data) is None:
-        return Discovery(root, (name,), named=(name,)), {name: SourceText.from_bytes(data)}
+        return Discovery(root, (name,), named=(name,)), {name: read_source(name, data)}
     return Discovery(root, (), texts=(name,), named=(name,)), {name: read_text(data)}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torchlift.finding import Finding, TextEdit
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.cell_places import in_cells
 from torchlift.migrate.document import Document, open_document
 from torchlift.migrate.examine import State
 from torchlift.migrate.find.unreadable import unreadable_finding
@@ -51,13 +52,14 @@ def outcomes_of(
     outcomes = {}
     for path in sorted({path for path, items in settled.items() if items} | set(end.texts)):
         left = tuple(sorted(settled.get(path, ()), key=Finding.sort_key))
+        fixed = sorted(end.fixed.get(path, ()), key=Finding.sort_key)
         try:
             document = open_document(end.state.project, path)
             outcomes[path] = FileOutcome(
                 path,
                 open_document(start.project, path).source,
-                left=left,
-                fixed=tuple(sorted(end.fixed.get(path, ()), key=Finding.sort_key)) if path in end.texts else (),
+                left=tuple(in_cells(finding, end.state.project) for finding in left),
+                fixed=tuple(in_cells(finding, start.project) for finding in fixed) if path in end.texts else (),
                 new_text=end.texts[path].text if path in end.texts else None,
                 refused=obstacles.blocked.get(path),
                 edits=_edits(document, left) if options.want_edits else (),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torchlift.finding import FileFailure, Finding, TextEdit
 from torchlift.lazy_dataclass import dataclass
+from torchlift.notebook import is_notebook
 from torchlift.source import SourceText
 from torchlift.versions import TorchVersion
 
@@ -59,7 +60,7 @@ class FileOutcome:
     def is_removed(self) -> bool:
         """Whether the fixes took away all that the file held, so that the file goes; an `__init__.py` stays, empty."""
         emptied = self.new_text is not None and not self.new_text.strip() and bool(self.source.text.strip())
-        return emptied and self.path.rpartition("/")[2] != "__init__.py"
+        return emptied and self.path.rpartition("/")[2] != "__init__.py" and not is_notebook(self.path)
 
     @property
     def shown(self) -> SourceText:

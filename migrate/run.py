@@ -21,6 +21,7 @@ from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.rewriting import rewritten, wishes_of
+from torchlift.notebook import is_notebook
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule
@@ -62,7 +63,8 @@ def read(options: RunOptions) -> KnownProject:
     noting = new_words() if options.ask_code else frozenset()
     python = select_files(project, options.files, rules, options.settings, options.progress, noting)
     asked = [rule for rule in rules if rule.wants is None or rule.wants(options.settings)]
-    selected = (*python, *select_texts(project, options.texts, asked, options.named))
+    notebooks = [path for path in options.files if is_notebook(path)]  # which hold commands, too
+    selected = (*python, *select_texts(project, (*options.texts, *notebooks), asked, options.named))
     if _is_any_wanted(selected):
         project = _whole_project(options, project, python)
         options = with_newest_name(options, project, python)

@@ -56,7 +56,7 @@ def discover(
 ) -> Discovery:
     """List the files that `paths` stand for.
 
-    In folders these are `.py` and `.pyi` files, and text files (see `view.text`), that neither git nor a pattern leaves
+    In folders these are `.py` and `.pyi` files, notebooks, and text files (see `view.text`), that neither git nor a pattern leaves
     out. Scripts without a suffix count if they may be executed; text too large to be written by hand does not. A named
     file is taken whatever its suffix and size and even if it is ignored, as Python if nothing speaks for another
     language; so is a named folder.

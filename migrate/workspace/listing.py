@@ -22,7 +22,7 @@ from torchlift.migrate.workspace.gitignore import IgnoreFiles
 from torchlift.migrate.workspace.paths import is_within, prefix_of, relative_name
 from torchlift.view.text import is_shell_script, is_text_name, named_kind, text_kind
 
-SUFFIXES = (".py", ".pyi")
+SUFFIXES = (".py", ".pyi", ".ipynb")
 
 _SUFFIXES = tuple(suffix.encode() for suffix in SUFFIXES)
 _ENVIRONMENT_MARKS = (b"/pyvenv.cfg", b"/conda-meta/history")

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from torchlift.notebook import read_source
 from torchlift.search.asked import Asked, Ear
 from torchlift.search.collector import Collector, Deferred
 from torchlift.search.glance import Glance, Party, Wanted
@@ -147,7 +148,7 @@ class Project:
             OSError, UnreadableSource: it cannot be read or decoded.
         """
         self._ear.asked.files.add(path)
-        return self.overlay.get(path) or SourceText.from_bytes(self.data(path))
+        return self.overlay.get(path) or read_source(path, self._files.on_disk(path))
 
     def parse(self, path: str) -> ModuleView:
         """The view of one file.

@@ -41,6 +41,21 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Lines of a file that people count by themselves.
+
+    Attributes:
+        number: of the cell of a notebook; None for a whole file.
+        first: the first line of them, 1-based, in the whole text.
+        last: the last one.
+    """
+
+    number: int | None
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class SourceText:
     """Decoded source of one file.
@@ -148,6 +163,27 @@ class SourceText:
         """1-based line and column (in code points) of a character offset."""
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
+
+    def part(self, line: int) -> Part:
+        """The lines that a 1-based line is counted among: all of the file, or those of one cell of a notebook."""
+        return Part(None, 1, len(self.line_starts))
+
+    def hidden(self, line: int) -> int:
+        """How many characters at the start of a 1-based line are not its author's."""
+        return 0
+
+    def column(self, offset: int) -> int:
+        """1-based column of a character as the author of its line counts."""
+        line, column = self.location(offset)
+        return max(1, column - self.hidden(line))
+
+    def written(self, span: Span) -> tuple[int, int, int, int]:
+        """1-based first line and column, and last line and column, of a span as an editor shows the file that it is written to."""
+        return *self.location(span.start), *self.location(span.end)
+
+    def searched(self) -> bytes:
+        """What whoever looks for words of the file looks through: its bytes."""
+        return self.to_bytes()
 
     def line(self, number: int) -> str:
         """Text of the 1-based line `number` without its newline."""

@@ -69,6 +69,7 @@ def test_a_finding_has_the_keys_of_ruff_and_the_edits_of_its_fix() -> None:
             "dropped": None,
             "severity": "error",
             "filename": "src/train.py",
+            "cell": None,
             "location": {"row": 1, "column": 5},
             "end_location": {"row": 3, "column": 2},
             "fixed": False,

@@ -7,7 +7,7 @@ from pathlib import Path
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.tell.report.paths import shown_path, with_places
+from torchlift.migrate.tell.report.paths import place_in, shown_path, with_places
 from torchlift.terminal.columns import one_line
 
 
@@ -25,8 +25,7 @@ def render(result: RunResult, *, root: Path, color: bool = False) -> str:
 
 def _finding(item: Item, root: Path, palette: Palette) -> str:
     finding = item.finding
-    row, column = item.source.location(item.span.start)
-    place = f"{palette.path(shown_path(root, finding.path))}:{row}:{column}:"
+    place = f"{palette.path(shown_path(root, finding.path))}:{place_in(item.source, item.span.start)}:"
     mark = f" {palette.fixable('[*]')}" if item.applicable else ""
     message = finding.message
     if finding.dropped is not None:

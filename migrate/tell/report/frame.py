@@ -42,20 +42,21 @@ def frame(source: SourceText, spans: Sequence[Span], severity: Severity, palette
     for span in spans:
         rows.setdefault(source.location(span.start)[0], []).append(span)
     numbers = _lines_around(source, min(rows), max(rows))
-    width = len(str(numbers[-1]))
+    counted_from = source.part(numbers[0]).first - 1
+    width = len(str(numbers[-1] - counted_from))
     bar = palette.gutter(f"{' ' * width} |")
     lines = [bar]
     for number in numbers:
         start, end = _bounds(source, number)
         if number not in rows:
             shown, _ = _cut(source, start, end, Span(start, start))
-            lines.append(_row(palette, f"{number:>{width}}", shown))
+            lines.append(_row(palette, f"{number - counted_from:>{width}}", shown))
             continue
         # A long line is cut around its first span, and once more around each that is not to be seen there.
         for index, span in enumerate(rows[number]):
             shown, (first, last) = _cut(source, start, end, span)
             if not index or end - start > _WIDTH:
-                lines.append(_row(palette, f"{number:>{width}}", shown))
+                lines.append(_row(palette, f"{number - counted_from:>{width}}", shown))
             carets = palette.severity("^" * max(1, last - first), severity)
             lines.append(f"{bar} {' ' * first}{carets}")
     lines.append(bar)
@@ -68,7 +69,9 @@ def _row(palette: Palette, number: str, shown: str) -> str:
 
 def _lines_around(source: SourceText, first: int, last: int) -> list[int]:
     """1-based numbers of the lines to show: blank ones at the edges say nothing."""
-    numbers = list(range(max(1, first - CONTEXT), min(len(source.line_starts), last + CONTEXT) + 1))
+    numbers = list(
+        range(max(source.part(first).first, first - CONTEXT), min(source.part(last).last, last + CONTEXT) + 1)
+    )
     while numbers[0] < first and _is_blank(source, numbers[0]):
         del numbers[0]
     while numbers[-1] > last and _is_blank(source, numbers[-1]):
@@ -84,6 +87,7 @@ def _is_blank(source: SourceText, number: int) -> bool:
 def _bounds(source: SourceText, number: int) -> tuple[int, int]:
     """Where a 1-based line starts and where its newline does."""
     start = source.line_starts[number - 1]
+    start += source.hidden(number)
     if number == len(source.line_starts):
         return start, len(source.text)
     end = source.line_starts[number] - 1

@@ -12,7 +12,7 @@ from torchlift.migrate.tell.report.frame import frame
 from torchlift.migrate.tell.report.groups import Block, Waiting, advice_of, blocks_of, row_of, waiting_of
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.palette import Palette
-from torchlift.migrate.tell.report.paths import shown_path, with_places
+from torchlift.migrate.tell.report.paths import place_in, shown_path, with_places
 from torchlift.rules.torchscript.facts.deprecation import SINCE
 from torchlift.terminal.columns import one_line
 
@@ -102,8 +102,7 @@ class _Report:
         return f"{palette.path(self._place(item))} {code}{mark} {self._seen(one_line(text))}"
 
     def _place(self, item: Item) -> str:
-        row, column = item.source.location(item.span.start)
-        return f"{shown_path(self._root, item.finding.path)}:{row}:{column}"
+        return f"{shown_path(self._root, item.finding.path)}:{place_in(item.source, item.span.start)}"
 
     def _seen(self, text: str) -> str:
         return with_places(self._root, text)

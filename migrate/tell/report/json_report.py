@@ -14,6 +14,7 @@ from torchlift import __version__
 from torchlift.finding import Safety
 from torchlift.json_records.writing import plain
 from torchlift.migrate.result import RunResult
+from torchlift.migrate.tell.report.groups import row_of
 from torchlift.migrate.tell.report.items import Item, items
 from torchlift.migrate.tell.report.json_schema import (
     SCHEMA_VERSION,
@@ -84,6 +85,7 @@ def _finding(item: Item, names: Mapping[str, str], urls: Mapping[str, str]) -> R
         dropped=ReportedDrop(finding.dropped.by, finding.dropped.error) if finding.dropped is not None else None,
         severity=finding.severity,
         filename=finding.path,
+        cell=item.source.part(row_of(item)).number,
         location=_location(item.source, item.span.start),
         end_location=_location(item.source, item.span.end),
         fixed=item.fixed,
@@ -97,7 +99,8 @@ def _edit(source: SourceText, start: int, end: int, text: str) -> ReportedEdit:
 
 
 def _location(source: SourceText, offset: int) -> Location:
-    return Location(*source.location(offset))
+    row = source.location(offset)[0]
+    return Location(row - source.part(row).first + 1, source.column(offset))
 
 
 def _counts(result: RunResult, listed: list[Item]) -> Counts:

@@ -85,6 +85,8 @@ class ReportedFinding:
     """How much it matters at the target release."""
     filename: str
     """Path relative to `root`, with forward slashes."""
+    cell: int | None
+    """In a notebook the number of the cell among all its cells, from 1; rows are counted in it. Null elsewhere."""
     location: Location
     end_location: Location
     fixed: bool

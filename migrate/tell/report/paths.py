@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from torchlift.source import SourceText
 from torchlift.terminal.columns import cells
 
 
@@ -25,7 +26,15 @@ def from_here(path: Path) -> str:
         return path.absolute().as_posix()
 
 
-_PLACE = re.compile(r"(?<![\w/.])[\w.+-]+(?:/[\w.+-]+)*\.\w+(?=:\d)")
+def place_in(source: SourceText, offset: int) -> str:
+    """`line:column` of a character, or `cell 3:line:column` in a notebook."""
+    row = source.location(offset)[0]
+    part = source.part(row)
+    cell = f"cell {part.number}:" if part.number is not None else ""
+    return f"{cell}{row - part.first + 1}:{source.column(offset)}"
+
+
+_PLACE = re.compile(r"(?<![\w/.])[\w.+-]+(?:/[\w.+-]+)*\.\w+(?=:(?:cell )?\d)")
 
 
 def with_places(root: Path, text: str) -> str:

@@ -38,7 +38,8 @@ class ModuleFiles:
         """Files by dotted module name; scripts in different folders may share one."""
         found: dict[str, list[str]] = {}
         for path in self._files:
-            found.setdefault(self.name(path), []).append(path)
+            if not path.endswith(".ipynb"):  # nothing imports a notebook
+                found.setdefault(self.name(path), []).append(path)
         return found
 
     @cached_property

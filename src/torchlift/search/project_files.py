@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from torchlift.file_bytes import file_bytes
+from torchlift.notebook import is_notebook, searched
 from torchlift.search.vocabulary import Needle, Vocabularies, encoded, vocabulary, words_in
-from torchlift.source import SourceText
+from torchlift.source import SourceText, UnreadableSource
 
 _KEPT_BYTES = 12_000_000
 _KEPT_WORDS = 12_000_000
@@ -92,11 +93,23 @@ class ProjectFiles:
             return kept
         changed = self._overlay.get(path)
         if changed is not None:
-            return changed.to_bytes()
-        data = file_bytes(f"{self._folder}{path}")
+            return changed.searched()
+        data = self.on_disk(path)
+        if is_notebook(path):
+            with suppress(UnreadableSource):  # it is reported where it is analysed
+                data = searched(data)
         if path in self._python:
             self._keep(path, data)
         return data
+
+    def on_disk(self, path: str) -> bytes:
+        """Bytes of a file that has not been changed; of a notebook `data` is only the Python in it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        kept = None if is_notebook(path) else self._bytes.get(path)
+        return file_bytes(f"{self._folder}{path}") if kept is None else kept
 
     def _keep(self, path: str, data: bytes) -> None:
         """Keep the bytes of a file for the next question, unless there are too many for all: a part of them is no use."""

@@ -161,7 +161,7 @@ def _file(found: Sequence[ListedFinding], is_open: bool) -> Markup:
 
 def _finding(entry: ListedFinding) -> Markup:
     kind = element("span", f"{entry.code} ", class_=_LEVELS[entry.severity])
-    where = f"line {entry.place.row}, {_FIXES[entry.safety]}"
+    where = f"{entry.line}, {_FIXES[entry.safety]}"
     return element(
         "article",
         element("h3", kind, sentence(entry.message)),
@@ -173,7 +173,7 @@ def _finding(entry: ListedFinding) -> Markup:
 
 
 def _line(entry: ListedFinding) -> Markup:
-    return element("pre", element("code", entry.source.line(entry.place.row).strip()))
+    return element("pre", element("code", entry.source.line(entry.source.location(entry.span.start)[0]).strip()))
 
 
 def _change(entry: ListedFinding) -> Markup:

@@ -46,6 +46,7 @@ class ListedFinding:
         path: the file as seen from the working directory, with forward slashes.
         uri: the same as a relative URI.
         place: where in it.
+        line: the same for people: `line 7`, or `cell 3, line 2` of a notebook, whose `place` is in its JSON.
         message: what is wrong.
         advice: what to do about it, a sentence or several; may be empty.
         identity: what stays the same when lines move.
@@ -64,6 +65,7 @@ class ListedFinding:
     path: str
     uri: str
     place: Region
+    line: str
     message: str
     advice: str
     identity: str
@@ -123,7 +125,7 @@ def troubles_of(result: RunResult, root: Path) -> list[Trouble]:
 
 def region_of(source: SourceText, span: Span) -> Region:
     """`span` in lines and columns."""
-    return Region(*source.location(span.start), *source.location(span.end))
+    return Region(*source.written(span))
 
 
 def _entry(item: Item, identity: str, root: Path, names: Mapping[str, str], urls: Mapping[str, str]) -> ListedFinding:
@@ -133,6 +135,9 @@ def _entry(item: Item, identity: str, root: Path, names: Mapping[str, str], urls
         said[0] += f" {one_line(finding.dropped.sentence)}"
     title = one_line(finding.fix.title) if finding.fix is not None else ""
     path, uri = _named(root / finding.path)
+    row = item.source.location(item.span.start)[0]
+    part = item.source.part(row)
+    cell = f"cell {part.number}, " if part.number is not None else ""
     said_so = (finding.help or "").startswith("Needs review")
     review = " (needs review)" if finding.safety is Safety.UNSAFE and not said_so else ""
     return ListedFinding(
@@ -143,7 +148,8 @@ def _entry(item: Item, identity: str, root: Path, names: Mapping[str, str], urls
         path=path,
         uri=uri,
         place=region_of(item.source, item.span),
-        message=said[0],
+        line=f"{cell}line {row - part.first + 1}",
+        message=f"In {cell}line {row - part.first + 1}: {said[0]}" if cell else said[0],
         advice=" ".join(part for part in (f"{title}{review}." if title else "", said[1]) if part),
         identity=identity,
         source=item.source,
@@ -166,4 +172,5 @@ def _is_whole(item: Item) -> bool:
     """Whether the edits of the finding's own file are all that its fix does."""
     fix = item.finding.fix
     alone = all(set(group.paths) <= {item.finding.path} and group.sites <= 1 for group in item.finding.groups)
-    return fix is not None and not fix.elsewhere and alone
+    in_json = item.source.part(1).number is not None  # where an edit of its Python is none
+    return fix is not None and not fix.elsewhere and alone and not in_json

@@ -51,7 +51,7 @@ def _rows(entries: Sequence[ListedFinding]) -> Iterator[tuple[str, ...]]:
 def _file(found: Sequence[ListedFinding]) -> list[str]:
     lines = ["<details>", f"<summary>{prose(found[0].path)}: {len(found)}</summary>", ""]
     for entry in found:
-        lines.append(f"- line {entry.place.row}, **{entry.code}** {sentences(entry.message)}")
+        lines.append(f"- {entry.line}, **{entry.code}** {sentences(entry.message)}")
         if entry.advice:
             lines.append(f"  - {sentences(entry.advice)}")
     return [*lines, "", "</details>", ""]

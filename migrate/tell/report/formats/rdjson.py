@@ -50,6 +50,9 @@ def _suggestion(entry: ListedFinding) -> dict[str, Any]:
 
 
 def _range(source: SourceText, span: Span) -> dict[str, Any]:
+    if source.part(1).number is not None:  # columns of JSON say nothing
+        first, _, last, _ = source.written(span)
+        return {"start": {"line": first}, "end": {"line": last}}
     return {"start": _position(source, span.start), "end": _position(source, span.end)}
 
 

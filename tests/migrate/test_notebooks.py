@@ -1,0 +1,121 @@
+"""`torchlift migrate` on Jupyter notebooks."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from torchlift.cli import torchlift
+from torchlift.notebook import read_source
+
+CELLS = (
+    "%matplotlib inline\n!pip install torch==1.13.1+cu116 --extra-index-url https://download.pytorch.org/whl/cu116\nimport torch",
+    "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x.relu() + torch.ger(x[0], x[0])[:1, :1]\n\nmodel = Net().eval()\nexample = torch.arange(12.).reshape(4, 3)",
+    "traced = torch.jit.trace(model, example)\nprint(traced(example))\ntraced.save('m.pt')",
+    "no python with torch",
+    "loaded = torch.jit.load('m.pt')\nprint(loaded(example * 2))",
+)
+
+
+def write(path: Path, cells: tuple[str, ...] = CELLS) -> bytes:
+    """A notebook with outputs that nothing may touch."""
+    outputs: list[Any] = [{"name": "stdout", "output_type": "stream", "text": ["torch.ger\n"]}]
+    code = [
+        {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": outputs, "source": cell.splitlines(True)}
+        for cell in cells
+    ]
+    text = {"cell_type": "markdown", "metadata": {}, "source": ["About `torch.ger`"]}
+    data = json.dumps({"cells": [text, *code], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1).encode()
+    path.write_bytes(data)
+    return data
+
+
+def migrate(folder: Path, *options: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(torchlift, ["migrate", str(folder), "--allow-no-vcs", "--isolated", *options])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def printed(path: Path) -> str:
+    """What the Python of a notebook prints."""
+    text = read_source(path.name, path.read_bytes()).text
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", text], cwd=path.parent, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_findings_are_told_by_cell_and_line_in_every_format(tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb")
+    places = {"TL309": "cell 2:2", "TL101": "cell 4:1", "TL902": "cell 5:1", "TL103": "cell 6:1", "TL401": "cell 3:3"}
+    _, said, _ = migrate(tmp_path, "--check", "--output-format", "concise")
+    for code, place in places.items():
+        assert re.search(rf"a\.ipynb:{place}:\d+: {code}", said), code
+    status, found, _ = migrate(tmp_path, "--check", "--output-format", "json")
+    by_code = {one["code"]: one for one in json.loads(found)["findings"]}
+    assert (status, by_code["TL401"]["cell"], by_code["TL401"]["location"]) == (1, 3, {"row": 3, "column": 27})
+    raw = (tmp_path / "a.ipynb").read_text().splitlines()
+    _, said, _ = migrate(tmp_path, "--check", "--output-format", "github")
+    line = next(int(match[1]) for match in re.finditer(r"line=(\d+).*cell 4, line 1", said))
+    assert "torch.jit.trace" in raw[line - 1]
+    _, frames, _ = migrate(tmp_path, "--check")
+    assert "2 | !pip install torch==1.13.1+cu116" in frames
+    assert "# ipython|" not in frames
+
+
+def test_a_fixed_notebook_prints_what_it_printed_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    old, path = write(tmp_path / "a.ipynb"), tmp_path / "a.ipynb"
+    before = printed(path)
+    migrate(tmp_path, "--unsafe-fixes", "--min-torch", "2.8", "--select", "TL1,TL4")
+    new = path.read_bytes()
+    assert printed(path) == before
+    assert b"torch.outer(x[0], x[0])" in new
+    assert b"torch.export.export(" in new
+    assert b"torch.export.load('m.pt2').module()" in new
+    changed = set(old.splitlines()) ^ set(new.splitlines())
+    assert all(re.search(rb"torch\.(jit|export|ger|outer)|traced", line) for line in changed), changed
+    migrate(tmp_path, "--unsafe-fixes", "--min-torch", "2.8", "--select", "TL1,TL4")
+    assert path.read_bytes() == new
+
+
+def test_commands_in_cells_are_rewritten_as_in_scripts(tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb")
+    options = ("--gpus", "H100", "--driver", "590.44", "--select", "TL3")
+    _, patch, _ = migrate(tmp_path, "--diff", *options)
+    added = [line for line in patch.splitlines() if line.startswith("+ ")]
+    assert len(added) == 1
+    assert added[0].strip("+ ,").startswith('"!pip install torch==2.15')
+
+
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        (
+            ("from torch.cuda.amp import autocast", "%timeit autocast()", "with torch.cuda.amp.autocast():\n    pass"),
+            b"import autocast",
+        ),
+        (("import torch", "x = torch.jit.script(f)\n%cd there"), b"%cd there"),
+    ],
+    ids=["a name that a magic uses", "a line beside the edit"],
+)
+def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb", cells)
+    migrate(tmp_path, "--unsafe-fixes", "--torchscript", "drop")
+    assert kept in (tmp_path / "a.ipynb").read_bytes()
+
+
+def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path) -> None:
+    write(tmp_path / "torch_helpers.ipynb", ("import torch\ntorch.ger(a, b)",))
+    (tmp_path / "a.py").write_text("from torch_helpers import ger\nger(1, 2)\n")
+    (tmp_path / "broken.ipynb").write_text('{"cells": [torch.jit.script')
+    status, said, errors = migrate(tmp_path, "--check", "--output-format", "concise")
+    assert status == 1, errors
+    broken, found = said.splitlines()
+    assert "broken.ipynb:1:1: TL902" in broken
+    assert "torch_helpers.ipynb:cell 2:2:1: TL401" in found
