@@ -17,6 +17,7 @@ from torchlift.migrate.cache.request import Request, digest, hashed
 from torchlift.migrate.cache.tree import TooLarge, Tree, look_at
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.workspace.config import ConfigError
+from torchlift.notebook import read_source
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view.text import read_text
 
@@ -127,7 +128,7 @@ class WholeRun:
         source = SourceText("")
         if has_text:
             data = file_bytes(self.request.found.root / path)
-            source = read_text(data) if path in self.request.found.texts else SourceText.from_bytes(data)
+            source = read_text(data) if path in self.request.found.texts else read_source(path, data)
         return FileOutcome(path, source, left, fixed, new_text, None, edits)
 
 
