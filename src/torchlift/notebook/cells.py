@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from json.decoder import scanstring
 from typing import Any
 
 from torchlift.source import UnreadableSource
@@ -19,7 +18,7 @@ from torchlift.source import UnreadableSource
 _BLANK = re.compile(r"[ \t\n\r]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ESCAPED = re.compile(r"\\u(?:00[89a-f]|0[1-9a-f]|[1-9a-f])", re.IGNORECASE)
-_value = json.JSONDecoder().raw_decode
+_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def _strings(raw: str, at: int) -> tuple[tuple[tuple[int, int, str], ...], int]:
     def string(_: int, start: int) -> int:
         if raw[start] != '"':
             raise ValueError("a line of source is no string")
-        value, end = scanstring(raw, start + 1)
+        value, end = _value(raw, start)
         found.append((start, end, value))
         return end
 
@@ -207,11 +206,11 @@ def _object(raw: str, at: int, member: Callable[[str, int], int]) -> int:
     def element(_: int, start: int) -> int:
         if raw[start] != '"':
             raise ValueError("a name was expected")
-        name, end = scanstring(raw, start + 1)
-        end = _skip(raw, end)
-        if raw[end] != ":":
+        name, end = _value(raw, start)
+        colon = _skip(raw, end)
+        if raw[colon] != ":":
             raise ValueError("a colon was expected")
-        return member(name, _skip(raw, end + 1))
+        return member(name, _skip(raw, colon + 1))
 
     return _array(raw, at, element)
 
