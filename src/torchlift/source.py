@@ -42,7 +42,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CountedLines:
     """Lines of a file that people count by themselves.
 
     Attributes:
@@ -164,9 +164,9 @@ class SourceText:
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
-    def part(self, line: int) -> Part:
+    def part(self, line: int) -> CountedLines:
         """The lines that a 1-based line is counted among: all of the file, or those of one cell of a notebook."""
-        return Part(None, 1, len(self.line_starts))
+        return CountedLines(None, 1, len(self.line_starts))
 
     def hidden(self, line: int) -> int:
         """How many characters at the start of a 1-based line are not its author's."""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from torchlift.notebook.cells import Cell, code_cells
 from torchlift.notebook.magics import MARK, blanked, commands, masked, unmasked
-from torchlift.source import Part, SourceText, Span, UnreadableSource
+from torchlift.source import CountedLines, SourceText, Span, UnreadableSource
 
 _BETWEEN = "# %% cell "
 
@@ -152,14 +152,14 @@ class NotebookSource(SourceText):
         """The commands for a shell in it, as a text in which they stand where they stand here."""
         return SourceText(commands(self.text))
 
-    def part(self, line: int) -> Part:
+    def part(self, line: int) -> CountedLines:
         """The cell that a line stands in."""
         firsts = self._firsts
         for index in range(len(firsts) - 1, -1, -1):
             number, first = firsts[index]
             if first <= line or not index:
                 last = firsts[index + 1][1] - 2 if index + 1 < len(firsts) else len(self.line_starts)
-                return Part(number, first, max(first, last))
+                return CountedLines(number, first, max(first, last))
         return super().part(line)
 
     @cached_property
