@@ -272,18 +272,20 @@ def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "w
     from torchlift.migrate.cache.folder import CacheRefused
     from torchlift.migrate.library import migrate as migrated
     from torchlift.migrate.result import Mode
-    from torchlift.migrate.tell.progress import Progress
-    from torchlift.migrate.verification.failed import VerificationFailed
     from torchlift.migrate.workspace.config import ConfigError
     from torchlift.rules.registry import RuleFileError
     from torchlift.source import UnreadableSource
 
-    progress = Progress() if sys.stderr.isatty() else None
+    progress = None
+    if sys.stderr.isatty():
+        from torchlift.migrate.tell.progress import Progress
+
+        progress = Progress()
     try:
         return migrated(named, config, mode=Mode(mode), progress=progress, **how)
     except (CacheRefused, ConfigError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
-    except VerificationFailed as error:
+    except _verification_failed() as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     except UnreadableSource as error:
@@ -291,6 +293,13 @@ def _run(named: list[Path], config: Config, *, mode: Literal["check", "diff", "w
     finally:
         if progress is not None:
             progress.clear()
+
+
+def _verification_failed() -> type[Exception]:
+    """What says that fixes cannot be verified; asked for only once something was raised."""
+    from torchlift.migrate.verification.failed import VerificationFailed
+
+    return VerificationFailed
 
 
 def _cache(folder: Path | None, no_cache: bool) -> CacheFolder | None:

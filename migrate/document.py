@@ -189,6 +189,12 @@ def open_document(project: Project, path: str) -> Document:
     return PythonDocument(project, path)
 
 
+def texts_in(states: tuple[Project, Project], path: str) -> tuple[SourceText, SourceText]:
+    """The text of a file in two states of a project."""
+    before, after = (open_document(state, path).source for state in states)
+    return before, after
+
+
 def check_document(document: Document, rules: Dispatcher, settings: Settings) -> Checked:
     """What rules find in a file; that it cannot be read, or that something crashes on it, is part of the result."""
     project, path = document.project, document.path

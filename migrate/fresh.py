@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from torchlift.migrate.remembered import EarlierChecks
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import Config
 from torchlift.migrate.workspace.lowest import lowest_torch
-from torchlift.migrate.workspace.vcs import refusals
 from torchlift.rules.rule import Settings
 from torchlift.versions import LATEST
 
@@ -92,7 +91,12 @@ def result(
 ) -> RunResult:
     """What a run comes to, whose fixes are tried with a command of the user's if there is one; `place` is where it is kept."""
     config, root = request.config, request.found.root
-    guard = partial(refusals, root, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
+
+    def guard(paths: Sequence[str]) -> dict[str, str]:
+        from torchlift.migrate.workspace.vcs import refusals
+
+        return refusals(root, paths, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
+
     memory = EarlierChecks(place.folder, request.project_name(), place.before) if place is not None else None
     reading = read(replace(options, guard=None if options.overlay else guard, memory=memory), request)
     known = _examined(reading, verify)

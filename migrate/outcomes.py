@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from torchlift.finding import Finding, TextEdit
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.cell_places import in_cells
 from torchlift.migrate.document import Document, open_document
 from torchlift.migrate.examine import State
 from torchlift.migrate.find.unreadable import unreadable_finding
 from torchlift.migrate.fix.obstacles import Obstacles
-from torchlift.migrate.fix.settle import settle
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import FileOutcome
 from torchlift.source import SourceText
@@ -48,6 +46,11 @@ def outcomes_of(
         end: the project after all fixes.
         obstacles: what kept further ones from being applied.
     """
+    if not any(end.state.findings.values()) and not end.texts:
+        return {}, obstacles
+    from torchlift.migrate.cell_places import in_cells
+    from torchlift.migrate.fix.settle import settle
+
     settled = settle(end.state.findings, obstacles.blocked, obstacles.held_in(end.state.project))
     outcomes = {}
     for path in sorted({path for path, items in settled.items() if items} | set(end.texts)):

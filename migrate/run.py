@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from torchlift.finding import FileFailure, Finding, applied
+from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.document import open_document
+from torchlift.migrate.document import texts_in
 from torchlift.migrate.examine import Examiner, State
 from torchlift.migrate.find.newest_name import new_words, with_newest_name
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
-from torchlift.migrate.fix.promises import broken_promise
-from torchlift.migrate.fix.settle import applicable, settle
 from torchlift.migrate.fix.withheld import Withheld
 from torchlift.migrate.notes import notes_on, unanswered, why_min_torch
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.outcomes import Applied, outcomes_of, unreadable_outcomes
 from torchlift.migrate.result import Mode, RunResult
-from torchlift.migrate.rewriting import rewritten, wishes_of
 from torchlift.notebook import is_notebook
 from torchlift.project import Deferred, Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule
-from torchlift.source import SourceText
 from torchlift.wrappers import Wrappers
 
 __all__ = ["Alternatives", "KnownProject", "RunOptions", "analyse", "examine", "read"]
-
-_MOST_PASSES = 20
 
 
 @dataclass(frozen=True)
@@ -102,18 +96,17 @@ class Alternatives:
         """What is fixed before anything else can be, by path: what it makes possible follows in the same run."""
         if self._examiner is None or self.options.mode is Mode.CHECK:
             return {}
-        found, allowed = self._start.findings, applied(unsafe_fixes=self.options.unsafe_fixes)
-        blocked: Mapping[str, str] = {}
-        if self.options.guard is not None and self.options.mode is Mode.WRITE:
-            chosen = applicable(settle(found, {}, {}), allowed, {})
-            blocked = self.options.guard(sorted(wishes_of(chosen)))
-        return applicable(settle(found, blocked, {}), allowed, blocked)
+        from torchlift.migrate.applying import first_fixes
+
+        return first_fixes(self.options, self._start)
 
     def result(self, withheld: Withheld = Withheld()) -> RunResult:  # noqa: B008 - it is frozen
         """What a run comes to that leaves `withheld` out."""
         start, end, obstacles = self._start, None, Obstacles()
         if self._examiner is not None:
-            end, obstacles = _applied(self.options, self._examiner, start, withheld)
+            from torchlift.migrate.applying import apply_until_none_is_left
+
+            end, obstacles = apply_until_none_is_left(self.options, self._examiner, start, withheld)
         return _result(self.options, self.reading, start, end or Applied(start, {}, {}), obstacles, withheld)
 
 
@@ -132,68 +125,11 @@ def _whole_project(options: RunOptions, project: Project, selected: Sequence[Sel
     return project.with_records(sorted({*files, *options.files}), known)
 
 
-def _applied(options: RunOptions, examiner: Examiner, start: State, withheld: Withheld) -> tuple[Applied, Obstacles]:
-    """Apply fixes until none is left. Where one meets an obstacle, everything starts over without it."""
-    obstacles = Obstacles()
-    while options.mode is not Mode.CHECK:
-        end, obstacles = _attempt(options, examiner, start, obstacles, withheld)
-        if end is not None:
-            return end, obstacles
-    return Applied(start, {}, {}), obstacles
-
-
-def _attempt(
-    options: RunOptions, examiner: Examiner, start: State, obstacles: Obstacles, withheld: Withheld
-) -> tuple[Applied | None, Obstacles]:
-    """The state in which no fix is left to apply; None, and one obstacle more, if it cannot be reached."""
-    allowed = applied(unsafe_fixes=options.unsafe_fixes)
-    now = Applied(start, {}, {})
-    chosen: Mapping[str, Sequence[Finding]] = {}
-    for _ in range(_MOST_PASSES):
-        found = now.state.findings
-        left_out = withheld.held(found, partial(_texts, (start.project, now.state.project)))
-        settled = settle(found, obstacles.blocked, {**obstacles.held_in(now.state.project), **left_out})
-        chosen = applicable(settled, allowed, obstacles.blocked)
-        if not chosen:
-            return now, obstacles
-        known, obstacles = obstacles, _guarded(options, chosen, obstacles)
-        if obstacles.blocked != known.blocked:
-            return None, obstacles
-        known = obstacles
-        texts, obstacles = rewritten(now.state.project, chosen, obstacles, options.settings.torchscript)
-        if obstacles is not known:
-            return None, obstacles
-        project = start.project.with_texts({**now.texts, **texts})
-        after = now.and_then(chosen, texts, examiner.next(now.state, project))
-        states = (now.state.project, project)
-        broken = broken_promise(found, after.state.findings, chosen, partial(_texts, states))
-        if broken is not None:
-            path, problem = broken
-            return None, obstacles.blocking(path, "verify", problem)
-        now = after
-    for path in sorted(chosen):
-        obstacles = obstacles.blocking(path, "verify", "its fixes do not come to an end")
-    return None, obstacles
-
-
-def _texts(states: tuple[Project, Project], path: str) -> tuple[SourceText, SourceText]:
-    before, after = (open_document(state, path).source for state in states)
-    return before, after
-
-
-def _guarded(options: RunOptions, chosen: Mapping[str, Sequence[Finding]], obstacles: Obstacles) -> Obstacles:
-    """The obstacles with files that are about to change and may not be written; asked for every file once."""
-    new = wishes_of(chosen).keys() - obstacles.guarded
-    if options.guard is None or options.mode is not Mode.WRITE or not new:
-        return obstacles
-    return obstacles.refusing(frozenset(new), options.guard(sorted(new)))
-
-
 def _result(
     options: RunOptions, reading: KnownProject, start: State, end: Applied, obstacles: Obstacles, withheld: Withheld
 ) -> RunResult:
     selected = reading.selected
-    left_out = withheld.held(end.state.findings, partial(_texts, (start.project, end.state.project)))
+    left_out = withheld.held(end.state.findings, partial(texts_in, (start.project, end.state.project)))
     for (path, key), why in left_out.items():
         obstacles = replace(obstacles, held={**obstacles.held, (path, key, end.state.project.data(path)): why})
     outcomes, obstacles = outcomes_of(options, start, end, obstacles)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
-from torchlift.whole_file import write_whole
 
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Made by torchlift; `torchlift clean` removes it.\n"
 _MARKS = {"CACHEDIR.TAG": _TAG, ".gitignore": b"*\n"}
@@ -73,6 +72,8 @@ class CacheFolder:
         """Keep an entry, if that is possible, and throw away what is old or too much."""
         with contextlib.suppress(OSError):
             self._begin()
+            from torchlift.whole_file import write_whole
+
             write_whole(self.path / _ENTRIES / name, data)
             self._prune()
 
@@ -114,6 +115,8 @@ class CacheFolder:
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in _MARKS.items():
+            from torchlift.whole_file import write_whole
+
             write_whole(self.path / name, text)
 
     def _entries(self) -> Iterator[tuple[Path, int, float]]:

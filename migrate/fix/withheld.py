@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from torchlift.finding import DroppedFix, Finding
 from torchlift.lazy_dataclass import dataclass
-from torchlift.migrate.fix.line_moves import LineMoves
-from torchlift.migrate.fix.settle import Held
 from torchlift.migrate.result import FileOutcome
 from torchlift.source import SourceText
+
+if TYPE_CHECKING:
+    from torchlift.migrate.fix.settle import Held
 
 Texts = Callable[[str], tuple[SourceText, SourceText]]
 """A file's text as it was read, and now."""
@@ -53,6 +55,8 @@ def _recognised(
     if before.text == after.text:
         known = {finding.sort_key(): dropped for finding, dropped in pairs}
         return [(finding, known[finding.sort_key()]) for finding in found if finding.sort_key() in known]
+    from torchlift.migrate.fix.line_moves import LineMoves
+
     lines = LineMoves(before, after)
     of_code: dict[str, list[tuple[Finding, DroppedFix]]] = {}
     for old, dropped in pairs:

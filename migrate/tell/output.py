@@ -19,7 +19,6 @@ from torchlift.rules.registry import url_of
 from torchlift.rules.rule import Rule
 from torchlift.terminal.color import wants_color
 from torchlift.terminal.standard_output import why_not_written
-from torchlift.whole_file import write_whole
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,8 @@ def _write_reports(result: RunResult, manner: Manner, rules: Collection[Rule]) -
     for chosen, path in manner.files:
         text = _findings(result, manner, rules, chosen or manner.output_format, shade=False)
         try:
+            from torchlift.whole_file import write_whole
+
             write_whole(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             problems.append(f"The findings could not be written to {path}: {error.strerror or error}.")

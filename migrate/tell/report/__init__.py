@@ -43,6 +43,8 @@ def render(
     Raises:
         ValueError: the format is not known.
     """
+    if output_format in ("full", "concise") and not any(outcome.left for outcome in result.outcomes):
+        return ""
     if output_format == "full":
         from torchlift.migrate.tell.report import full
 
