@@ -18,7 +18,7 @@ from torchlift.rules.rule_index import indexed_rules
 from torchlift.search.asked import Asked
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
-from torchlift.view import ModuleView, Use
+from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.guards import Guarded, is_dead, is_fallback_import, is_guarded
 from torchlift.view.names import longest_target
 from torchlift.view.text import SCRIPTS, TextView
@@ -134,7 +134,7 @@ def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, proj
     that no supported torch takes has another meaning.
     """
     binding = use.resolution.binding if use.resolution is not None else None
-    if binding is not None and is_fallback_import(view, binding):
+    if binding is not None and _is_imported_itself(use, binding) and is_fallback_import(view, binding):
         return True
     if binding is not None and is_dead(view, binding.node, settings.min_torch, project.binding, known):
         return True
@@ -147,6 +147,12 @@ def _is_guarded(rule: Rule, view: ModuleView, use: Use, settings: Settings, proj
     major, minor = (change.major, change.minor - 1) if change.minor else (change.major - 1, 999)
     decisive = max(min(settings.min_torch, change), TorchVersion(major, minor, 999))
     return is_guarded(view, use.node, decisive, project.binding, known)
+
+
+def _is_imported_itself(use: Use, binding: Binding) -> bool:
+    """Whether what is reported is what an import names, and not something below it, which the other import may lack as well."""
+    imported = binding.imported or ""
+    return imported == use.target or imported.startswith(f"{use.target}.")
 
 
 def _may_report(rule: Rule, use: Use, settings: Settings) -> bool:

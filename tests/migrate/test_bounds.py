@@ -409,7 +409,7 @@ def test_among_equals_the_lowest_counts_and_says_so(tmp_path: Path) -> None:
         "requirements-x.txt": "torch>=2.4",
     }
     assert read_bounds(project(tmp_path, files)) == BoundsReport(
-        Bound(TorchVersion(1, 13, 1), "requirements-old.txt:1, the lowest of 3")
+        Bound(TorchVersion(1, 13, 1), "requirements-old.txt:1, the lowest of 3", pinned=True)
     )
 
 

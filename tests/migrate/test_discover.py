@@ -152,9 +152,9 @@ def test_the_root_is_real_however_it_is_reached(tmp_path: Path) -> None:
 # Folders
 
 
-def test_python_files_and_stubs_are_found_sorted(make: Make) -> None:
-    project = make(["b.py", "a/z.pyi", "a/b.txt", "a/c.pyc", "Makefile", "é ü.py", "x.ipynb"])
-    assert found(project) == ["a/z.pyi", "b.py", "é ü.py"]
+def test_python_files_stubs_and_notebooks_are_found_sorted(make: Make) -> None:
+    project = make(["b.py", "a/z.pyi", "a/b.txt", "a/c.pyc", "Makefile", "é ü.py", "x.ipynb", "x.json"])
+    assert found(project) == ["a/z.pyi", "b.py", "x.ipynb", "é ü.py"]
 
 
 def test_an_empty_folder_has_no_files(make: Make) -> None:
