@@ -20,10 +20,11 @@ from torchlift.migrate.cache.records import NotARecord, described, packed, unpac
 from torchlift.migrate.cache.request import digest, hashed
 from torchlift.migrate.cache.tree import Tree
 from torchlift.migrate.find.changes import Changes
+from torchlift.notebook import read_source
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Settings
 from torchlift.search.asked import Asked
-from torchlift.source import SourceText, UnreadableSource
+from torchlift.source import UnreadableSource
 
 _FORMAT = b"torchlift checks 1"
 # Their text decides what is found elsewhere, and is read without asking the project.
@@ -95,7 +96,7 @@ class EarlierChecks:
         if len(changed) > _MOST_CHANGED or any(path.rpartition("/")[2] in _ASKED_BY_NAME for path in changed):
             return {}
         try:
-            old = {path: SourceText.from_bytes(_text(stored, places[path])) for path in changed}
+            old = {path: read_source(path, _text(stored, places[path])) for path in changed}
         except UnreadableSource:
             return {}
         changes = Changes(Project(project.root, project.files, old, None, project.wrappers), project, collectors)

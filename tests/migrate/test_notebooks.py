@@ -119,3 +119,19 @@ def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path
     broken, found = said.splitlines()
     assert "broken.ipynb:1:1: TL902" in broken
     assert "torch_helpers.ipynb:cell 2:2:1: TL401" in found
+
+
+def test_what_is_remembered_of_notebooks_is_what_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCHLIFT_NO_CACHE", raising=False)
+    project = tmp_path / "project"
+    project.mkdir()
+    write(project / "a.ipynb")
+    (project / "b.py").write_text("import torch\nmodel = torch.jit.load('m.pt')\n")
+    report = ("--check", "--output-format", "json")
+    for old, new in (("", ""), ("'m.pt'", "'n.pt'"), ("torch.ger(", "torch.outer(")):
+        path = project / "a.ipynb"
+        path.write_text(path.read_text().replace(old, new) if old else path.read_text())
+        for _ in range(2):
+            known = migrate(project, *report, "--cache-dir", str(tmp_path / "cache"))
+            assert known == migrate(project, *report, "--no-cache")
+    assert list((tmp_path / "cache/entries").iterdir())
