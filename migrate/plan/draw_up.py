@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchlift import __version__
 from torchlift.finding import Safety
+from torchlift.migrate.cell_places import record_in_cells
 from torchlift.migrate.library import read_project
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.plan.artifacts_and_options import artifacts_of, options_in, other_readers
@@ -114,7 +115,7 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         questions += artifact_questions(artifacts, readers, left)
     fixable = sum(item.finding.fix is not None for item in found)
     settled = gone.roots + gone.hints - fixable if gone is not None else 0
-    return PlanReport(
+    report = PlanReport(
         schema_version=SCHEMA_VERSION,
         torchlift_version=__version__,
         root=from_here(before.root),
@@ -137,6 +138,7 @@ def draw_up(paths: Sequence[Path], config: Config, step: Step = lambda name: Non
         evidence=_evidence(runs.recorded, project, found),
         failures=_failures(before, after or before),
     )
+    return record_in_cells(report, project)
 
 
 def _evidence(runs: KnownRuns | None, project: Project, found: Sequence[Found]) -> PlannedEvidence | None:

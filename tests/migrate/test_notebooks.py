@@ -110,6 +110,13 @@ def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: 
     assert kept in (tmp_path / "a.ipynb").read_bytes()
 
 
+def test_a_plan_names_places_of_notebooks_by_cell(tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb", CELLS[:3] + CELLS[4:])
+    done = CliRunner().invoke(torchlift, ["plan", str(tmp_path), "--isolated"])
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  m.pt:"))
+    assert re.findall(r"cell \d+:\d+", line) == ["cell 4:1", "cell 5:1"]
+
+
 def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path) -> None:
     write(tmp_path / "torch_helpers.ipynb", ("import torch\ntorch.ger(a, b)",))
     (tmp_path / "a.py").write_text("from torch_helpers import ger\nger(1, 2)\n")
