@@ -113,8 +113,7 @@ def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: 
 def test_a_plan_names_places_of_notebooks_by_cell(tmp_path: Path) -> None:
     write(tmp_path / "a.ipynb", CELLS[:3] + CELLS[4:])
     done = CliRunner().invoke(torchlift, ["plan", str(tmp_path), "--isolated"])
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("  m.pt:"))
-    assert re.findall(r"cell \d+:\d+", line) == ["cell 4:1", "cell 5:1"]
+    assert re.findall(r"cell \d+:\d+", done.stdout) == ["cell 4:1", "cell 5:1"]
 
 
 def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path) -> None:
