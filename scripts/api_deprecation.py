@@ -60,6 +60,18 @@ def deprecation_of(node: Function | ast.ClassDef, name: str, path: str, lookup: 
     return f"{path}:{node.lineno} documents: {says}" if says else ""
 
 
+def of_setting(call: ast.Call, at: str, name: str) -> str:
+    """What marks a setting made by `torch.utils._config_module.Config(...)` as deprecated, with its place; empty where nothing does."""
+    given = {item.arg: item.value for item in call.keywords}
+    mark = given.get("deprecated")
+    if not (isinstance(mark, ast.Constant) and mark.value is True):
+        return ""
+    message = all_strings(given["deprecation_message"]) if "deprecation_message" in given else ""
+    alias = all_strings(given["alias"]) if "alias" in given else ""
+    said = f"`{name}` is deprecated{f' and {message}' if message else ''}"
+    return f"{at} is marked: {said}{f'; it is `{alias}` now' if alias and alias not in said else ''}"
+
+
 def warning_in(body: list[ast.stmt], name: str, lookup: Lookup) -> ast.Call | None:
     """The call in `body` that tells every caller of `name` that it is deprecated.
 

@@ -24,7 +24,15 @@ from api_definitions import (
     is_unreadable,
     signature_of,
 )
-from api_deprecation import DEPRECATED_CALL, all_strings, deprecation_of, removal_message, said_by_doc, words_of
+from api_deprecation import (
+    DEPRECATED_CALL,
+    all_strings,
+    deprecation_of,
+    of_setting,
+    removal_message,
+    said_by_doc,
+    words_of,
+)
 from api_modules import Binding, Modules, SourceModule
 
 
@@ -122,6 +130,8 @@ class Surface(Modules):
         if isinstance(node, ast.ClassDef):
             return self._class(module, node, home, at, path, binding.stub)
         deprecated = ""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Call):
+            deprecated = of_setting(node.value, at, name)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             called = ast.unparse(node.value.func)
             if DEPRECATED_CALL.search(called):

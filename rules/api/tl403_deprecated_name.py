@@ -104,6 +104,10 @@ EXAMPLES = (
         "    dcp.save_state_dict(state, writer)\n",
         why="a module with an alias",
     ),
+    Bad(
+        "import torch\n\ntorch._dynamo.config.inline_inbuilt_nn_modules = False\n",
+        why="a setting that does nothing any more",
+    ),
     Ok("import torch\n\ntorch.set_default_dtype(torch.float64)\n", "the new function"),
     Ok("import torch\n\nmodel = torch.nn.Linear(2, 2)\nmodel.save_state_dict = None\n", "an attribute of a value"),
     Ok(
