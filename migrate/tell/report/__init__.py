@@ -43,7 +43,7 @@ def render(
     Raises:
         ValueError: the format is not known.
     """
-    if output_format in ("full", "concise") and not any(outcome.left for outcome in result.outcomes):
+    if output_format in ("full", "concise") and not result.outcomes:
         return ""
     if output_format == "full":
         from torchlift.migrate.tell.report import full
