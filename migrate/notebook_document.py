@@ -11,7 +11,7 @@ from torchlift.finding import ReplaceText
 from torchlift.migrate.document import PythonDocument
 from torchlift.migrate.find.check import Checked, Dispatcher, check_text
 from torchlift.migrate.find.unreadable import unreadable_finding
-from torchlift.notebook.magics import MARK, runs_python
+from torchlift.notebook.magics import MARK, runs_python, wrong_line
 from torchlift.notebook.source import NotebookSource
 from torchlift.source import Span
 from torchlift.view.text import TextView
@@ -58,17 +58,17 @@ class NotebookDocument(PythonDocument):
         for cell in self.notebook.cells:
             if cell.number in self.notebook.unparsed and "torch" in cell.text:
                 reason = f"cell {cell.number} is no Python"
-                start = self.notebook.text.index(MARK, self._start(cell.number))
+                line = self._first_line(cell.number) + wrong_line(cell.text) - 1
+                start = self.notebook.text.index(MARK, self.notebook.line_starts[line - 1])
                 end = self.notebook.text.find("\n", start)
                 span = Span(start + len(MARK), end if end >= 0 else len(self.notebook.text))
                 help_ = "Nothing is known about this cell, and the other ones are read without it."
                 found.append(replace(unreadable_finding(self.path, reason), span=span, statement=span, help=help_))
         return found
 
-    def _start(self, number: int) -> int:
+    def _first_line(self, number: int) -> int:
         source = self.notebook
-        line = next(line for line in range(1, len(source.line_starts) + 1) if source.part(line).number == number)
-        return source.line_starts[line - 1]
+        return next(line for line in range(1, len(source.line_starts) + 1) if source.part(line).number == number)
 
     def edits(self, rewrites: Sequence[Rewrite]) -> list[TextEdit]:
         """Edits that carry out all `rewrites`, in the Python and in the commands."""

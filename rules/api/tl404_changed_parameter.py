@@ -82,6 +82,12 @@ _INSTEAD = {
     ),
 }
 
+# The same where the value is written out.
+_WRITTEN_OUT = {
+    ("use_cuda", True): 'Write `use_device="cuda"`, which exists since torch 2.1.',
+    ("use_cuda", False): "Drop it: that is the default.",
+}
+
 
 def changed_in(target: str) -> TorchVersion | None:
     return changed_parameters()[target][-1].since
@@ -139,7 +145,9 @@ def _finding(row: ChangedParameter, call: ast.Call, use: Use, context: Context, 
     elif row.change == "renamed":
         advice = f"Write `{row.renamed}=`."
     elif (row.name, row.parameter) in _INSTEAD:
-        advice = _INSTEAD[row.name, row.parameter]
+        value = next((item.value for item in call.keywords if item.arg == row.parameter), None)
+        known = _WRITTEN_OUT.get((row.parameter, value.value)) if isinstance(value, ast.Constant) else None
+        advice = known or _INSTEAD[row.name, row.parameter]
     elif row.after:
         advice = f"Its parameters in {row.release}: `{row.after}`."
     if row.change == "order":  # only the author knows for which order the call was written

@@ -47,7 +47,7 @@ RULE = Rule(
 def _old(name: str) -> OldName:
     device = _DEVICES[name]
     advice = (
-        f'Write `torch.amp.GradScaler("{device}", ...)`, the other arguments as they are. It is the base class of the old one, so '
+        f'Write `torch.amp.GradScaler("{device}", ...)`, the other arguments as they are; it exists since torch 2.3. It is the base class of the old one, so '
         "`isinstance` and annotations that name it hold for both."
     )
     return OldName(f"torch.{device}.amp.GradScaler", ("torch.amp.GradScaler",), advice, TorchVersion(2, 4))

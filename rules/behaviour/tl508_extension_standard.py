@@ -23,7 +23,7 @@ RULE = Rule(
     summary="An extension is compiled for a C++ standard below the one that torch's headers require",
     why=(
         "The headers of torch 2.1 to 2.13 stop below C++17, those of 2.15 below C++20 (2.14 was not looked at). `torch.utils.cpp_extension` passes the "
-        "right flag of its own (C++20 since 2.12), but a flag in `extra_cflags` or `extra_compile_args` comes behind it and wins."
+        "right flag of its own (C++20 since 2.12), but one in `extra_cflags` or `extra_compile_args` takes its place."
     ),
     fix=(
         "For review: the flag is raised to the standard that the target needs. The compiler and the code have to know it. Files "
@@ -37,6 +37,7 @@ RULE = Rule(
     sources=(
         "ATen/ATen.h:7-10 of torch 2.15.0 and :4-6 of 2.13.0; g++ 12 -fsyntax-only of it with C++14, C++17 and C++20 on both",
         "torch/utils/cpp_extension.py:3082 of torch 2.15.0; the first release with `-std=c++20` there is 2.12.1, 2.11.0 has C++17",
+        "https://developer.nvidia.com/blog/cuda-toolkit-12-0-released-for-general-availability/ (nvcc has C++20 since CUDA 12.0), read 2026-11-23",
     ),
 )
 
@@ -67,11 +68,12 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         found = match[0]
         message = (
             f"`{found}` is below what the headers of torch {since} and later accept (`#error C++{needed} or later compatible "
-            "compiler is required to use ATen`), and it overrides the flag that `torch.utils.cpp_extension` adds."
+            "compiler is required to use ATen`), and it takes the place of the flag that `torch.utils.cpp_extension` would pass."
         )
+        cuda = "" if use.target.endswith(("CppExtension", "SyclExtension")) else ", and nvcc of CUDA 12 for `.cu` files"
         review = (
             f"Needs review: the code has to compile as C++{needed} too, on every torch this project supports, which takes GCC 11, "
-            "Clang 14 or MSVC 2022. Without any such flag `torch.utils.cpp_extension` passes the standard that fits the "
+            f"Clang 14 or MSVC 2022{cuda}. Without any such flag `torch.utils.cpp_extension` passes the standard that fits the "
             "installed torch: dropping it is the better change where all the lists allow it."
             if needed == "20"
             else "Needs review: the code has to compile as C++17 too. Without any such flag `torch.utils.cpp_extension` passes the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.pin import Pin
@@ -33,6 +34,8 @@ RULE = Rule(
 _LAST = (2, 5)
 _PACKAGES = ("pytorch", "torchvision", "torchaudio", "pytorch-cuda")
 _CHANNEL = "pytorch"
+# A command in YAML, such as a step of a job, and no environment.
+_COMMAND = re.compile(r"\b(?:conda|(?:micro)?mamba)\s+(?:install|create|update)\b")
 _TOOLKITS = ("pytorch-cuda", "cudatoolkit")
 # Packages that come from the channel nvidia for their own sake.
 _NEED_NVIDIA = ("cuda", "cuda-toolkit", "cuda-nvcc", "cuda-compiler", "cuda-libraries-dev")
@@ -80,7 +83,8 @@ def _message(torch: Pin | None, item: PinSet, context: TextContext) -> str:
 def _help(view: TextView, item: PinSet, context: TextContext) -> str:
     target = f"{context.settings.target.major}.{context.settings.target.minor}"
     toolkits = [pin.name for name in _TOOLKITS for pin in item.named(name)]
-    pin = f"`torch=={target}.*` below `- pip:`" if view.kind == "yaml" else f'`pip install "torch=={target}.*"`'
+    in_environment = view.kind == "yaml" and _COMMAND.search(view.source.slice(item.span)) is None
+    pin = f"`torch=={target}.*` below `- pip:`" if in_environment else f'`pip install "torch=={target}.*"`'
     advice = f"Install torch by pip ({pin}, with the index for the GPUs), or from conda-forge (`pytorch-gpu`)."
     others = [pin.name for name in _NEED_NVIDIA for pin in item.named(name)]
     if toolkits and others:

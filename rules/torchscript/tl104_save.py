@@ -49,9 +49,14 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         return
     advice = (
         "Capture the module with `torch.export.export` first and save that program; every reader has to change to "
-        f"`torch.export.load` at the same time. Extra files are text there, not bytes. {EXPORT_DOCS}"
+        f"`torch.export.load` at the same time.{' Extra files are text there, not bytes.' if _extra_files(use.call) else ''} {EXPORT_DOCS}"
     )
     yield Finding("TL104", view.path, view.span(use.node), _MESSAGE, Severity.WARNING, advice)
+
+
+def _extra_files(call: ast.Call | None) -> bool:
+    """Whether a call writes extra files, or may."""
+    return call is not None and (len(call.args) > 2 or any(k.arg in {"_extra_files", None} for k in call.keywords))
 
 
 EXAMPLES = (

@@ -154,7 +154,7 @@ def _plan(capture: Capture, node: ast.expr) -> None:
     capture.assume("autocast, gradient modes and device moves around the capture were not checked")
     if facts.stateful and not facts.evaluated:
         capture.assume(
-            f"`.eval()` on `{facts.expression}` was not seen before the capture, and tracing in train mode runs the model once"
+            f"`.eval()` on `{facts.expression}` was not seen before the capture, and tracing in train mode runs the model"
         )
     capture.assume(*(doubt.reason for doubt in facts.doubts))
     builder = ArgumentBuilder(view, call, capture.spell, batch_example(capture))

@@ -19,7 +19,7 @@ CELLS = (
     "%matplotlib inline\n!pip install torch==1.13.1+cu116 --extra-index-url https://download.pytorch.org/whl/cu116\nimport torch",
     "class Net(torch.nn.Module):\n    def forward(self, x):\n        return x.relu() + torch.ger(x[0], x[0])[:1, :1]\n\nmodel = Net().eval()\nexample = torch.arange(12.).reshape(4, 3)",
     "traced = torch.jit.trace(model, example)\nprint(traced(example))\ntraced.save('m.pt')",
-    "no python with torch",
+    "x = torch\nno python with torch",
     "loaded = torch.jit.load('m.pt')\nprint(loaded(example * 2))",
 )
 
@@ -53,7 +53,7 @@ def printed(path: Path) -> str:
 
 def test_findings_are_told_by_cell_and_line_in_every_format(tmp_path: Path) -> None:
     write(tmp_path / "a.ipynb")
-    places = {"TL309": "cell 2:2", "TL101": "cell 4:1", "TL902": "cell 5:1", "TL103": "cell 6:1", "TL401": "cell 3:3"}
+    places = {"TL309": "cell 2:2", "TL101": "cell 4:1", "TL902": "cell 5:2", "TL103": "cell 6:1", "TL401": "cell 3:3"}
     _, said, _ = migrate(tmp_path, "--check", "--output-format", "concise")
     for code, place in places.items():
         assert re.search(rf"a\.ipynb:{place}:\d+: {code}", said), code
@@ -113,7 +113,7 @@ def test_what_ipython_runs_stays(cells: tuple[str, ...], kept: bytes, tmp_path: 
 def test_a_plan_names_places_of_notebooks_by_cell(tmp_path: Path) -> None:
     write(tmp_path / "a.ipynb", CELLS[:3] + CELLS[4:])
     done = CliRunner().invoke(torchlift, ["plan", str(tmp_path), "--isolated"])
-    assert re.findall(r"cell \d+:\d+", done.stdout) == ["cell 4:1", "cell 5:1"]
+    assert re.findall(r"cell \d+:\d+", " ".join(done.stdout.split())) == ["cell 4:1", "cell 5:1"]
 
 
 def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path) -> None:

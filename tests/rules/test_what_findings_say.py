@@ -48,6 +48,28 @@ SAID = {
     "a switch that may be off": (
         "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=on)\n", "where it is not", "Write `use_device='cuda'`",
     ),
+    "a switch that is on": (
+        "TL404", "import torch\n\np = torch.autograd.profiler.profile(use_cuda=True)\n", 'Write `use_device="cuda"`', "where it is not",
+    ),
+    "a scaler whose arguments are not written out": (
+        "TL428", "import torch\n\ns = torch.cuda.amp.GradScaler(**options)\n", "exists since torch 2.3", "None",
+    ),
+    "a standard that keeps torch from passing its own": (
+        "TL508", "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('a', ['a.cu'], extra_compile_args={'nvcc': ['-std=c++14']})\n",
+        "nvcc of CUDA 12", "overrides",
+    ),
+    "a module that is traced in train mode, and again by the checks of the trace": (
+        "TL101", "import torch\n\n\nclass A(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = torch.nn.BatchNorm1d(3)\n\n"
+        "    def forward(self, x):\n        return self.n(x)\n\n\nt = torch.jit.trace(A(), torch.rand(2, 3))\nt(torch.rand(2, 3))\n",
+        "tracing in train mode runs the model (", "once",
+    ),
+    "what a plain module can be asked, too": (
+        "TL102", "import torch\n\n\ndef layer(norm, names):\n    if names:\n        norm = torch.jit.script(norm)\n    return [getattr(norm, n, False) for n in names]\n",
+        "A plain module may answer differently", "nothing of the kind",
+    ),
+    "a file with nothing but a program": (
+        "TL104", "import torch\n\n\ndef write(net, path):\n    torch.jit.save(net, path)\n", "save that program", "Extra files",
+    ),
     "inputs that a trace was checked with": (
         "TL101", "import torch\n\nnet = torch.nn.Linear(2, 3)\nt = torch.jit.trace(net, torch.rand(2, 2), check_inputs=more)\n",
         "`check_inputs`", "no longer evaluated",
@@ -166,6 +188,8 @@ NEWER = {
     "the old name is as new": ("2.0", "import torch\n\ntorch.cuda.MemPoolContext(pool)\n", "use_mem_pool", "It needs torch"),
     "the newest name, which all have": ("2.13", _GATHER, "all_gather_single", "all_gather_tensor"),
     "the name that older releases have, too": ("2.0", _GATHER, "all_gather_tensor(tensor, 0, group)", "It needs torch"),
+    "an argument that older releases lack": ("2.0", "import torch\n\ntorch.distributed.init_process_group('nccl')\n", "`device_id` exists since torch 2.3.", "``"),
+    "an argument that all have": ("2.3", "import torch\n\ntorch.distributed.init_process_group('nccl')\n", "Pass `device_id=", "exists since"),
     "a name that was always there": ("2.0", "import torch\n\ntorch.set_default_tensor_type(t)\n", "set_default_dtype", "needs torch"),
 }  # fmt: skip
 

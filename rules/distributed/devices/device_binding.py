@@ -278,7 +278,9 @@ def _without_setting(unbound: UnboundInit, use: Use, context: Context, finding: 
         reason = f"`{view.text(found.call)}` on line {found.call.lineno} cannot be repeated here: {found.obstacle}"
     device, note = advised_device(view, context.project, init, found)
     note += _barrier_in_between(view, init.call, found)
-    advice = f"Not rewritten: {reason}. Pass `device_id={_guarded(view, init, device)}`{note}. {ESCAPE}"
+    advice = (
+        f"Not rewritten: {reason}. Pass `device_id={_guarded(view, init, device)}`{note}. {_since(context)}{ESCAPE}"
+    )
     return replace(finding, help=advice)
 
 
@@ -300,12 +302,17 @@ def _dynamic_advice(view: ModuleView, context: Context, init: InitCall, found: P
     if node is None or "\n" in text or len(text) > 60 or not is_repeatable(view, node):
         return (
             f"Not rewritten: the backend is not a constant here. Where it is NCCL pass `device_id={device}`{note}; a CPU "
-            f"group must get None. {ESCAPE}"
+            f"group must get None. {_since(context)}{ESCAPE}"
         )
     return (
         f"Not rewritten: the backend is not a constant here, and a CPU group must not get a device. Pass "
-        f'`device_id={device} if "nccl" in {_operand(node, text)} else None`{note}. {ESCAPE}'
+        f'`device_id={device} if "nccl" in {_operand(node, text)} else None`{note}. {_since(context)}{ESCAPE}'
     )
+
+
+def _since(context: Context) -> str:
+    """What a project that supports older releases has to know before it passes a device."""
+    return f"`device_id` exists since torch {_NEEDS}. " if context.settings.min_torch < _NEEDS else ""
 
 
 def _guarded(view: ModuleView, init: InitCall, device: str) -> str:

@@ -88,8 +88,10 @@ def _static(about: ModuleCall) -> ModuleVerdict:
         )
     inspected, escaping = sorted_obstacles(about)
     if inspected:
+        only_asked = all(clause.startswith("is asked about with") for clause in inspected)
+        plain = "may answer differently" if only_asked else "has nothing of the kind"
         return ModuleVerdict(
-            f"Not rewritten: the scripted value {sentence(inspected)} A plain module has nothing of the kind. {both_ways(about)}"
+            f"Not rewritten: the scripted value {sentence(inspected)} A plain module {plain}. {both_ways(about)}"
         )
     conditional = _conditional(about)
     if conditional is not None:

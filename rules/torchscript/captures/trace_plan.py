@@ -154,7 +154,7 @@ def _weigh_module(capture: Capture, entry: Entry, inputs: ExampleInputs) -> None
     if captured.stateful and not captured.evaluated:
         capture.assume(
             f"`.eval()` on `{captured.expression}` was not seen before the capture, and tracing in train mode runs the "
-            "model once (BatchNorm statistics and the random state move), which export does not"
+            "model (BatchNorm statistics and the random state move), which export does not"
         )
     counted = inputs.form in {"tensor", "display", "tuple", "list"}
     if captured.parameters is not None and counted and captured.parameters != inputs.count:

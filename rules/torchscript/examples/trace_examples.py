@@ -261,7 +261,7 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "traced = torch.jit.trace(net, torch.rand(4, 3))\n",
         f"import torch\n\n\n{_CLASS}net = torch.nn.Sequential(Net(), torch.nn.Dropout())\ntraced = {_EXPORT}.module()\n",
         safety="unsafe",
-        why="train mode: tracing runs the model once",
+        why="train mode: tracing runs the model",
     ),
     Bad(
         "import torch\n\n\ndef export(net: torch.nn.Module, x: torch.Tensor):\n"

@@ -37,6 +37,24 @@ def masked(text: str) -> str | None:
         return None
     if _parses(text):
         return text
+    result = _commands_marked(text)
+    return result if _parses(result) else None
+
+
+def wrong_line(text: str) -> int:
+    """The line in which the parser stops, of a cell that is no Python; the first one where it does not say."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(_commands_marked(text))
+    except SyntaxError as error:
+        return min(error.lineno or 1, text.count("\n") + 1)
+    except (ValueError, RecursionError, MemoryError):
+        return 1
+    return 1
+
+
+def _commands_marked(text: str) -> str:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         magic = _cell_magic(line)
@@ -46,8 +64,7 @@ def masked(text: str) -> str | None:
             break
         if magic is not None:
             lines[number] = f"pass  {MARK}{line}"
-    result = "\n".join(_without_magics(lines))
-    return result if _parses(result) else None
+    return "\n".join(_without_magics(lines))
 
 
 def unmasked(text: str) -> str:
