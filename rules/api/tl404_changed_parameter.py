@@ -83,7 +83,7 @@ _INSTEAD = {
 }
 
 # The same where the value is written out.
-_WRITTEN_OUT = {
+_WRITTEN_OUT: dict[tuple[str, object], str] = {
     ("use_cuda", True): 'Write `use_device="cuda"`, which exists since torch 2.1.',
     ("use_cuda", False): "Drop it: that is the default.",
 }
