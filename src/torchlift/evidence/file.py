@@ -88,6 +88,9 @@ def _order_site(site: RecordedSite) -> None:
     site.tests.sort()
     site.keywords.sort()
     site.values.sort(key=lambda value: value.id)
+    site.failed.sort(key=lambda capture: (capture.error, capture.message))
+    for capture in site.failed:
+        capture.tests.sort()
     for value in site.values:
         value.calls.sort(key=_order_of_call)
         value.operations.sort(key=lambda touch: (touch.name, touch.detail or ""))
