@@ -58,17 +58,13 @@ class NotebookDocument(PythonDocument):
         for cell in self.notebook.cells:
             if cell.number in self.notebook.unparsed and "torch" in cell.text:
                 reason = f"cell {cell.number} is no Python"
-                line = self._first_line(cell.number) + wrong_line(cell.text) - 1
+                line = self.notebook.first_line(cell.number) + wrong_line(cell.text) - 1
                 start = self.notebook.text.index(MARK, self.notebook.line_starts[line - 1])
                 end = self.notebook.text.find("\n", start)
                 span = Span(start + len(MARK), end if end >= 0 else len(self.notebook.text))
                 help_ = "Nothing is known about this cell, and the other ones are read without it."
                 found.append(replace(unreadable_finding(self.path, reason), span=span, statement=span, help=help_))
         return found
-
-    def _first_line(self, number: int) -> int:
-        source = self.notebook
-        return next(line for line in range(1, len(source.line_starts) + 1) if source.part(line).number == number)
 
     def edits(self, rewrites: Sequence[Rewrite]) -> list[TextEdit]:
         """Edits that carry out all `rewrites`, in the Python and in the commands."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Callable, Collection, Sequence, Set
 from functools import lru_cache, partial
 
+from torchlift.file_bytes import is_in_file
 from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.find.unreadable import why_unreadable
+from torchlift.notebook import is_notebook
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
 from torchlift.search.glance import Glance, Party, Sighting, Wanted
@@ -175,8 +178,8 @@ class Selection:
         """
         try:
             data = self._project.data(path)
-        except OSError:
-            return frozenset((RULES,))
+        except OSError as error:
+            return frozenset() if self._is_data(path, error) else frozenset((RULES,))
         sieves = self._sieves
         words = Words(data, self._words_of(path, data))
         self.noted = self._noting & words.present if self._noting else self._noting
@@ -192,6 +195,15 @@ class Selection:
             # In a part of torch itself, what is defined are torch's names.
             found -= asking.keys() - sieves.glance.served(data, words.present, asking, partial(self._may_be_own, path))
         return found | {RULES} if whole or b"torchlift:" in data else found
+
+    def _is_data(self, path: str, error: OSError) -> bool:
+        """Whether a file is too large to be read and a notebook that never speaks of torch: outputs make it large."""
+        if error.errno != errno.EFBIG or not is_notebook(path):
+            return False
+        try:
+            return not is_in_file(b"torch", self._project.root / path)
+        except OSError:
+            return False
 
     def _words_of(self, path: str, data: bytes) -> Set[bytes]:
         if self._is_searched:

@@ -27,6 +27,23 @@ def file_bytes(path: str | Path) -> bytes:
         return file.read()
 
 
+def is_in_file(needle: bytes, path: str | Path) -> bool:
+    """Whether bytes stand in a regular file of any size.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or a device.
+    """
+    with open(path, "rb", opener=without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        end = b""
+        while part := file.read(1 << 20):
+            if needle in end + part:
+                return True
+            end = part[-len(needle) :]
+    return False
+
+
 def without_waiting(path: str, flags: int) -> int:
     """Open a file as `open(opener=...)` asks for; a named pipe is not waited for."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -42,6 +42,10 @@ def opened(data: bytes) -> NotebookSource:
         ("%%capture\n%%bash\necho", "pass  # ipython| %%capture\n# ipython| %%bash\n# ipython| echo"),
         ("%%html\n<b>", "# ipython| %%html\n# ipython| <b>"),
         ("torch.load?", "pass  # ipython| torch.load?"),
+        ("x = torch.load?", "pass  # ipython| x = torch.load?"),
+        ("%%time?\nx = 1", "pass  # ipython| %%time?\nx = 1"),
+        ("for x in y: z[x] = !ls", "for x in y: z[x] = ...  # ipython| for x in y: z[x] = !ls"),
+        ("%uv pip install torch", "pass  # ipython| %uv pip install torch"),
         ("s = ('%d'\n     % 3)\n%cd x", "s = ('%d'\n     % 3)\npass  # ipython| %cd x"),
         ('t = """\n%cd x\n"""\n%cd y', 't = """\n%cd x\n"""\npass  # ipython| %cd y'),
         ("x = 5 % 3", "x = 5 % 3"),
@@ -53,6 +57,12 @@ def test_what_ipython_runs_becomes_lines_of_python_and_goes_back(cell: str, pyth
     assert source.text == python
     assert source.cell_texts(source.text) == [cell]
     ast.parse(source.text)
+
+
+def test_a_pair_of_halves_and_lines_that_end_as_on_windows_are_text() -> None:
+    data = b'{"cells": [{"cell_type": "code", "source": ["s = \'\\ud83d\\ude00\'\\r\\n", "torch.ger"]}]}'
+    assert opened(data).text == "s = '\U0001f600'\r\ntorch.ger"
+    assert opened(data).replaced(opened(data).text.replace("ger", "outer")).to_bytes() == data.replace(b"ger", b"outer")
 
 
 def test_a_cell_that_is_no_python_is_left_out_and_the_others_are_read() -> None:
@@ -97,8 +107,9 @@ def test_places_are_told_by_cell_and_found_in_the_file() -> None:
 
 
 def test_only_commands_are_seen_by_who_reads_shells_and_they_stand_where_they_stood() -> None:
-    source = opened(notebook("import os\n!{sys.executable} -m pip install torch\n%time f()", "%%bash\npip install x"))
-    assert source.commands.text.split() == "python -m pip install torch pip install x".split()
+    shown = "import os\n!{sys.executable} -m pip install torch\n%time f()\na[0] = !uv sync\n%uv add y"
+    source = opened(notebook(shown, "%%bash\npip install x"))
+    assert source.commands.text.split() == "python -m pip install torch uv sync uv add y pip install x".split()
     at = source.commands.text.index("torch")
     assert source.text[at : at + 5] == "torch"
 
@@ -113,6 +124,9 @@ def test_only_commands_are_seen_by_who_reads_shells_and_they_stand_where_they_st
         (b'{"cells": [{"cell_type": "code", "source": "a", "source": "b"}]}', "twice"),
         (b'{"cells": [' + b"[" * 100_000, "no JSON"),
         (b'\xff{"cells": []}', "utf-8"),
+        (b'{"cells": [{"cell_type": "code", "source": ["a", "\\ud800"]}]}', "cell 1 holds .*ud800"),
+        (b'{"cells": [{"cell_type": "code", "source": "a\\rb"}]}', r"cell 1 holds .*\\r"),
+        (b'{"cells": [{"cell_type": "code", "source": "a\\u0000"}]}', r"cell 1 holds .*\\x00"),
     ],
 )
 def test_what_is_no_notebook_is_said_to_be_none(data: bytes, why: str) -> None:

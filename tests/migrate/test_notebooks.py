@@ -127,6 +127,13 @@ def test_nothing_imports_a_notebook_and_what_is_none_is_told_once(tmp_path: Path
     assert "torch_helpers.ipynb:cell 2:2:1: TL401" in found
 
 
+def test_a_notebook_too_large_to_read_is_told_of_where_it_speaks_of_torch(tmp_path: Path) -> None:
+    for name, words in ("a", b"import numpy"), ("b", b"import torch"):
+        (tmp_path / f"{name}.ipynb").write_bytes(b" " * ((1 << 20) - 9) + words + b" " * 20_000_000)
+    _, said, _ = migrate(tmp_path, "--check", "--output-format", "concise")
+    assert re.findall(r"(\w)\.ipynb:1:1: TL902 .*larger than 20 MB", said) == ["b"]
+
+
 def test_what_is_remembered_of_notebooks_is_what_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TORCHLIFT_NO_CACHE", raising=False)
     project = tmp_path / "project"

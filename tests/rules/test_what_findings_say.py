@@ -221,12 +221,14 @@ def test_a_list_of_architectures_that_a_script_chooses_by_its_toolkit_is_left_al
 
 
 def test_a_command_is_not_told_to_write_into_an_environment_file(tmp_path: Path) -> None:
-    files = {"a.sh": "conda install pytorch=1.7.1 -c pytorch\n"}
+    install = "conda install pytorch=1.7.1 -c pytorch\n"
+    files = {"a.sh": install, "job.yml": f"jobs:\n  test:\n    steps:\n      - run: {install}"}
     files["environment.yml"] = "name: a\nchannels:\n  - pytorch\ndependencies:\n  - pytorch=1.7.1\n"
     words = {
         item.path: item.help or "" for item in all_findings(analyse_files(tmp_path, files)) if item.code == "TL308"
     }
-    assert "pip install" in words["a.sh"] and "- pip:" not in words["a.sh"]
+    for path in "a.sh", "job.yml":
+        assert "pip install" in words[path] and "- pip:" not in words[path]
     assert "- pip:" in words["environment.yml"]
 
 

@@ -1,6 +1,6 @@
 """Where the source of each cell stands in a notebook's file, and how to put another in its place.
 
-A notebook is JSON (nbformat 4: https://nbformat.readthedocs.io/en/latest/format_description.html, read 2026-11-23). It is never
+A notebook is JSON (`nbformat/v4/nbformat.v4.5.schema.json` of nbformat 5.11.1, read 2026-11-24). It is never
 written anew: only the strings of changed lines are, so that indents, the order of keys and outputs stay as they are.
 """
 
@@ -18,6 +18,8 @@ from torchlift.source import UnreadableSource
 _BLANK = re.compile(r"[ \t\n\r]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ESCAPED = re.compile(r"\\u(?:00[89a-f]|0[1-9a-f]|[1-9a-f])", re.IGNORECASE)
+_NO_TEXT = re.compile(r"[\ud800-\udfff\0]|\r(?!\n)")
+"""What no file of Python can hold, or what would be another line of it: half of a UTF-16 pair, NUL, a carriage return alone."""
 _value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().raw_decode
 
 
@@ -96,7 +98,7 @@ def code_cells(raw: str) -> list[Cell]:
     """The cells of code, in order; none in a notebook of another language than Python.
 
     Raises:
-        UnreadableSource: it is no notebook of nbformat 4.
+        UnreadableSource: it is no notebook of nbformat 4, or a cell holds what is no text.
     """
     try:
         found = _notebook(raw)
@@ -108,7 +110,13 @@ def code_cells(raw: str) -> list[Cell]:
         )
     if found.cells is None:
         raise UnreadableSource("it is no Jupyter notebook: it has no cells")
-    return found.cells if found.language in {"", "python", "ipython"} else []
+    if found.language not in {"", "python", "ipython"}:
+        return []
+    for cell in found.cells:
+        wrong = _NO_TEXT.search(cell.text)
+        if wrong is not None:
+            raise UnreadableSource(f"its cell {cell.number} holds {wrong[0]!r}, which no file of Python can hold there")
+    return found.cells
 
 
 @dataclass

@@ -7,7 +7,8 @@ A line keeps its place, and its text as it was behind a mark in a comment:
     %%bash                  # ipython| %%bash
     echo hello              # ipython| echo hello
 
-IPython's own grammar: IPython/core/inputtransformer2.py of IPython 9, read 2026-11-23.
+IPython's own grammar: `IPython/core/inputtransformer2.py` and `IPython/core/magics` of IPython 9.18.1, read 2026-11-24. What it takes
+away before it parses (indents of whole cells, prompts) is not; such a cell is no Python here.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ import warnings
 MARK = "# ipython| "
 
 _PYTHON_BELOW = frozenset("capture debug lprun memit mprun prun px snakeviz time timeit".split())
-_SHELL_BELOW = frozenset("bash sh script system sx !".split())
-_SHELL = re.compile(r"(?P<before>[ \t]*(?:[\w., \t]+=[ \t]*)?)(?:!!?|%(?:pip|conda|mamba|sx|system)(?=[ \t]))")
-_SHELL_WORD = re.compile(r"%(?=pip|conda|mamba)")
-_MAGIC = re.compile(r"[ \t]*(?:[%!?/,;]|[^\s#'\"]+\?\??[ \t]*$)")
-_ASSIGNED = re.compile(r"(?P<indent>[ \t]*)(?P<target>[\w., \t*\[\]'\"]+?)[ \t]*=[ \t]*[!%](?!=)")
+_SHELL_BELOW = frozenset("bash sh cmd script system sx !".split())
+_SHELL = re.compile(r"[ \t]*(?:[^=#]*=[ \t]*)?(?:!!?|%(?:pip|conda|mamba|micromamba|uv|sx|system)(?=[ \t]))")
+_MAGIC = re.compile(r"[ \t]*(?:[%!?/,;]|[^#'\"]*[\w*\]]\?\??$)")
+_ASSIGNED = re.compile(r"[ \t]*(?P<target>[^=#]+?)[ \t]*=[ \t]*(?:!|%(?=[^\W\d]))")
 _TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[()\[\]{}]")
 _WITH_PYTHON = re.compile(
     rf"[ \t]*%%?(?:{'|'.join(sorted(_PYTHON_BELOW))})[ \t]+\S|[^#]*[{{$?]|[ \t]*[/,;]|[^=!%]+=[ \t]*%"
@@ -110,7 +110,7 @@ def commands(text: str) -> str:
 
 
 def _cell_magic(line: str) -> str | None:
-    match = re.match(r"%%(!|\w+)", line)
+    match = re.match(r"%%(!|\w+(?!\w*\?))", line)
     return match[1] if match is not None else None
 
 

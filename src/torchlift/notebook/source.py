@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from torchlift.notebook.cells import Cell, code_cells
 from torchlift.notebook.magics import MARK, blanked, commands, masked, unmasked
@@ -119,10 +121,15 @@ class NotebookSource(SourceText):
 
     def written(self, span: Span) -> tuple[int, int, int, int]:
         """Lines and columns in the file's JSON: the strings that a span stands in."""
-        file = NotebookSource.of_file(self.to_bytes())
+        file, text = self._file
         begin, end = (file._literal(self.location(offset)[0]) for offset in (span.start, max(span.start, span.end - 1)))
-        text = SourceText(file.raw)
         return *text.location(begin[0]), *text.location(end[1])
+
+    @cached_property
+    def _file(self) -> tuple[NotebookSource, SourceText]:
+        """The notebook that this one is written as, and the text of its file."""
+        file = NotebookSource.of_file(self.to_bytes())
+        return file, SourceText(file.raw)
 
     def _literal(self, line: int) -> tuple[int, int]:
         """Where the string begins and ends that holds a place of the Python."""
@@ -155,19 +162,18 @@ class NotebookSource(SourceText):
     def part(self, line: int) -> CountedLines:
         """The cell that a line stands in."""
         firsts = self._firsts
-        for index in range(len(firsts) - 1, -1, -1):
-            number, first = firsts[index]
-            if first <= line or not index:
-                last = firsts[index + 1][1] - 2 if index + 1 < len(firsts) else len(self.line_starts)
-                return CountedLines(number, first, max(first, last))
-        return super().part(line)
+        if not firsts:
+            return super().part(line)
+        index = max(0, bisect_right(firsts, line) - 1)
+        last = firsts[index + 1] - 2 if index + 1 < len(firsts) else len(self.line_starts)
+        return CountedLines(self.cells[index].number, firsts[index], max(firsts[index], last))
+
+    def first_line(self, number: int) -> int:
+        """The line in which the cell of that number begins."""
+        return self._firsts[[cell.number for cell in self.cells].index(number)]
 
     @cached_property
-    def _firsts(self) -> list[tuple[int, int]]:
-        """Number of each cell and of its first line in the text as it is."""
+    def _firsts(self) -> list[int]:
+        """The first line of each cell in the text as it is."""
         texts = self.cell_texts(self.text) or [cell.text for cell in self.cells]
-        found, line = [], 1
-        for cell, text in zip(self.cells, texts, strict=True):
-            found.append((cell.number, line))
-            line += text.count("\n") + 2
-        return found
+        return list(accumulate((text.count("\n") + 2 for text in texts[:-1]), initial=1)) if texts else []

@@ -16,8 +16,9 @@ _NAMES = {"bash": "{}", "zsh": "_{}", "fish": "{}.fish"}
 def _folder(shell: str) -> Path:
     """Where the shell looks for completions of this user by itself; for zsh, where it looks once it is told to.
 
-    bash: `completions` below `BASH_COMPLETION_USER_DIR`, of the package bash-completion (its README, read 2026-11-23). fish:
-    `$XDG_CONFIG_HOME/fish/completions` (fish's manual, "Where to put completions"). zsh has no folder of the user's.
+    bash: `completions` below `BASH_COMPLETION_USER_DIR`, of the package bash-completion (its README at commit 017cafb). fish:
+    `$XDG_CONFIG_HOME/fish/completions` (its `doc_src/completions.rst` at commit 040ec88, "Where to put completions"); both read
+    2026-11-24. zsh has no folder of the user's.
     """
     if shell == "bash":
         data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
