@@ -118,7 +118,7 @@ def test_a_library_that_leads_from_place_to_place_is_left_after_a_while(
 WELL_MADE = (elf([(".nv_fatbin", TWO_FATBINS), ("__nv_relfatbin", TWO_FATBINS)]), dll([(".nv_fatbin", TWO_FATBINS)]))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damaged_file_makes_a_reader_raise_anything_but_its_own_error(tmp_path: Path, data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from(WELL_MADE)))
@@ -129,14 +129,14 @@ def test_no_damaged_file_makes_a_reader_raise_anything_but_its_own_error(tmp_pat
     read_everything(tmp_path, bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(noise=st.binary(max_size=400), start=st.sampled_from([b"", b"\x7fELF\x02\x01", b"MZ"]))
 def test_random_bytes_make_no_reader_raise(tmp_path: Path, noise: bytes, start: bytes) -> None:
     read_everything(tmp_path, start + noise)
 
 
 @needs_cc
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     places=st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), max_size=8), length=st.integers(0, 20_000)
 )

@@ -78,7 +78,7 @@ def somebody(user: str, host: str, company: str, uuid: str, home: str) -> Facts:
     return facts
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(user=names, host=names, company=names, uuid=uuids, parent=st.sampled_from(["/home", "/Users", "/data/home"]))
 def test_no_name_survives_anywhere(user: str, host: str, company: str, uuid: str, parent: str) -> None:
     if len({user, host, company}) < 3:

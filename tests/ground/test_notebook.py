@@ -160,7 +160,7 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.lists(_LINES, max_size=5).map("\n".join), min_size=1, max_size=5))
 def test_any_cells_come_back_as_they_were(cells: list[str]) -> None:
     data = notebook(*cells)

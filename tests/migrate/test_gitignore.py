@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
@@ -27,7 +27,6 @@ def ignored(folder: Path, lines: str, path: str) -> bool:
     line=st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map("".join),
     path=st.lists(st.text("aab.-*(]", min_size=1, max_size=4), min_size=1, max_size=5).map("/".join),
 )
-@settings(deadline=None)
 def test_a_line_means_the_same_without_retries(line: str, path: str) -> None:
     try:
         patterns = GitIgnoreSpec.from_lines([line]).patterns

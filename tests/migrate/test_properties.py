@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 # hypothesmith throws away what does not compile, at times most of what it makes.
 SLOW = settings(
     max_examples=tried(15, 40),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 PIECES = (
@@ -67,7 +66,7 @@ def test_any_valid_module_without_findings_is_left_alone(source: str) -> None:
     newline=st.sampled_from(["\n", "\r\n"]),
     unsafe=st.booleans(),
 )
-@settings(max_examples=tried(60, 150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tried(60, 150), suppress_health_check=[HealthCheck.too_slow])
 def test_any_mixture_of_patterns_is_rewritten_to_valid_code_once_and_for_all(
     pieces: list[str], newline: str, unsafe: bool
 ) -> None:

@@ -91,7 +91,7 @@ COMPANIONS = st.sampled_from(
     ["torchvision==0.18.1", "torchvision==0.18.1+cu118", "torchvision", "triton==2.3.1", "pillow"]
 )
 TAILS = st.sampled_from(["", "  # keep", "\t"])
-PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PROPERTY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def twice_is_nothing(folder: Path, path: str, new: str) -> None:

@@ -52,7 +52,7 @@ def _read(source: str) -> Reading | None:
     return readings[0] if readings else None
 
 
-@settings(max_examples=tried(40, 150), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tried(40, 150), suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_a_known_program_is_read_as_python_runs_it(source: str) -> None:
     ran = {size: [recorded(source, "program", rank, size) for rank in range(size)] for size in SIZES}
@@ -85,7 +85,7 @@ def test_a_program_that_does_not_end_is_not_read() -> None:
     assert [recorded(source, "program", 1, size) is None for size in SIZES] == [False, True, True, True]
 
 
-@settings(max_examples=tried(40, 150), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tried(40, 150), suppress_health_check=list(HealthCheck))
 @given(open_programs(), st.lists(st.integers(-2, 4), min_size=5, max_size=5))
 def test_what_is_known_of_a_program_does_not_depend_on_what_is_not(source: str, values: list[int]) -> None:
     try:
