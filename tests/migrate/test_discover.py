@@ -4,52 +4,22 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from repositories import git
+from work_trees import Files, found, repository, tree
 
-from torchlift.migrate.workspace import git as git_module
 from torchlift.migrate.workspace.discover import Discovery, discover
 from torchlift.migrate.workspace.root import find_root
 
-Files = Mapping[str, str] | list[str]
 Make = Callable[[Files], Path]
 
+pytestmark = pytest.mark.usefixtures("no_user_configuration")
 needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege")
 posix = pytest.mark.skipif(os.name == "nt", reason="not on this system")
-
-
-@pytest.fixture(autouse=True)
-def no_user_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-
-
-def tree(folder: Path, files: Files) -> Path:
-    for name in files:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[name] if isinstance(files, Mapping) else "x = 1\n")
-    return folder
-
-
-def repository(folder: Path, files: Files, *, commit: bool = True) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    git(folder, "init", "-q")
-    tree(folder, files)
-    if commit:
-        git(folder, "add", ".")
-        git(folder, "commit", "-qm", "all", "--allow-empty")
-    return folder
-
-
-def found(folder: Path, *names: str) -> list[str]:
-    return list(discover([folder / name for name in names] or [folder], folder).files)
 
 
 @pytest.fixture(params=["git", "walk"])
@@ -80,76 +50,6 @@ def unprivileged() -> Iterator[Path]:
             os.seteuid(0)
     subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False)
     shutil.rmtree(folder)
-
-
-# The root
-
-
-def test_the_root_is_the_work_tree_around_the_first_path(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", {"pkg/sub/a.py": "", "pkg/pyproject.toml": ""})
-    for name in ("", "pkg", "pkg/sub", "pkg/sub/a.py"):
-        assert find_root([project / name]) == project
-
-
-def test_a_linked_work_tree_and_a_submodule_are_roots(tmp_path: Path) -> None:
-    inner = repository(tmp_path / "inner", ["i.py"])
-    outer = repository(tmp_path / "outer", ["o.py"])
-    git(outer, "worktree", "add", "-q", "../linked")
-    git(outer, "submodule", "add", "-q", str(inner), "deps/inner")
-    assert find_root([tmp_path / "linked" / "o.py"]) == tmp_path / "linked"
-    assert find_root([outer / "deps" / "inner" / "i.py"]) == outer / "deps" / "inner"
-
-
-def test_an_empty_dot_git_folder_is_no_repository(tmp_path: Path) -> None:
-    project = tree(tmp_path / "p", ["a/b.py", "pyproject.toml"])
-    (project / "a" / ".git").mkdir()
-    assert find_root([project / "a"]) == project
-
-
-@pytest.mark.parametrize("mark", ["pyproject.toml", "setup.py", "setup.cfg"])
-def test_without_git_the_root_is_the_nearest_project_file(tmp_path: Path, mark: str) -> None:
-    project = tree(tmp_path, ["pyproject.toml", f"in/{mark}", "in/pkg/a.py"])
-    assert find_root([project / "in" / "pkg" / "a.py"]) == project / "in"
-
-
-def test_without_any_mark_the_root_is_the_folder_or_the_folder_of_the_file(tmp_path: Path) -> None:
-    tree(tmp_path, ["a/b/c.py"])
-    assert find_root([tmp_path / "a"]) == tmp_path / "a"
-    assert find_root([tmp_path / "a" / "b" / "c.py"]) == tmp_path / "a" / "b"
-
-
-def test_a_missing_path_has_the_root_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", ["a.py"])
-    assert find_root([project / "no" / "such.py"]) == project
-
-
-def test_paths_of_two_projects_have_their_common_folder(tmp_path: Path) -> None:
-    first = repository(tmp_path / "first", ["a.py"])
-    second = tree(tmp_path / "second", ["b.py"])
-    assert find_root([first / "a.py", second / "b.py"]) == tmp_path
-
-
-def test_paths_of_a_submodule_and_its_repository_have_the_repository(tmp_path: Path) -> None:
-    outer = repository(tmp_path / "outer", ["pkg/o.py"])
-    inner = repository(outer / "pkg" / "inner", ["i.py"])
-    assert find_root([inner / "i.py", outer / "pkg" / "o.py"]) == outer
-
-
-def test_no_path_means_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert find_root([]) == tmp_path
-    assert find_root([Path()]) == tmp_path
-
-
-@needs_links
-def test_the_root_is_real_however_it_is_reached(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", ["sub/a.py"])
-    (tmp_path / "link").symlink_to(project / "sub")
-    assert find_root([tmp_path / "link"]) == project
-    assert find_root([tmp_path / "link" / "a.py"]) == project
-
-
-# Folders
 
 
 def test_python_files_stubs_and_notebooks_are_found_sorted(make: Make) -> None:
@@ -454,143 +354,3 @@ def test_a_folder_that_may_not_be_read_is_a_failure(
     assert "Permission denied" in failure.reason
     [failure] = discover([project / "locked" / "b.py"], project).failures
     assert "Permission denied" in failure.reason
-
-
-# Repositories
-
-
-def test_tracked_files_stay_in_though_they_match_gitignore(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", {"a.py": "", "out/b.py": ""})
-    tree(project, {".gitignore": "a.py\nout/\nu.py\n", "u.py": "", "v.py": "", "out/c.py": ""})
-    assert found(project) == ["a.py", "out/b.py", "v.py"]
-
-
-def test_deleted_files_are_not_listed(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", ["a.py", "b.py", "d/c.py"])
-    (project / "b.py").unlink()
-    shutil.rmtree(project / "d")
-    (project / "d").write_text("now a file")
-    assert found(project) == ["a.py"]
-    assert discover([project], project).failures == ()
-
-
-def test_conflicting_files_are_listed_once(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", {"a.py": "1\n"})
-    git(project, "checkout", "-qb", "other")
-    (project / "a.py").write_text("2\n")
-    git(project, "commit", "-qam", "2")
-    git(project, "checkout", "-q", "-")
-    (project / "a.py").write_text("3\n")
-    git(project, "commit", "-qam", "3")
-    with pytest.raises(subprocess.CalledProcessError):
-        git(project, "merge", "other")
-    assert found(project) == ["a.py"]
-
-
-def test_nested_repositories_are_left_out_and_told(tmp_path: Path) -> None:
-    inner = repository(tmp_path / "inner", ["i.py"])
-    project = repository(tmp_path / "p", ["a.py"])
-    git(project, "submodule", "add", "-q", str(inner), "deps/sub")
-    repository(project / "clone", ["n.py"])
-    repository(project / "build" / "clone", ["n.py"])
-    result = discover([project], project)
-    assert result.files == ("a.py",)
-    assert result.nested == ("clone", "deps/sub")
-    assert discover([project], project, respect_gitignore=False).nested == ("clone", "deps/sub")
-    named = discover([project, project / "clone", project / "deps" / "sub" / "i.py"], project)
-    assert named.files == ("a.py", "clone/n.py", "deps/sub/i.py")
-    assert named.nested == ("deps/sub",)
-
-
-def test_a_submodule_that_was_never_checked_out_is_nothing_to_tell(tmp_path: Path) -> None:
-    inner = repository(tmp_path / "inner", ["i.py"])
-    project = repository(tmp_path / "p", ["a.py"])
-    git(project, "submodule", "add", "-q", str(inner), "sub")
-    git(project, "commit", "-qm", "sub")
-    git(tmp_path, "clone", "-q", str(project), "copy")
-    result = discover([tmp_path / "copy"], tmp_path / "copy")
-    assert result.files == ("a.py",)
-    assert result.nested == ()
-
-
-def test_a_plain_folder_of_clones_lists_them_all(tmp_path: Path) -> None:
-    repository(tmp_path / "one", {"a.py": "", ".gitignore": "no.py\n", "no.py": ""})
-    second = repository(tmp_path / "two", ["b.py", "tracked.py"])
-    tree(second, {".gitignore": "tracked.py\n"})
-    tree(tmp_path, ["c.py"])
-    result = discover([tmp_path], tmp_path)
-    assert result.files == ("c.py", "one/a.py", "two/b.py", "two/tracked.py")
-    assert result.nested == ()
-    assert "one/no.py" in discover([tmp_path], tmp_path, respect_gitignore=False).files
-
-
-def test_a_hooks_environment_does_not_change_which_repository_is_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = repository(tmp_path / "p", ["a.py"])
-    other = repository(tmp_path / "other", ["b.py"])
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
-    monkeypatch.setenv("GIT_ICASE_PATHSPECS", "1")
-    assert found(project) == ["a.py"]
-
-
-@posix
-def test_a_file_watcher_that_the_repository_names_is_not_run(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", ["a.py"])
-    script = project / "watch.sh"
-    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    script.chmod(0o755)
-    git(project, "config", "core.fsmonitor", str(script))
-    assert found(project) == ["a.py"]
-    assert not (tmp_path / "ran").exists()
-
-
-def test_a_broken_repository_is_walked(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", {".gitignore": "i.py\n", "a.py": "", "i.py": "", "d/b.py": ""})
-    repository(project / "clone", ["n.py"])
-    (project / ".git" / "index").write_bytes(b"nonsense")
-    result = discover([project], project)
-    assert result.files == ("a.py", "d/b.py")
-    assert result.nested == ("clone",)
-    assert discover([project / "d"], project).files == ("d/b.py",)
-
-
-def test_many_named_folders_are_listed_with_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"a_rather_long_folder_name_{number:04}" for number in range(900)]
-    project = repository(tmp_path / "p", [f"{name}/m.py" for name in names] + ["other/m.py"], commit=False)
-    calls = []
-    real = git_module.git
-    monkeypatch.setattr("torchlift.migrate.workspace.listing.git", lambda *a, **k: (calls.append(a), real(*a, **k))[1])
-    assert found(project, *names) == [f"{name}/m.py" for name in names]
-    assert len(calls) == 2
-
-
-def test_files_outside_the_top_are_never_taken_for_files_inside(tmp_path: Path) -> None:
-    names = [f"a_rather_long_folder_name_{number:04}" for number in range(900)]
-    files = [f"pkg/{name}/m.py" for name in names] + [f"{names[0]}/decoy.py"]
-    top = repository(tmp_path / "p", files, commit=False) / "pkg"
-    assert found(top, *names) == [f"{name}/m.py" for name in names]
-
-
-def test_thousands_of_files_take_little_time(tmp_path: Path) -> None:
-    names = [f"package_{number // 30}/sub_{number % 3}/module_{number}.py" for number in range(3000)]
-    project = repository(tmp_path / "p", names, commit=False)
-    git(project, "add", ".")
-    times = []
-    for _ in range(3):
-        begun = time.process_time()
-        assert len(found(project)) == 3000
-        times.append(time.process_time() - begun)
-    # Generous for slow machines; about 0.02 s is usual.
-    assert min(times) < 0.2
-
-
-def test_listing_a_repository_imports_no_pattern_library(tmp_path: Path) -> None:
-    project = repository(tmp_path / "p", {"a.py": "", ".gitignore": "x\n"})
-    code = (
-        "import sys; from pathlib import Path; from torchlift.migrate.workspace.discover import discover; from torchlift.migrate.workspace.root import find_root\n"
-        f"p = Path({str(project)!r}); assert discover([p], find_root([p])).files == ('a.py',)\n"
-        "assert not {'pathspec', 'libcst', 'packaging', 'click'} & set(sys.modules), sorted(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
