@@ -40,7 +40,7 @@ from mutations import Mutation, differs, mutations_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {"rules": "rules", "migrate": "migrate", "doctor": "doctor", "src/torchlift": "ground"}
-TABLES = ("data", "examples", "smokes", "probes")
+TABLES = ("data", "examples", "smokes", "probes", "inside")
 
 
 @dataclass
