@@ -236,6 +236,13 @@ EXAMPLES = (
         machine=_H100,
     ),
     Bad(
+        'export TORCH_CUDA_ARCH_LIST="6.0;7.0+PTX;8.0;9.0"\npip install .\n',
+        'export TORCH_CUDA_ARCH_LIST="8.0;9.0+PTX"\npip install .\n',
+        why="the PTX of what is dropped moves to the newest that stays",
+        path="build.sh",
+        machine=_H100,
+    ),
+    Bad(
         'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.0 7.5 8.0"\n',
         'FROM ubuntu\nENV TORCH_CUDA_ARCH_LIST="7.5 8.0 9.0"\n',
         "unsafe",

@@ -181,11 +181,12 @@ def stores(code: ast.AST, variable: str) -> bool:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             if isinstance(node.slice, ast.Constant) and node.slice.value == variable:
                 return True
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            key = node.args[0] if node.func.attr in {"setdefault", "putenv", "setenv"} and node.args else None
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            key = node.args[0] if called in {"setdefault", "putenv", "setenv"} and node.args else None
             if isinstance(key, ast.Constant) and key.value == variable:
                 return True
-            if node.func.attr == "update" and any(keyword.arg == variable for keyword in node.keywords):
+            if called in {"update", "dict"} and any(keyword.arg == variable for keyword in node.keywords):
                 return True
         elif isinstance(node, ast.Dict):
             if any(isinstance(key, ast.Constant) and key.value == variable for key in node.keys):

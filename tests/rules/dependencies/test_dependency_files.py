@@ -459,6 +459,8 @@ def test_indexes_end_where_the_tables_say() -> None:
         ("==2.15.0", "torchaudio", "==2.11.0", True),
         ("==2.15.0", "triton", "==3.9.1", True),
         ("==2.6.0", "triton", "==3.1.0", False),
+        ("==2.99.0", "torchvision", "==0.29.0", True),
+        (">=2.1", "torchvision", "==0.1.0", True),
     ],
 )
 def test_companions_go_together_as_their_metadata_says(torch: str, name: str, wanted: str, together: bool) -> None:

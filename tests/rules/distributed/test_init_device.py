@@ -437,3 +437,21 @@ def test_what_an_option_means_depends_on_its_default(
 def test_the_device_decides_which_rule_speaks(device: str, code: str, tmp_path: Path) -> None:
     text = f"def setup(rank: int, gpus):\n    torch.cuda.set_device({device})\n    dist.init_process_group('nccl')\n"
     assert only(tmp_path, text)[0].code == code
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "os.environ['CUDA_VISIBLE_DEVICES'] = str(gpu)",
+        "os.environ.setdefault('CUDA_VISIBLE_DEVICES', str(gpu))",
+        "os.environ.update(CUDA_VISIBLE_DEVICES=str(gpu))",
+        "run(env=dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu)))",
+        "run(env={'CUDA_VISIBLE_DEVICES': str(gpu)})",
+        "run('CUDA_VISIBLE_DEVICES=0 python train.py')",
+        "run(f'CUDA_VISIBLE_DEVICES={gpu} python train.py')",
+    ],
+)
+def test_a_project_that_chooses_the_visible_gpus_is_not_told_of_another_device(sets: str, tmp_path: Path) -> None:
+    code = f"def f(gpu):\n    {sets}\n    torch.cuda.set_device(0)\n    dist.init_process_group('nccl')\n"
+    assert [item.code for item in findings(tmp_path, code)[0] if item.code == "TL202"] == []
+    assert [item.code for item in findings(tmp_path, code.replace("CUDA_VISIBLE_DEVICES", "OTHER"))[0]] == ["TL202"]

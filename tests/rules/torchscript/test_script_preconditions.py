@@ -39,6 +39,7 @@ UNSAFE = {
     # operations that differ
     "a power of a size": function("return x * x.size(0) ** 2"),
     "rounding": function("return x * round(2.5)"),
+    "rounding in the other branch": function("if x.dim() == 2:\n    y = x\nelse:\n    y = x * round(2.5)\nreturn y"),
     "bytes taken from a float": function("return 1.0 - x"),
     "a float taken from an unknown result in a loop": function(
         "z = torch.sigmoid(x)\nfor i in range(2):\n    y = 1.0 - z\n    z = x\nreturn y"),

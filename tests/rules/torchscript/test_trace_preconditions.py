@@ -38,6 +38,7 @@ UNSAFE = {
     "an input changed in place by forward": program(forward="x += 1\nreturn self.fc(x)"),
     "an in-place first layer": program("self.act = nn.ReLU(inplace=True)", "return self.fc(self.act(x))"),
     "an in-place function": program(forward="return self.fc(torch.nn.functional.elu(x, inplace=True))"),
+    "an in-place function by position": program(forward="return self.fc(torch.nn.functional.elu(x, 1.0, True))"),
     "a buffer changed through a local name": program(
         "self.register_buffer('n', torch.zeros(1))", "n = self.n\nn += 1\nreturn self.fc(x) + n"),
     "an embedding that renormalises": program("self.e = nn.Embedding(9, 3, max_norm=0.1)", "return self.fc(self.e(x))"),
