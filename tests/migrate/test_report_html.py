@@ -57,6 +57,8 @@ def test_each_finding_stands_with_its_line_or_its_change() -> None:
     assert "-x = torch.ger(a, b)+x = torch.outer(a, b)" in text
     assert "y = torch.jit.load(p)" in text
     assert "1 safe, 2 by hand." in text
+    bars = [attributes["style"] for _, attributes in Page(page()).elements if "style" in attributes]
+    assert bars and "width: 0.0%" not in bars
 
 
 def test_nothing_found_is_a_page_that_says_so() -> None:

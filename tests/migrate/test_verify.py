@@ -236,7 +236,7 @@ def test_a_command_that_proves_nothing_stops_it(
 
 
 def test_an_editable_installation_is_led_to_the_copy(here: Path, tried: Tried) -> None:
-    environment = here / "p" / ".venv"
+    environment = here / "p" / "tools" / ".venv"
     project.write_project(here / "p", (), {"src/one/__init__.py": "", "setup.cfg": ""})
     folder = here / "p"
     (folder / ".gitignore").write_text(".venv\n__pycache__\n")
@@ -248,7 +248,7 @@ def test_an_editable_installation_is_led_to_the_copy(here: Path, tried: Tried) -
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "project.pth").write_text(f"{folder / 'src'}\n")
-    tried(folder, ".venv/bin/python check.py")
+    tried(folder, "tools/.venv/bin/python check.py")
     assert changed(folder) == {"src/one/work.py"}
 
 

@@ -97,8 +97,7 @@ class _Fill(cst.CSTTransformer):
         self._bare.add(id(value))
 
     def visit_Arg(self, node: cst.Arg) -> None:
-        if node.keyword is None:
-            self._mark(node.value)
+        self._mark(node.value)
 
     def visit_Element(self, node: cst.Element) -> None:
         self._mark(node.value)

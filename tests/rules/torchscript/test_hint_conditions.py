@@ -134,6 +134,11 @@ def test_a_condition_that_cannot_be_settled_says_why(body: str, reason: str, tmp
     assert reason in (finding.help or "")
 
 
+def test_a_comment_beside_the_operand_that_stays_stays_where_it_was(tmp_path: Path) -> None:
+    code = "import torch\n\n\ndef f(x, a, b):\n    if (\n        a  # why a\n        {}b\n    ):\n        return x + 1\n    return x\n"
+    assert rewritten(tmp_path, code.format("and not torch.jit.is_scripting() and ")) == code.format(" and ")
+
+
 def test_two_rules_rewrite_one_condition_together(tmp_path: Path) -> None:
     code = (
         "import torch\n\n\ndef f(x):\n    if not torch.jit.is_scripting() and not torch.jit.is_tracing():\n"
