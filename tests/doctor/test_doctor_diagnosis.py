@@ -95,6 +95,12 @@ def test_notes_are_condensed_and_evidence_is_for_the_verbose() -> None:
     assert "Note 8" in long and "it: seen; needed: needed [somewhere]" in long
 
 
+def test_why_a_command_mends_it_is_for_the_verbose() -> None:
+    examination = examined(check("a", Result("problem", "Broken", remedy=Remedy("It brings the other one", "mend it"))))
+    assert "It brings the other one." in shown(examination, verbose=True)
+    assert "fix: mend it" in shown(examination) and "brings" not in shown(examination)
+
+
 def test_nothing_known_is_no_failure() -> None:
     examination = Examination(Facts(), diagnose(Facts(), all_checks()))
     assert examination.exit_code == 0
