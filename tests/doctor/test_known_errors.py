@@ -110,9 +110,9 @@ def test_a_pattern_takes_linear_time(rows: tuple[KnownError, ...]) -> None:
         assert list(unbounded(compiled.pattern)) == [], row.id
         seed = row.says[0]
         for text in (seed[:-1] * 400, seed[: len(seed) // 2] * 400, " " * 40_000, f"{seed[:20]}{' ' * 40_000}"):
-            begun = time.perf_counter()
+            begun = time.process_time()
             compiled.search(text)
-            assert time.perf_counter() - begun < 2, row.id
+            assert time.process_time() - begun < 2, row.id
 
 
 def test_every_alternative_of_a_pattern_has_a_word_by_which_logs_are_sieved() -> None:
