@@ -54,9 +54,13 @@ def first_walk(project: Project, parts: frozenset[str] | None = None) -> str | N
     if walked is None:
         return None
     for place, kind in project.once(_asked):
-        if kind == _ANY or kind.startswith("_") or parts is None or kind in parts:
+        if parts is None or _is_any(kind) or kind in parts:
             return place
     return None
+
+
+def _is_any(kind: str) -> bool:
+    return kind == _ANY or kind.startswith("_")
 
 
 def parts_of(view: ModuleView, owner: ast.ClassDef, project: Project) -> frozenset[str] | None:
@@ -85,20 +89,22 @@ def _find(project: Project) -> str | None:
 
 
 def _asked(project: Project) -> tuple[tuple[str, str], ...]:
-    """Places that ask for a class that may be a module's, with its name; with an empty one where it may be any."""
-    found = []
+    """Places that ask for a class that may be a module's, with its name; with an empty one where it may be any, which is the last."""
+    found: dict[tuple[str, str], None] = {}
     for path in project.files_holding("isinstance", "type(", "__class__", "case "):
         data = project.data(path)
         walks = _WALK.search(data) is not None
         for test in _TEST.finditer(data):
             if _outside_comment(data, test.start()):
                 place = f"{path}:{data.count(_NEWLINE, 0, test.start()) + 1}"
-                found += [
-                    (place, _ANY if kind and _is_renamed(project, data, kind) else kind)
-                    for kind in _kinds(test, walks=walks)
-                    if not _is_no_part(project, kind)
-                ]
-    return tuple(dict.fromkeys(found))
+                for kind in _kinds(test, walks=walks):
+                    if _is_no_part(project, kind):
+                        continue
+                    asked = _ANY if kind and _is_renamed(project, data, kind) else kind
+                    found[place, asked] = None
+                    if _is_any(asked):
+                        return tuple(found)
+    return tuple(found)
 
 
 def _is_no_part(project: Project, kind: str) -> bool:
