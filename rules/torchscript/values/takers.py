@@ -25,6 +25,12 @@ _WORDS = (
     "convert_model_to_nnapi", "generate_mobile_module_lints", "bentoml.torchscript",
 )  # fmt: skip
 _TORCH = ("torch.jit.", "torch._C.")
+# What stands wherever `_taken` finds something: files without any of it are not parsed.
+_TAKES = re.compile(
+    rb"\b(?:save|save_to_buffer|_save_for_lite_interpreter)\b|optimize_for_mobile|generate_mobile_module_lints|coremltools"
+    rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml"
+    rb"|_export\b"
+)
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})
 _MODEL = re.compile(r"(?i)model|net|script|trac|module|jit")
 _STEPS = 4
@@ -84,7 +90,7 @@ def _first(project: Project) -> str | None:
 def _by_name(project: Project) -> Mapping[str, str]:
     names: dict[str, str] = {}
     for path in _files(project):
-        view = project.view(path)
+        view = project.view(path) if _TAKES.search(project.data(path)) else None
         if view is None:
             continue
         for call in walk(view.tree):
