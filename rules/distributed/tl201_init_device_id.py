@@ -231,8 +231,8 @@ EXAMPLES = (
     ),
     Bad(
         _HEAD + "def setup(rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group('nccl')\n"
-        "\n\ndef ring(x, received, world):\n    sending = dist.isend(x, (dist.get_rank() + 1) % world)\n"
-        "    dist.recv(received, (dist.get_rank() - 1) % world)\n    sending.wait()\n",
+        "\n\ndef ring(x, received, plan):\n    sending = dist.isend(x, plan.first)\n"
+        "    dist.recv(received, plan.second)\n    sending.wait()\n",
         why="point-to-point of unknown order in a project that supports torch 2.13",
     ),
     Bad(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.rules.distributed.examples.deadlock_examples import EXAMPLES
+from torchlift.rules.distributed.examples import deadlock_examples, named_ranks_examples
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
@@ -28,7 +28,8 @@ RULE = Rule(
         "waiting only, nothing stands between the first operation and the first wait but assignments, and the group is "
         "the default one: each call becomes a `P2POp`, `batch_isend_irecv` runs them together where the first wait stood. "
         "Needs review when something had to be assumed: membership of the group or its backend, a condition that is the "
-        "same on every rank, ranks that post nothing, a decorator, tensors that may share memory, calls in between. "
+        "same on every rank, ranks that post nothing, a decorator, tensors that may share memory, calls in between, or what "
+        "names such as `next_rank`, `world_size` or `is_last` mean, of which the message says how they were taken. "
         "Otherwise the help says what stands in the way."
     ),
     targets=TARGETS,
@@ -40,7 +41,7 @@ RULE = Rule(
         "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",
         "simulation; no hang could be watched, because no machine with two GPUs was at hand",
     ),
-    examples=EXAMPLES,
+    examples=(*deadlock_examples.EXAMPLES, *named_ranks_examples.EXAMPLES),
 )
 
 

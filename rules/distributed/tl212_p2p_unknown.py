@@ -19,13 +19,14 @@ RULE = Rule(
     why=(
         "Since torch 2.15 all point-to-point of an NCCL group runs in one queue per rank. Messages that are open at the "
         "same time can then wait for each other in a circle, depending on who sends to whom in which order. Here the peers "
-        "or the conditions are not expressions of the rank and the world size that torchlift can follow, so it can neither "
-        "report a hang nor rule it out."
+        "or the conditions are not expressions of the rank and the world size that torchlift can follow, also where names "
+        "such as `next_rank`, `world_size`, `is_last_stage` or `group` are taken at their word, so it can neither report a "
+        "hang nor rule it out."
     ),
     fix="Never rewritten: which operations belong together is not known.",
     targets=TARGETS,
     triggers=TRIGGERS,
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     collectors=(BACKENDS,),
     sources=(
         "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp), read 2026-11-21",
@@ -40,7 +41,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         reading = judged.reading
         message = (
             "Whether this exchange still ends on the NCCL engine of torch 2.15, where all of a group runs in one queue, "
-            f"cannot be worked out: {reading.unknown[0]}."
+            f"cannot be worked out: {judged.why or reading.unknown[0]}."
         )
         more = f" Also unknown: {'; '.join(reading.unknown[1:3])}." if len(reading.unknown) > 1 else ""
         advice = (
@@ -49,16 +50,27 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         )
         view = context.view
         notes = recorded_exchange(use, context)
-        yield Finding("TL212", view.path, view.span(use.node), message, Severity.WARNING, advice, notes=notes)
+        yield Finding("TL212", view.path, view.span(use.node), message, Severity.INFO, advice, notes=notes)
 
 
 _HEAD = "import torch\nimport torch.distributed as dist\n\n\n"
 
 EXAMPLES = (
     Bad(
-        _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n"
+        _HEAD + "def exchange(x, y, plan):\n    a = dist.isend(x, plan.first)\n    b = dist.irecv(y, plan.second)\n"
         "    a.wait()\n    b.wait()\n",
-        why="peers are parameters",
+        why="peers come from a plan",
+    ),
+    Bad(
+        _HEAD + "def exchange(x, y, peer):\n    a = dist.isend(x, peer)\n    b = dist.irecv(y, peer)\n"
+        "    a.wait()\n    b.wait()\n",
+        why="hangs on every engine if both sides run it, which is not known",
+    ),
+    Ok(
+        _HEAD + "def shift(x, y, rank, next_rank, prev_rank):\n    if rank % 2:\n        a = dist.isend(x, next_rank)\n"
+        "        b = dist.irecv(y, prev_rank)\n    else:\n        b = dist.irecv(y, prev_rank)\n"
+        "        a = dist.isend(x, next_rank)\n    a.wait()\n    b.wait()\n",
+        "what the names say ends on every engine",
     ),
     Ok(_HEAD + "def send_to(x, to):\n    dist.isend(x, to).wait()\n", "nothing overlaps"),
     Ok(
@@ -72,8 +84,8 @@ EXAMPLES = (
         "blocking calls run in their order on every engine",
     ),
     Ok(
-        "import torch_npu\n" + _HEAD + "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n"
-        "    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n",
+        "import torch_npu\n" + _HEAD + "def exchange(x, y, plan):\n    a = dist.isend(x, plan.first)\n"
+        "    b = dist.irecv(y, plan.second)\n    a.wait()\n    b.wait()\n",
         "a file for another chip",
     ),
     Ok(

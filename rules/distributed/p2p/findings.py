@@ -9,12 +9,15 @@ from torchlift.finding import Finding, Fix, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
+from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import may_use_nccl
+from torchlift.rules.distributed.p2p.at_their_word import at_their_word
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import says_cpu
 from torchlift.rules.distributed.p2p.batches.batching import plan_batch
 from torchlift.rules.distributed.p2p.calls import OVERLAPPING, function_of_call, written_operation
 from torchlift.rules.distributed.p2p.engines.explanation import rank_by_rank
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
+from torchlift.rules.distributed.p2p.interpreter.code import Code
 from torchlift.rules.distributed.p2p.interpreter.reading import Reading, exchanges_of
 from torchlift.rules.distributed.p2p.program import Post
 from torchlift.rules.rule import Context
@@ -50,10 +53,14 @@ class Judged:
     Attributes:
         reading: how it was read.
         judgement: its verdict; None where no world size could be read.
+        taken: what names were taken for, as clauses, where that was needed to read it.
+        why: why it stays open though names are taken at their word, as a clause.
     """
 
     reading: Reading
     judgement: Judgement | None
+    taken: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def urgency(self) -> int:
@@ -99,9 +106,19 @@ def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
             if _all_on_cpu(context.view, reading):
                 continue  # gloo's, or an error of another kind
             judged = Judged(reading, judge(reading.exchanges))
+            if reading.unknown:
+                word = at_their_word(context.once(_code_of), context.project, reading)
+                if word.ends:
+                    continue
+                judged = Judged(word.reading, word.judgement, word.taken, word.why)
+                first = next(call for call in word.reading.calls if _may_overlap(context.view, call))
             if first not in found or judged.urgency < found[first].urgency:
                 found[first] = judged
     return found
+
+
+def _code_of(context: Context) -> Code:
+    return Code(context.view, context.project)
 
 
 def _all_on_cpu(view: ModuleView, reading: Reading) -> bool:
@@ -214,6 +231,9 @@ def hang(
     """
     view, size = context.view, judgement.sizes[0]
     where = f"With {sizes_words(judgement.sizes)}"
+    if judged.taken:
+        where = f"If {', and '.join(judged.taken)}: with {sizes_words(judgement.sizes)}"
+        severity = Severity.WARNING
     if judgement.verdict is ExchangeVerdict.HANGS_NOW:
         message = (
             f"{where} this exchange hangs on the NCCL engine of torch 2.15, where all of a group runs in one queue; the old "
@@ -227,5 +247,5 @@ def hang(
         message += " Small messages are buffered, so a test with small tensors passes."
     fix, words = batching(judged, context, proven=True) if rewrite else (None, _ORDER)
     advice = " ".join(filter(None, [words, *(conditions(judged) if fix is None else ()), escape]))
-    notes = rank_by_rank(judgement.now, size)
+    notes = rank_by_rank(judgement.now, size) + (recorded_exchange(use, context) if judged.taken else ())
     return Finding(code, view.path, view.span(use.node), message, severity, advice, fix, notes=notes)

@@ -13,7 +13,7 @@ from torchlift.evidence.records import RecordedJob, RecordedTransfer
 
 FILES = {
     "ring.py": "import torch.distributed as dist\n\n\ndef start():\n    dist.init_process_group()\n\n\n"
-    "def exchange(x, y, to, source):\n    a = dist.isend(x, to)\n    b = dist.irecv(y, source)\n    a.wait()\n    b.wait()\n"
+    "def exchange(x, y, a, b):\n    a = dist.isend(x, a)\n    b = dist.irecv(y, b)\n    a.wait()\n    b.wait()\n"
 }
 
 

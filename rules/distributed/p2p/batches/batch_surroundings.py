@@ -180,12 +180,20 @@ class Surroundings:
         return found.quiet
 
 
+_ON_CPU = frozenset({"torch.frombuffer", "torch.from_numpy"})
+"""What makes tensors over memory of the host."""
+
+
 def says_cpu(view: ModuleView, tensor: ast.expr, depth: int = 2) -> bool:
     """Whether an expression, or what its name is bound to, says that the tensor is on the CPU."""
     value = assigned_value(view, tensor)
-    for node in walk(value if value is not None else tensor):
+    nodes = list(walk(value if value is not None else tensor))
+    moved = any(isinstance(node, ast.Attribute) and node.attr in {"to", "cuda"} for node in nodes)
+    for node in nodes:
         match node:
             case ast.Attribute(attr="cpu") | ast.Constant(value="cpu"):
+                return True
+            case ast.Call(func=function) if not moved and view.possible_name(function) in _ON_CPU:
                 return True
     model = _model(view, value) if depth else None
     return model is not None and says_cpu(view, model, depth - 1)

@@ -8,7 +8,8 @@ and all else that comes from outside are `values.Unknown`, which say how they re
 are not known. Where a condition is unknown, both branches run and what differs afterwards is unknown. As soon as something
 is posted or waited for while it depends on such a condition, reading ends: with `values.CommonChoice` where the condition is the
 same on every rank, so that `reading` tries both answers, and with `values.Open`, which no rule reports as a fact, otherwise.
-Nothing is guessed: what cannot be followed poisons what it touches.
+Nothing is guessed: what cannot be followed poisons what it touches. A second reading, with a `values.Layout`, takes names at
+their word and what comes from outside for the same on every rank; `p2p.at_their_word` asks for it where the first stays open.
 
 One run is a `rank_run.RankRun`. Its parts, each a class that `RankRun` inherits, and what they share:
 
@@ -22,9 +23,11 @@ One run is a `rank_run.RankRun`. Its parts, each a class that `RankRun` inherits
     calls           functions, methods and classes of the project, with their arguments bound
     unknown_calls   what is not in the file: builtins, the environment, torch; whether it may communicate
     messages        functions of torch.distributed and methods of groups and handles
+    meanings        what names such as `next_rank` obviously mean
 
     ends            how blocks end, and what a caught error finds
     values          what an expression can be worth
+    keys            texts and keys of expressions
     operators       Python's operators, functions and methods on such values
     communication   groups, handles and the posts of one rank
     code            the file: who calls whom, which functions communicate, which names hold the rank

@@ -9,8 +9,9 @@ from torchlift.rules.analysis.places.order import running
 from torchlift.rules.analysis.values.parameter_values import defaults_of
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.ends import Flow
+from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING, Unworkable, call_method, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,

@@ -10,6 +10,7 @@ from typing import Any
 from torchlift.rules.analysis.values.environment_reads import ENVIRONMENT
 from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
 from torchlift.rules.distributed.p2p.interpreter.communication import is_no_member, may_be_group
+from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import (
     Once,
     Unworkable,
@@ -19,7 +20,7 @@ from torchlift.rules.distributed.p2p.interpreter.operators import (
     subscript,
     unary,
 )
-from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState, condition_key, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     CodeRaises,
     External,
@@ -47,6 +48,8 @@ class Expressions(RankState):
         if handler is None:
             return Unknown(Level.GIVEN, f"{node.lineno}:{node.col_offset}", f"`{node_text(node)}` is not followed")
         value = handler(self, node, frame)
+        if self.layout is not None and isinstance(value, (Unknown, External)):
+            value = self._meant(node, value, frame)
         if self._landings and isinstance(value, Unknown) and isinstance(node, _MAY_FAIL):
             self._may_fail()
         if self._poisoned and isinstance(value, (list, dict, set)) and id(value) in self._poisoned:
@@ -62,7 +65,9 @@ class Expressions(RankState):
         """The unknown result of computing something from `values`, which `nodes` stand for."""
         # Known operands that are not constants may have been computed from the rank.
         plain = all(
-            unknown_in(value) is not None or isinstance(part, ast.Constant)
+            unknown_in(value) is not None
+            or isinstance(part, ast.Constant)
+            or (self.layout is not None and isinstance(value, External))
             for value, part in zip(values, nodes, strict=False)
         )
         first = next((found for value in values if (found := unknown_in(value)) is not None), None)
@@ -137,7 +142,7 @@ class Expressions(RankState):
         return slice(*values)
 
     def _binary(self, node: ast.BinOp, frame: Frame) -> Value:
-        left, right = self._eval(node.left, frame), self._eval(node.right, frame)
+        left, right = self._both(self._eval(node.left, frame), self._eval(node.right, frame))
         own = self._own_binary(node.op, left, right, node)
         if own is not MISSING:
             return own
@@ -145,6 +150,14 @@ class Expressions(RankState):
             return binary(node.op, left, right)
         except Unworkable:
             return self._computed((left, right), (node.left, node.right), node)
+
+    def _both(self, left: Value, right: Value) -> tuple[Value, Value]:
+        """What stands beside a number may be taken for a rank."""
+        if type(left) is int and isinstance(right, Unknown):
+            return left, self._as_rank(right)
+        if type(right) is int and isinstance(left, Unknown):
+            return self._as_rank(left), right
+        return left, right
 
     def _unary(self, node: ast.UnaryOp, frame: Frame) -> Value:
         value = self._eval(node.operand, frame)
@@ -214,6 +227,7 @@ class Expressions(RankState):
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             with self._perhaps(results[-1], node.lineno, frame) if results else nullcontext():
                 right = self._eval(right_node, frame)
+            left, right = self._both(left, right)
             try:
                 answer = self._own_comparison(op, left, right, node)
                 if isinstance(answer, Unknown):

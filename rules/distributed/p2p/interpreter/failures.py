@@ -16,7 +16,8 @@ from typing import Any
 from torchlift.rules.analysis.places.order import running
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow, Landing
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, node_text
+from torchlift.rules.distributed.p2p.interpreter.keys import node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Coalescing,

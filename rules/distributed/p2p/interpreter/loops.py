@@ -8,10 +8,12 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Literal
 
 from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow
+from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     CodeRaises,
+    CommonChoice,
     Doubt,
     Ended,
     Frame,
@@ -148,6 +150,8 @@ class Loops(RankState):
             with self._doubting(Doubt(item, node.lineno)):
                 return self._skipped_loop(Doubt(item, node.lineno), item, node, frame)
         self._settle(item, node.lineno)
+        if self.layout is not None and not self._has_rounds(iterable, node.lineno):
+            return self._rounds(node, iter(()), frame)
         events = self.communication.events
         flow = self._rounds(node, iter([self._element(iterable, 0), self._element(iterable, 1)]), frame)
         if self._assume_equal_rounds(node, events):
@@ -155,6 +159,17 @@ class Loops(RankState):
         else:
             self._forget_names(node, frame, item)
         return flow
+
+    def _has_rounds(self, iterable: Value, line: int) -> bool:
+        """Whether what is gone through is taken to hold something."""
+        key = iterable.key if isinstance(iterable, Unknown) else ""
+        if not key.isidentifier():
+            return True  # the number of microbatches, the layers of a model
+        something = Unknown(Level.UNIFORM, key, f"whether `{key}` is empty is not known")
+        known = self._truth(something)
+        if known is None:
+            raise CommonChoice(something, line)
+        return known
 
     def _assume_equal_rounds(self, node: ast.stmt | ast.expr, events: int) -> bool:
         """Whether two rounds of a loop communicated, so that all ranks have to make equally many."""

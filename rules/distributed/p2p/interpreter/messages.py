@@ -17,8 +17,9 @@ from torchlift.rules.distributed.p2p.interpreter.communication import (
     parameters_of,
     transfer_kind,
 )
+from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState, condition_key, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     CodeRaises,
     External,
@@ -152,6 +153,9 @@ class Messages(RankState):
                 raise Open(f"line {line} receives from any rank")
             raise CodeRaises(f"line {line}: no peer")
         self._settle(number, line)
+        number = self._as_rank(number)
+        if number is None:
+            raise CodeRaises(f"line {line}: no peer")
         return self.communication.peer(
             _peer_text(node, plain, relative), number, group, line, relative=in_group, alone=alone
         )

@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from torchlift.rules.distributed.p2p.interpreter.code import FunctionNode
+from torchlift.rules.distributed.p2p.interpreter.keys import node_text, speaks_of_rank
 from torchlift.rules.distributed.p2p.interpreter.operators import MUTATING
 from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     MISSING,
@@ -13,8 +14,6 @@ from torchlift.rules.distributed.p2p.interpreter.rank_state import (
     has_decorator,
     is_class_method,
     is_static,
-    node_text,
-    speaks_of_rank,
 )
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
@@ -197,7 +196,7 @@ class Names(RankState):
             if name in base.attributes and base.attributes[name] is not MISSING:
                 return base.attributes[name]
             level = base.level
-            if speaks_of_rank(name):
+            if speaks_of_rank(name) and self.layout is None:
                 level = max(level, Level.RANK if level is Level.UNIFORM else Level.GIVEN)
             return Unknown(
                 level,

@@ -23,12 +23,14 @@ from torchlift.rules.distributed.p2p.interpreter.communication import may_be_gro
 from torchlift.rules.distributed.p2p.interpreter.ends import Flow
 from torchlift.rules.distributed.p2p.interpreter.expressions import Expressions
 from torchlift.rules.distributed.p2p.interpreter.failures import Failures
+from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.loops import Loops
+from torchlift.rules.distributed.p2p.interpreter.meanings import Meanings
 from torchlift.rules.distributed.p2p.interpreter.messages import Messages
 from torchlift.rules.distributed.p2p.interpreter.names import Names
 from torchlift.rules.distributed.p2p.interpreter.objects import Objects
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable
-from torchlift.rules.distributed.p2p.interpreter.rank_state import is_class_method, is_static, node_text
+from torchlift.rules.distributed.p2p.interpreter.rank_state import is_class_method, is_static
 from torchlift.rules.distributed.p2p.interpreter.statements import Statements
 from torchlift.rules.distributed.p2p.interpreter.unknown_calls import UnknownCalls
 from torchlift.rules.distributed.p2p.interpreter.values import (
@@ -60,7 +62,7 @@ class _Stores:
     only_state: bool = True
 
 
-class RankRun(Statements, Loops, Failures, Names, Expressions, Objects, Calls, UnknownCalls, Messages):
+class RankRun(Statements, Loops, Failures, Names, Expressions, Objects, Calls, UnknownCalls, Messages, Meanings):
     """One run of one function by one rank; see `RankState` for what it is made with and what it leaves."""
 
     statement_handlers: ClassVar[dict[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]] = {

@@ -8,13 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
-from weakref import WeakKeyDictionary
 
 from torchlift.project import Project
-from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.rules.distributed.p2p.interpreter.code import Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.communication import Communication
 from torchlift.rules.distributed.p2p.interpreter.ends import End, Flow, Landing, landed
+from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.operators import truth
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
@@ -24,6 +23,7 @@ from torchlift.rules.distributed.p2p.interpreter.values import (
     Frame,
     Function,
     Handle,
+    Layout,
     Level,
     Open,
     ProcessGroup,
@@ -39,8 +39,9 @@ MOST_STEPS_OF_FILE = 300_000
 that was seen in fourteen projects that send and receive is 32,000."""
 MOST_STEPS_OF_PROJECT = 3_000_000
 """The same for all files that may send or receive; each has an equal share, whoever is read first and in which process."""
-# Words in the name of a setting that says what this rank in particular is.
-RANK_WORDS = ("rank", "stage", "first", "last", "is_main", "is_master", "local", "node", "host", "coord")
+
+_AT_THEIR_WORD = 3
+"""What part of it is left for a second reading, with names at their word."""
 
 
 def _steps_of_file(project: Project) -> int:
@@ -56,24 +57,38 @@ class RankState(ABC):
         project: its project.
         rank, size: the rank and the number of ranks.
         choices: what conditions that are the same on every rank are taken to be, by key.
+        layout: takes names at their word, and what comes from outside for the same on every rank; None for a strict reading.
 
     Attributes:
         communication: what the rank did.
         calls: calls of the file that sent or received, in the order of their first use.
         outlives: what is still there when the function has ended, beside what it returns.
         assumed: what was taken for granted, as clauses.
+        taken: what names were taken for, as clauses.
+        layout_matters: whether another layout would have given other numbers.
     """
 
     statement_handlers: ClassVar[Mapping[type[ast.stmt], Callable[[Any, Any, Frame], Flow]]]
     expression_handlers: ClassVar[Mapping[type[ast.expr], Callable[[Any, Any, Frame], Value]]]
 
-    def __init__(self, code: Code, project: Project, rank: int, size: int, choices: Mapping[str, bool]) -> None:
+    def __init__(
+        self,
+        code: Code,
+        project: Project,
+        rank: int,
+        size: int,
+        choices: Mapping[str, bool],
+        layout: Layout | None = None,
+    ) -> None:
         self.code = code
         self.project = project
         self.rank = rank
         self.size = size
         self.choices = choices
-        self.communication = Communication(rank, size)
+        self.layout = layout
+        self.taken: dict[str, None] = {}
+        self.layout_matters = False
+        self.communication = Communication(rank, size, trusting=layout is not None)
         self.calls: dict[ast.Call, None] = {}
         self.assumed: dict[str, None] = {}
         self._modules: dict[str, Frame] = {}
@@ -87,7 +102,7 @@ class RankState(ABC):
         self._open_classes: set[ast.ClassDef] = set()
         self._poisoned: dict[int, tuple[Value, Unknown]] = {}
         self._steps = 0
-        self._allowed = project.once(_steps_of_file)
+        self._allowed = project.once(_steps_of_file) // (_AT_THEIR_WORD if layout is not None else 1)
         self._looking_up: set[Binding] = set()
         self._site: ast.Call | None = None
         self.outlives: list[Value] = []
@@ -196,14 +211,18 @@ class RankState(ABC):
             return next((atom for atom in atoms if atom is not None), None)
         if condition.choice is not None:
             return self._open_atom(condition.choice)
-        return condition if condition.level is Level.UNIFORM and condition.key not in self.choices else None
+        return condition if self._is_common(condition) and condition.key not in self.choices else None
+
+    def _is_common(self, value: Unknown) -> bool:
+        """Whether a condition is, or is taken to be, the same on every rank."""
+        return value.level is Level.UNIFORM or (self.layout is not None and value.level is Level.GIVEN)
 
     def _truth(self, value: Value) -> bool | None:
         known = truth(value)
         if known is not None or not isinstance(value, Unknown):
             return known
         if value.formula is None:
-            return self.choices.get(value.key) if value.level is Level.UNIFORM else None
+            return self.choices.get(value.key) if self._is_common(value) else None
         kind, values = value.formula
         answers = [self._truth(part) for part in values]
         if kind == "not":
@@ -270,6 +289,12 @@ class RankState(ABC):
     def _tested(self, node: ast.expr, frame: Frame) -> Value: ...
     @abstractmethod
     def _as_test(self, value: Value, node: ast.expr) -> Value: ...
+    @abstractmethod
+    def _meant(self, node: ast.expr, value: Value, frame: Frame) -> Value: ...
+    @abstractmethod
+    def _as_rank(self, value: Value) -> Value: ...
+    @abstractmethod
+    def _strong(self, name: str, text: str) -> Value: ...
     @abstractmethod
     def _own_binary(
         self, op: ast.operator, left: Value, right: Value, node: ast.AST, *, in_place: bool = False
@@ -377,48 +402,6 @@ class Missing:
 
 
 MISSING = Missing()
-
-
-_texts: WeakKeyDictionary[ast.AST, str] = WeakKeyDictionary()
-
-
-def node_text(node: ast.AST) -> str:
-    """Source text of an expression, on one line."""
-    text = _texts.get(node)
-    if text is None:
-        text = _texts[node] = ast.unparse(node)
-    return text
-
-
-def condition_key(node: ast.AST, values: Sequence[Value]) -> str:
-    """A key for what `node` computes: its text, with the keys of the unknown operands in it.
-
-    Where operands are known or functions are called, the place is part of it: the text could mean something else elsewhere.
-    """
-    unknown = [value for value in values if isinstance(value, Unknown)]
-    place = f"@{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
-    if isinstance(node, ast.Call) and not node.args and not node.keywords:
-        return f"{node_text(node)}"
-    if isinstance(node, ast.Compare) and len(values) == 2:
-        sides = [
-            v.key if isinstance(v, Unknown) else repr(v) if isinstance(v, (int, str, float, type(None))) else place
-            for v in values
-        ]
-        return f"{sides[0]} {type(node.ops[0]).__name__} {sides[1]}"
-    if (
-        isinstance(node, ast.Subscript)
-        and len(values) == 2
-        and isinstance(values[0], Unknown)
-        and not isinstance(values[1], Unknown)
-    ):
-        return f"{values[0].key}[{values[1]!r}]" if isinstance(values[1], (int, str)) else f"{values[0].key}[{place}]"
-    return f"{shortened(node_text(node))}{place}{''.join(value.key for value in unknown)}"
-
-
-def speaks_of_rank(name: str) -> bool:
-    """Whether a name says what this rank in particular is."""
-    lower = name.lower()
-    return any(word in lower for word in RANK_WORDS)
 
 
 def has_decorator(node: FunctionNode, *names: str) -> bool:

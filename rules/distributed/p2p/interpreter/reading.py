@@ -14,7 +14,15 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
 from torchlift.rules.distributed.p2p.interpreter.code import Body, Code, FunctionNode
 from torchlift.rules.distributed.p2p.interpreter.rank_run import RankRun
-from torchlift.rules.distributed.p2p.interpreter.values import CodeRaises, CommonChoice, Handle, Open, Unknown, parts
+from torchlift.rules.distributed.p2p.interpreter.values import (
+    CodeRaises,
+    CommonChoice,
+    Handle,
+    Layout,
+    Open,
+    Unknown,
+    parts,
+)
 from torchlift.rules.distributed.p2p.program import Exchange
 from torchlift.view import ModuleView
 
@@ -56,13 +64,22 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Attempt:
-    """One world with one set of choices."""
+class Attempt:
+    """One world with one set of choices.
+
+    Attributes:
+        exchange: what its ranks do.
+        calls, assumed, escapes: as in `Reading`.
+        taken: what names were taken for, as clauses.
+        layout_matters: whether another layout would have given other numbers.
+    """
 
     exchange: Exchange
     calls: tuple[ast.Call, ...]
     assumed: tuple[str, ...]
     escapes: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    layout_matters: bool = False
 
 
 def exchanges_of(project: Project, view: ModuleView) -> list[Reading]:
@@ -144,11 +161,11 @@ def _reading(
         CommonChoice: another condition has to be chosen.
     """
     taken = {key: answer for key, (answer, _) in choices.items()}
-    attempts: dict[int, _Attempt] = {}
+    attempts: dict[int, Attempt] = {}
     failures: list[str] = []
     for size in sizes:
         try:
-            attempts[size] = _attempt(code, project, entry, size, taken)
+            attempts[size] = attempted(code, project, entry, size, taken)
         except Open as reason:
             return _unknown(code, entry, str(reason), tuple(text for _, text in choices.values()))
         except CodeRaises as error:
@@ -172,21 +189,32 @@ def _unknown(code: Code, entry: Body, reason: str, assumed: tuple[str, ...] = ()
     return Reading(function, code.point_to_point_calls(entry), {}, (reason,), assumed)
 
 
-def _attempt(code: Code, project: Project, entry: Body, size: int, choices: Mapping[str, bool]) -> _Attempt:
+def attempted(
+    code: Code, project: Project, entry: Body, size: int, choices: Mapping[str, bool], layout: Layout | None = None
+) -> Attempt:
+    """One world with one set of choices.
+
+    Raises:
+        CommonChoice: another condition has to be chosen.
+        Open: what some rank does cannot be said.
+        CodeRaises: the code fails on some rank.
+    """
     runs: list[RankRun] = []
     escapes: dict[str, None] = {}
     for rank in range(size):
-        run = RankRun(code, project, rank, size, choices)
+        run = RankRun(code, project, rank, size, choices, layout)
         result = run.run(entry)
         runs.append(run)
         escapes.update(dict.fromkeys(_escapes(run, result)))
     groups = {key: group.members for run in runs for key, group in run.communication.groups.items()}
     exchange = Exchange(tuple(tuple(run.communication.program) for run in runs), groups)
-    return _Attempt(
+    return Attempt(
         exchange,
         tuple(dict.fromkeys(call for run in runs for call in run.calls)),
         tuple(dict.fromkeys(text for run in runs for text in (*run.assumed, *run.communication.assumed.values()))),
         tuple(escapes),
+        tuple(dict.fromkeys(text for run in runs for text in run.taken)),
+        any(run.layout_matters for run in runs),
     )
 
 

@@ -17,20 +17,16 @@ from torchlift.rules.distributed.p2p.interpreter.communication import (
     likely_communicates,
     may_be_group,
 )
+from torchlift.rules.distributed.p2p.interpreter.keys import condition_key, node_text, speaks_of_rank
 from torchlift.rules.distributed.p2p.interpreter.operators import Once, Unworkable, call_function, elements
-from torchlift.rules.distributed.p2p.interpreter.rank_state import (
-    MISSING,
-    RankState,
-    condition_key,
-    node_text,
-    speaks_of_rank,
-)
+from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
 from torchlift.rules.distributed.p2p.interpreter.values import (
     Class,
     Ended,
     External,
     Frame,
     Function,
+    Handle,
     Instance,
     Level,
     Method,
@@ -75,6 +71,8 @@ _REACHING = frozenset(
     f"builtins.{name}" for name in ("exec", "eval", "globals", "__import__", "object.__setattr__", "object.__delattr__")
 )
 """What may change anything."""
+_KEEPING = frozenset({"append", "extend", "add", "insert", "appendleft", "setdefault"})
+"""Methods that most likely only keep what they are given."""
 _THREADS = ("threading.", "concurrent.", "asyncio.")
 _PROCESSES = ("torch.multiprocessing.", "multiprocessing.")
 
@@ -99,7 +97,7 @@ class UnknownCalls(RankState):
             return self.communication.query(query, {"group": base}, node.lineno)
         if name in _LOGGING and "log" in node_text(node.func.value).lower():
             return None
-        if name == "wait" and not function.handles:
+        if name == "wait" and (not function.handles or self.layout is not None):
             return Unknown(Level.GIVEN, function.key, function.why)
         if name == "wait":
             self._open(node.lineno, f"what line {node.lineno} waits for is not known: {function.why}")
@@ -153,13 +151,19 @@ class UnknownCalls(RankState):
             for value in values:
                 if name.startswith(_PROCESSES):
                     continue
-                if holds_handle(value):
+                if self._hands_over(value, last):
                     self._open(line, f"`{text}` in line {line} is given a handle and may wait for it")
                 if any(self._communicates(part) for part in parts(value)):
                     self._open(line, f"`{text}` in line {line} is given something that communicates")
         if not known:
             self._escape([*values, function])
         return self._result(function, values, node)
+
+    def _hands_over(self, value: Value, name: str) -> bool:
+        """Whether a function of this name that is given `value` may wait for an operation."""
+        if self.layout is None:
+            return holds_handle(value)
+        return name not in _KEEPING and any(isinstance(part, Handle) and not part.waited for part in parts(value))
 
     def _result(self, function: Value, values: Sequence[Value], node: ast.AST) -> Unknown:
         text = node_text(node) if isinstance(node, ast.expr) else "a call"
@@ -173,7 +177,7 @@ class UnknownCalls(RankState):
             level = max(Level.UNIFORM, level_of(values, constants))
         else:
             level = max(Level.GIVEN, level_of(values), base.level if base is not None else Level.GIVEN)
-        if speaks_of_rank(text.rpartition("(")[0]) and level is Level.UNIFORM:
+        if speaks_of_rank(text.rpartition("(")[0]) and level is Level.UNIFORM and self.layout is None:
             level = Level.RANK
         why = base.why if base is not None and base.level >= level else f"`{shortened(text)}` is not known"
         first = unknown_in(list(values))
@@ -235,6 +239,9 @@ class UnknownCalls(RankState):
     def _special_builtin(self, name: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call) -> Value:
         """Builtin functions that call others, or look at kinds of values that only exist here."""
         match name, positional:
+            case "builtins.range", _ if any(isinstance(self._as_rank(value), int) for value in positional):
+                numbers = [self._as_rank(value) for value in positional]
+                return range(*numbers) if all(type(number) is int for number in numbers) else MISSING
             case "builtins.map", [function, values]:
                 try:
                     items = elements(values)
@@ -278,6 +285,10 @@ class UnknownCalls(RankState):
             return str(self.rank)
         if key in WORLD_SIZES:
             return str(self.size)
+        if self.layout is not None:
+            meant = self._strong(key.lower(), f"os.environ[{key!r}]")
+            if isinstance(meant, int):
+                return str(meant)
         level = Level.RANK if speaks_of_rank(key.lower()) or key.endswith("ID") else Level.UNIFORM
         return Unknown(level, f"os.environ[{key!r}]", f"the environment variable `{key}` is not known")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, Literal
 
 from torchlift.lazy_dataclass import dataclass
@@ -31,6 +31,15 @@ class Level(IntEnum):
     """It comes from outside the file; it may be the same on every rank or not."""
     RANK = 2
     """Computed from the rank, or received from another rank."""
+
+
+class Layout(Enum):
+    """What the rank behind the last one is, and the one before the first; `is_first` and the like are the same in all."""
+
+    LINE = "rank + 1 and rank - 1"
+    ENDS = "rank + 1 and rank - 1, or None at the ends"
+    RING = "(rank + 1) % world and (rank - 1) % world"
+    PAIR = "the last rank and rank 0"
 
 
 @dataclass(eq=False, slots=True)
