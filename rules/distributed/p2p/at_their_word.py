@@ -16,9 +16,9 @@ from torchlift.project import Project
 from torchlift.rules.distributed.p2p.calls import OVERLAPPING
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict, Judgement, judge
 from torchlift.rules.distributed.p2p.interpreter.code import Body, Code
-from torchlift.rules.distributed.p2p.interpreter.reading import SIZES, Attempt, Reading, attempted
+from torchlift.rules.distributed.p2p.interpreter.reading import SIZES, Reading, WorldRun, attempted
 from torchlift.rules.distributed.p2p.interpreter.values import CodeRaises, CommonChoice, Layout, Open
-from torchlift.rules.distributed.p2p.program import Exchange, Post
+from torchlift.rules.distributed.p2p.program import Exchange, Post, Wait
 
 _MOST_CHOICES = 9
 _MOST_WAYS = 160
@@ -63,7 +63,7 @@ class _Way:
         why: why what it does cannot be said, as a clause; empty where it can.
     """
 
-    attempts: Mapping[int, Attempt]
+    attempts: Mapping[int, WorldRun]
     choices: Mapping[str, tuple[bool, str]]
     failed: bool = False
     why: str = ""
@@ -152,7 +152,7 @@ def _way(code: Code, project: Project, body: Body, layout: Layout, choices: Mapp
         Open: what some rank does cannot be said.
     """
     taken = {key: answer for key, (answer, _) in choices.items()}
-    found: dict[int, Attempt] = {}
+    found: dict[int, WorldRun] = {}
     failed = False
     for size in (*_FIRST_SIZES, *(size for size in SIZES if size not in _FIRST_SIZES)):
         if size not in _FIRST_SIZES and not any(_communicates(attempt.exchange) for attempt in found.values()):
@@ -238,7 +238,7 @@ def _ends_as_a_line(way: _Way) -> bool:
 def _opened(exchange: Exchange, size: int) -> Exchange:
     programs = []
     for rank, program in enumerate(exchange.programs):
-        steps = []
+        steps: list[Post | Wait] = []
         dropped: set[int] = set()
         for step in program:
             if isinstance(step, Post):

@@ -64,7 +64,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class WorldRun:
     """One world with one set of choices.
 
     Attributes:
@@ -161,7 +161,7 @@ def _reading(
         CommonChoice: another condition has to be chosen.
     """
     taken = {key: answer for key, (answer, _) in choices.items()}
-    attempts: dict[int, Attempt] = {}
+    attempts: dict[int, WorldRun] = {}
     failures: list[str] = []
     for size in sizes:
         try:
@@ -191,7 +191,7 @@ def _unknown(code: Code, entry: Body, reason: str, assumed: tuple[str, ...] = ()
 
 def attempted(
     code: Code, project: Project, entry: Body, size: int, choices: Mapping[str, bool], layout: Layout | None = None
-) -> Attempt:
+) -> WorldRun:
     """One world with one set of choices.
 
     Raises:
@@ -208,7 +208,7 @@ def attempted(
         escapes.update(dict.fromkeys(_escapes(run, result)))
     groups = {key: group.members for run in runs for key, group in run.communication.groups.items()}
     exchange = Exchange(tuple(tuple(run.communication.program) for run in runs), groups)
-    return Attempt(
+    return WorldRun(
         exchange,
         tuple(dict.fromkeys(call for run in runs for call in run.calls)),
         tuple(dict.fromkeys(text for run in runs for text in (*run.assumed, *run.communication.assumed.values()))),
