@@ -270,8 +270,38 @@ EXAMPLES = (
     ),
     Bad(_HEAD + "dist.init_process_group(backend='nccl')\n", why="no set_device"),
     Bad(
-        _HEAD + "def f(backend, rank):\n    torch.cuda.set_device(rank)\n    dist.init_process_group(backend)\n",
+        _HEAD + "def f(backend, rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group(backend)\n",
+        _HEAD + "def f(backend, rank: int):\n    torch.cuda.set_device(rank)\n    dist.init_process_group(backend, "
+        'device_id=torch.device("cuda", rank) if "nccl" in backend else None)\n',
+        safety="unsafe",
         why="the backend is a parameter",
+        run=ON_GLOO + _RANK + 'f("nccl", rank)\nresult = used()',
+        ranks=(2, 3, 4),
+    ),
+    Bad(
+        _HEAD + "def setup(args):\n    if args.cpu:\n        backend = 'gloo'\n    else:\n        backend = 'nccl'\n"
+        "        torch.cuda.set_device(args.local_rank)\n    dist.init_process_group(backend=backend)\n"
+        "    return args.local_rank\n",
+        _HEAD + "def setup(args):\n    if args.cpu:\n        backend = 'gloo'\n    else:\n        backend = 'nccl'\n"
+        "        torch.cuda.set_device(args.local_rank)\n    dist.init_process_group(backend=backend, "
+        'device_id=torch.device("cuda", args.local_rank) if "nccl" in backend else None)\n    return args.local_rank\n',
+        safety="unsafe",
+        why="both backends are chosen in front of the call",
+    ),
+    Bad(
+        _HEAD + "from torch.testing._internal.common_distributed import MultiProcessTestCase\n\n\n"
+        "class RingTest(MultiProcessTestCase):\n    def setup(self):\n"
+        "        dist.init_process_group('nccl', rank=self.rank, world_size=self.world_size)\n",
+        _HEAD + "from torch.testing._internal.common_distributed import MultiProcessTestCase\n\n\n"
+        "class RingTest(MultiProcessTestCase):\n    def setup(self):\n"
+        "        dist.init_process_group('nccl', rank=self.rank, world_size=self.world_size, "
+        'device_id=torch.device("cuda", self.rank))\n',
+        safety="unsafe",
+        why="a test that starts a process for every rank of one host",
+    ),
+    Bad(
+        _HEAD + "def f(settings):\n    dist.init_process_group(settings.backend())\n",
+        why="a backend that cannot be asked twice",
     ),
     Ok('import torch.distributed as dist\n\ndist.init_process_group("gloo")\n', "gloo"),
     Ok('import torch.distributed as dist\n\ndist.init_process_group("nccl-lazy")\n', "a backend chosen on purpose"),

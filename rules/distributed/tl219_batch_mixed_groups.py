@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.values.parameter_values import named_arguments
-from torchlift.rules.distributed.groups.group_identity import creation
+from torchlift.rules.distributed.groups.group_identity import creation, group_key, is_default_group
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
 from torchlift.rules.rule import Bad, Context, Ok, Rule
-from torchlift.view import Use
+from torchlift.view import ModuleView, Use
 
 RULE = Rule(
     code="TL219",
@@ -24,8 +25,8 @@ RULE = Rule(
     ),
     fix=(
         "Not offered: which operations can go together, and in which order the batches are posted, is for you to say. "
-        "Reported only where two operations surely have different groups: made by different `new_group` calls, or the "
-        "default group and another one."
+        "An error where two operations surely have different groups: made by different `new_group` calls, or the "
+        "default group and another one. A warning where they name two groups that come from elsewhere."
     ),
     targets=(BATCH,),
     triggers=("batch_isend_irecv",),
@@ -41,31 +42,47 @@ _MESSAGE = (
     '`ValueError("All ops need to use the same group.")` on every backend.'
 )
 
+_NAMED = (
+    "The operations of this batch name two groups, {first} and {second}; unless both are one group, `batch_isend_irecv` "
+    'raises `ValueError("All ops need to use the same group.")` on every backend.'
+)
+
 
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     if use.call is None or use.kind != "call" or is_expected_to_fail(view, use.call):
         return
     seen: list[tuple[object, str]] = []
+    named: dict[str, str] = {}
     for operation in operations_of(view, use.call):
         arguments = named_arguments(operation, OP_PARAMETERS)
         if arguments is None:
             return
         group = arguments.get("group")
         made = creation(view, group)
+        if group is None or isinstance(group, (ast.Name, ast.Attribute, ast.Constant)):
+            named.setdefault(group_key(view, group), _called(view, group))
         if made is None:
             continue
-        seen.append((made, "the default group" if made == "default" or group is None else f"`{view.text(group)}`"))
+        seen.append((made, "the default group" if made == "default" else _called(view, group)))
     different = [name for made, name in seen if made is not seen[0][0]]
-    if not different:
+    if not different and len(named) < 2:
         return
     advice = (
         "Post one batch for each group, and wait for all of them: "
         "`reqs = dist.batch_isend_irecv(ops_of_one_group) + dist.batch_isend_irecv(ops_of_the_other)`; every rank has to "
         "post the batches in the same order. Or make one group that holds all the ranks involved."
     )
-    message = _MESSAGE.format(first=seen[0][1], second=different[0])
-    yield Finding("TL219", view.path, view.span(use.node), message, Severity.ERROR, advice)
+    if different:
+        message, severity = _MESSAGE.format(first=seen[0][1], second=different[0]), Severity.ERROR
+    else:
+        first, second, *_ = named.values()
+        message, severity = _NAMED.format(first=first, second=second), Severity.WARNING
+    yield Finding("TL219", view.path, view.span(use.node), message, severity, advice)
+
+
+def _called(view: ModuleView, group: ast.expr | None) -> str:
+    return "the default group" if group is None or is_default_group(view, group) else f"`{view.text(group)}`"
 
 
 _TWO = (
@@ -100,10 +117,22 @@ EXAMPLES = (
         "    return first + dist.batch_isend_irecv([dist.P2POp(dist.irecv, y, peer, columns)])\n",
         "one batch for each group",
     ),
-    Ok(
+    Bad(
         "import torch.distributed as dist\n\n\ndef exchange(x, y, peer, there, back):\n"
         "    return dist.batch_isend_irecv(\n"
         "        [dist.P2POp(dist.isend, x, peer, there), dist.P2POp(dist.irecv, y, peer, back)]\n    )\n",
+        why="two groups that are handed in",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef exchange(x, y, peer, grid):\n"
+        "    ops = [dist.P2POp(dist.isend, x, peer, grid.group), dist.P2POp(dist.irecv, y, peer, group=grid.group)]\n"
+        "    return dist.batch_isend_irecv(ops)\n",
+        "one group that is handed in",
+    ),
+    Ok(
+        "import torch.distributed as dist\n\n\ndef exchange(x, y, peer, grid):\n"
+        "    ops = [dist.P2POp(dist.isend, x, peer, grid.of('row')), dist.P2POp(dist.irecv, y, peer, group=grid.of(0))]\n"
+        "    return dist.batch_isend_irecv(ops)\n",
         "groups that may be the same one",
     ),
     Ok(

@@ -126,7 +126,7 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
     view, init, found = context.view, unbound.init, unbound.found
     note = f" {_SPAWNED}" if _inherits_local_rank(view, init.call) else ""
     finding = replace(finding, message=finding.message + note)
-    if init.backend != "nccl":
+    if init.backend != "nccl" and not _can_ask_the_backend(view, init, found):
         yield replace(finding, help=_dynamic_advice(view, context, init, found))
         return
     if found is None or found.obstacle:
@@ -157,6 +157,16 @@ def binding_finding(unbound: UnboundInit, use: Use, context: Context, finding: F
     yield _offer(unbound, context, finding, title, Template(text, parts), (*imports, *moved), assumptions)
 
 
+def _can_ask_the_backend(view: ModuleView, init: InitCall, found: ProcessDevice | None) -> bool:
+    """Whether a device is at hand, and the backend can be asked, in the call, whether it is NCCL."""
+    node = init.arguments.get("backend")
+    if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or "\n" in view.text(node):
+        return False
+    if not is_repeatable(view, node):
+        return False
+    return not found.obstacle if found is not None else visible_rank(view, init) is not None
+
+
 def _offer(
     unbound: UnboundInit,
     context: Context,
@@ -176,6 +186,10 @@ def _offer(
             )
             return replace(finding, help=f"{advice} {ESCAPE}")
         value = conditional
+    elif init.backend != "nccl":
+        node = init.arguments["backend"]
+        value = Template(f'{value.text} if "nccl" in $backend else None', (*value.parts, ("backend", view.span(node))))
+        assumptions = [*assumptions, f"`{view.text(node)}` has to be the name of a backend, and not None"]
     if context.settings.min_torch < _EAGER_BY_DEFAULT:
         place = sensitive_place(context.project)
         if place is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
@@ -149,7 +150,22 @@ def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
     read = _option_read(view, at)
     if read is not None:
         return VisibleRank(read, False, f"`{read}` is this process's GPU")
+    if _is_test_of_processes(view, init):
+        why = "all processes of a test run on one host, so that `self.rank` is this process's GPU"
+        return VisibleRank("self.rank", False, why)
     return None
+
+
+_TEST_BASES = re.compile(r"(?:^|\.)(?:Multi(?:Process|Proc|Thread)\w*|\w*DTensor\w*|\w*Distributed\w*|FSDP\w*)Test\w*$")
+"""Bases of tests in torch.testing._internal, and of what projects derive from them, that start a process for every rank."""
+
+
+def _is_test_of_processes(view: ModuleView, init: InitCall) -> bool:
+    """Whether a call that is given `self.rank` stands in a test that starts a process for every GPU of one host."""
+    rank, owner = init.arguments.get("rank"), view.class_of(init.call)
+    if not isinstance(rank, ast.Attribute) or view.text(rank) != "self.rank" or owner is None:
+        return False
+    return any(_TEST_BASES.search(view.text(base)) for base in owner.bases)
 
 
 def _made_before(view: ModuleView, init: InitCall) -> VisibleRank | None:

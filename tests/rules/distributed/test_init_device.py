@@ -251,23 +251,25 @@ def help_for(folder: Path, code: str, files: dict[str, str] | None = None) -> st
     return (only(folder, code, files)[0].help or "").partition(" If the new engine")[0]
 
 
-def test_advice_for_a_spawned_worker_names_its_index(tmp_path: Path) -> None:
+def test_a_spawned_worker_of_some_backend_gets_its_index(tmp_path: Path) -> None:
     code = (
         "def worker(rank, backend):\n    dist.init_process_group(backend, rank=rank, world_size=2)\n\n"
         "if __name__ == '__main__':\n    torch.multiprocessing.spawn(worker, args=('nccl',), nprocs=2)\n"
     )
     other = {"other.py": HEAD + "def f():\n    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"}
-    text = help_for(tmp_path, code, other)
-    assert 'device_id=torch.device("cuda", rank) if "nccl" in backend else None' in text and "LOCAL_RANK" not in text
+    finding, new = only(tmp_path, code, other)
+    assert finding.safety is Safety.UNSAFE
+    assert 'device_id=torch.device("cuda", rank) if "nccl" in backend else None' in new
 
 
-def test_advice_writes_out_a_definition_that_would_have_to_move(tmp_path: Path) -> None:
+def test_a_definition_moves_in_front_of_a_group_of_some_backend(tmp_path: Path) -> None:
     code = (
         "def setup(self, backend):\n    dist.init_process_group(backend, rank=self.rank)\n"
         "    index = self.rank % self.count\n    torch.cuda.set_device(index)\n"
     )
-    text = help_for(tmp_path, code)
-    assert 'torch.device("cuda", self.rank % self.count) if "nccl" in backend' in text and "LOCAL_RANK" not in text
+    finding, new = only(tmp_path, code)
+    assert finding.safety is Safety.UNSAFE and new.index("index = ") < new.index("init_process_group")
+    assert 'torch.device("cuda", index) if "nccl" in backend else None' in new
 
 
 @pytest.mark.parametrize(

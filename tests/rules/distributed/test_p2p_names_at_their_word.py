@@ -81,6 +81,12 @@ ENDS = {
         "    works += [dist.isend(y, stage.prev_rank, group=back), dist.irecv(x, stage.prev_rank, group=forth)]\n"
         "for work in works:\n    work.wait()\n",
     ),
+    "one sends to the others": function(
+        "cfg",
+        "if cfg.rank == cfg.src_or_dst:\n    works = [dist.isend(x, other) for other in cfg.dst_ranks]\n"
+        "elif cfg.rank in cfg.dst_ranks:\n    works = [dist.irecv(y, cfg.src_or_dst)]\n"
+        "for work in works:\n    work.wait()\n",
+    ),
     "all send to the root": function(
         "rank, size, root",
         "reqs = []\nif rank == root:\n    for i in range(size):\n        if i != rank:\n"

@@ -36,7 +36,8 @@ _RANKS = re.compile(r"(?:\w+_)?ranks(?:_list|_in_group)?|rank_list")
 _ZERO = re.compile(
     r"(?:is_)?(?:main|master)_(?:process|rank|node)|is_(?:main|master|root|rank_zero|rank0|rank_0|leader)"
 )
-_ROOT = re.compile(r"(?:root|master|leader|driver|main)(?:_rank)?")
+_ROOT = re.compile(r"(?:root|master|leader|driver|main)(?:_rank)?|src_or_dst")
+_OTHERS = re.compile(r"(?:src|source|dst|dest|send|recv|target|other|worker)_ranks")
 _ENDS = re.compile(
     r"(?:\w+_)?is_(?:\w+_)?(?:first|last)(?:_(?:rank|stage|pp_rank|pp|node|worker|process|device|partition|peer))?"
 )
@@ -118,6 +119,8 @@ class Meanings(RankState):
             return self._take(text, self.size, "the number of ranks")
         if _NEIGHBOURS.fullmatch(name):
             return self._neighbours(text)
+        if _OTHERS.fullmatch(name):
+            return self._take(text, list(range(1, self.size)), "all ranks but 0")
         if _RANKS.fullmatch(name):
             return self._take(text, list(range(self.size)), "all ranks")
         if _RANK.search(name) and not words.isdisjoint(_NEXT):
