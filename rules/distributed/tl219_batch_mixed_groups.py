@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.groups.group_identity import creation, group_key, is_default_group
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS
@@ -61,7 +62,8 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
         group = arguments.get("group")
         made = creation(view, group)
         if group is None or isinstance(group, (ast.Name, ast.Attribute, ast.Constant)):
-            named.setdefault(group_key(view, group), _called(view, group))
+            value = assigned_value(view, group) if isinstance(group, ast.Name) else None
+            named.setdefault(group_key(view, value if value is not None else group), _called(view, group))
         if made is None:
             continue
         seen.append((made, "the default group" if made == "default" else _called(view, group)))
@@ -124,8 +126,8 @@ EXAMPLES = (
         why="two groups that are handed in",
     ),
     Ok(
-        "import torch.distributed as dist\n\n\ndef exchange(x, y, peer, grid):\n"
-        "    ops = [dist.P2POp(dist.isend, x, peer, grid.group), dist.P2POp(dist.irecv, y, peer, group=grid.group)]\n"
+        "import torch.distributed as dist\n\n\ndef exchange(x, y, peer, grid):\n    row = grid.group\n"
+        "    ops = [dist.P2POp(dist.isend, x, peer, row), dist.P2POp(dist.irecv, y, peer, group=grid.group)]\n"
         "    return dist.batch_isend_irecv(ops)\n",
         "one group that is handed in",
     ),
