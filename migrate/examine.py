@@ -10,7 +10,6 @@ from pathlib import Path
 from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.document import check_document, open_document
-from torchlift.migrate.find.changes import Changes
 from torchlift.migrate.find.check import Checked, Dispatcher
 from torchlift.migrate.find.kept import without_kept
 from torchlift.migrate.find.parallel import check_files
@@ -21,6 +20,7 @@ from torchlift.migrate.remembered import Examined
 from torchlift.project import Project
 from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Rule, Settings
+from torchlift.search.changes import Changes
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What was found in single files by an earlier run, as far as nothing has changed that it rests on.
 
 An entry has the text of every Python file of the project as that run saw it. Whoever comes later makes that state of the project
-again, compares it with the present one as a run does with its own states (`find.changes`), and takes over what was found in the files
+again, compares it with the present one as a run does with its own states (`search.changes`), and takes over what was found in the files
 whose questions have the same answers. What a shared answer was made from counts as asked by everybody who asked for it.
 """
 
@@ -19,11 +19,11 @@ from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, described, packed, unpacked
 from torchlift.migrate.cache.request import digest, hashed
 from torchlift.migrate.cache.tree import Tree
-from torchlift.migrate.find.changes import Changes
 from torchlift.notebook import read_source
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Settings
 from torchlift.search.asked import Asked
+from torchlift.search.changes import Changes
 from torchlift.source import UnreadableSource
 
 _FORMAT = b"torchlift checks 1"

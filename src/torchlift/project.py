@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
 from torchlift.search.asked import Asked, Ear
+from torchlift.search.changes import Changes, changed_texts
 from torchlift.search.collector import Collector, Deferred
 from torchlift.search.glance import Glance, Party, Wanted
 from torchlift.search.module_files import ModuleFiles
@@ -69,8 +70,14 @@ class Project:
         self.overlay = dict(overlay or {})
         self.indexed = dict(indexed or {})
         self.wrappers = wrappers or Wrappers()
-        self._prefilters: dict[str, Prefilter] = {}
-        self._modules = ModuleFiles(self.files)
+        # Of an earlier state all is taken over that rests on nothing which has changed since.
+        same = before if before is not None and (before.files, before.wrappers) == (self.files, self.wrappers) else None
+        self._before: Project | None = same
+        self._changes = Changes(same, self, same._collectors) if same is not None else None
+        self._changed = changed_texts(same.overlay, self.overlay) if same is not None else frozenset()
+        self._collectors: dict[str, Collector] = same._collectors if same is not None else {}
+        self._prefilters: dict[str, Prefilter] = same._prefilters if same is not None else {}
+        self._modules: ModuleFiles = same._modules if same is not None else ModuleFiles(self.files)
         self._files: ProjectFiles = ProjectFiles(
             root, self.files, self.overlay, before._files if before is not None else None
         )
@@ -78,14 +85,35 @@ class Project:
         self._together: Mapping[str, Collector] = before._together if before is not None else {}
         self._records: dict[str, dict[str, Any]] = {}
         self._ear = Ear()
-        self._answers = SharedAnswers(self._ear)
-        self._of_views = ViewAnswers(self._ear)
-        self._translations = Translations(
-            self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
+        self._answers: SharedAnswers = SharedAnswers(
+            self._ear, same._answers if same is not None else None, self._still
+        )
+        self._of_views: ViewAnswers = ViewAnswers(self._ear, same._of_views if same is not None else None, self._still)
+        self._translations: Translations = Translations(
+            self.wrappers,
+            self._modules,
+            self.view,
+            self._files.data,
+            self._files.holds,
+            self._ear,
+            same._translations if same is not None else None,
+            self._changed,
         )
         self._reads: dict[str, Reads | None] = {}
         self._users: dict[tuple[str, str], tuple[tuple[str, ...] | None, Asked]] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None
+        if same is not None:
+            self._reads = {path: reads for path, reads in same._reads.items() if path not in self._changed}
+            same._forget_before()
+
+    def _still(self, asked: Asked) -> bool:
+        """Whether what was asked in the state before has the same answers now."""
+        return self._changes is not None and not self._changes.concern(asked)
+
+    def _forget_before(self) -> None:
+        self._before = self._changes = None
+        self._answers.forget_before()
+        self._of_views.forget_before()
 
     def listening(self) -> AbstractContextManager[Asked]:
         """Note what is asked until the end of the block; it counts as asked around the block, too."""
@@ -192,6 +220,7 @@ class Project:
     def without_views(self) -> Project:
         """The same state of the project, for another process."""
         project = self.with_texts({})
+        project._forget_before()
         project._views = ViewCache()
         return project
 
@@ -267,7 +296,7 @@ class Project:
         A file counts if it names the module together with the name or a star import, or another module that imports the
         name and keeps it. One that gets it under a new name from there is found as the import there.
         """
-        asked_before = self._users.get((view.path, name))
+        asked_before = self._users.get((view.path, name)) or self._users_before(view.path, name)
         if asked_before is None:
             with self._ear.listening() as asked:
                 found = self._search_uses(view, name)
@@ -281,6 +310,13 @@ class Project:
             views = [other for other in map(self.view, paths or ()) if other is not None]
             found = {other.path: [(other, use) for use in other.uses(target, self.translate)] for other in views}
         return None if paths is None or found is None else [use for path in sorted(found) for use in found[path]]
+
+    def _users_before(self, path: str, name: str) -> tuple[tuple[str, ...] | None, Asked] | None:
+        known = self._before._users.get((path, name)) if self._before is not None else None
+        if known is None or not self._ear.unheard(partial(self._still, known[1])):
+            return None
+        self._users[path, name] = known
+        return known
 
     def _search_uses(self, view: ModuleView, name: str) -> dict[str, list[tuple[ModuleView, Use]]] | None:
         """The uses by the file they stand in; None if they cannot all be known."""
@@ -367,8 +403,13 @@ class Project:
         """Files that import all names of a module that is called like this, wherever it stands, or of their own package."""
         self._ear.asked.places.add(STAR)
         if self._stars is None:
+            known = (self._before._stars if self._before is not None else None) or {}
+            known = {path: stars for path, stars in known.items() if path not in self._changed}
             self._stars = self._ear.unheard(
-                lambda: {path: frozenset(starred(self.data(path))) for path in self.files_holding(STAR.decode())}
+                lambda: {
+                    path: known[path] if path in known else frozenset(starred(self.data(path)))
+                    for path in self.files_holding(STAR.decode())
+                }
             )
         return frozenset(path for path, modules in self._stars.items() if module in modules or b"" in modules)
 
@@ -395,8 +436,18 @@ class Project:
         """Records of all files that have one, by path."""
         self._ear.asked.records.add(collector.name)
         if collector.name not in self._records:
-            self._records[collector.name] = self._ear.unheard(lambda: dict(self._collect(collector)))
+            self._collectors[collector.name] = collector
+            self._records[collector.name] = self._ear.unheard(partial(self._all_records, collector))
         return self._records[collector.name]
+
+    def _all_records(self, collector: Collector) -> dict[str, Any]:
+        before = self._before._records.get(collector.name) if self._before is not None else None
+        if before is None:
+            return dict(self._collect(collector))
+        now = {path: self.record(collector, path) for path in self._changed if self.is_python(path)}
+        known = {**before, **now}
+        listed = before if now.keys() <= before.keys() else self.files
+        return {path: known[path] for path in listed if known.get(path) is not None}
 
     def collected(self, collector: Collector, path: str) -> Any:
         """What a collector records of one file; None too if the file cannot be read or parsed."""

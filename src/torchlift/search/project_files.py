@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.notebook import is_notebook, searched
+from torchlift.search.changes import changed_texts
 from torchlift.search.vocabulary import Needle, Vocabularies, encoded, vocabulary, words_in
 from torchlift.source import SourceText, UnreadableSource
 
@@ -53,11 +54,26 @@ class ProjectFiles:
         self._holding: dict[tuple[tuple[bytes, bool], ...], list[str]] = {}
         self._places: dict[str, list[str]] = {}
         self._listed: list[str] | None = None
+        # What was found in earlier states, and the files whose texts have changed since.
+        self._held_before: Mapping[tuple[tuple[bytes, bool], ...], list[str]] = {}
+        self._placed_before: Mapping[str, list[str]] = {}
+        self._changed: frozenset[str] = frozenset()
         self._wordless: tuple[int, list[str]] | None = None
         if before is not None:
             self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
             self._size = before._size
             self._vocabularies = before._vocabularies
+            if before._files == files:
+                self._take_over(before)
+
+    def _take_over(self, before: ProjectFiles) -> None:
+        self._held_before = {**before._held_before, **before._holding}
+        self._placed_before = {**before._placed_before, **before._places}
+        self._changed = before._changed | changed_texts(before._overlay, self._overlay)
+        listed = frozenset(before._listed or ())
+        with suppress(OSError):
+            if all((path in listed) == (self.size(path) <= _MOST_TEXT) for path in self._changed):
+                self._listed = before._listed
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process: it reads the files it needs itself."""
@@ -140,11 +156,18 @@ class ProjectFiles:
     def _holding_any(self, needles: list[Needle]) -> list[str]:
         key = tuple((needle.text, needle.whole) for needle in needles)
         if key not in self._holding:
-            self._remember_others()
-            found = {path for needle in needles for path in self._searched(needle)}
-            found.update(path for path in self._without_words() if self._holds_any(path, needles))
+            earlier = self._held_before.get(key)
+            found = self._now_holding(needles) if earlier is None else set(earlier) - self._changed
+            if earlier is not None:
+                found |= {path for path in self._changed & self._python if self._holds_any(path, needles)}
             self._holding[key] = sorted(found, key=self._order.__getitem__)
         return self._holding[key]
+
+    def _now_holding(self, needles: list[Needle]) -> set[str]:
+        self._remember_others()
+        found = {path for needle in needles for path in self._searched(needle)}
+        found.update(path for path in self._without_words() if self._holds_any(path, needles))
+        return found
 
     def _without_words(self) -> list[str]:
         """Files whose words are not known as they are now."""
@@ -189,17 +212,33 @@ class ProjectFiles:
 
         Folders that never hold a project's own text (version control, environments, build output) are not entered.
         """
-        missing = {word: Needle(encoded(word)) for word in words if word not in self._places}
-        if missing:
-            holding = {word: frozenset(self._vocabularies.holding(needle)) for word, needle in missing.items()}
-            self._places.update((word, []) for word in missing)
-            for path in self._texts():
-                known = self._has_words(path)
-                asked = {word: one.text for word, one in missing.items() if not known or path in holding[word]}
-                if asked:
-                    with suppress(OSError):
-                        self._note_places(path, self.data(path), asked)
+        missing = [word for word in words if word not in self._places]
+        earlier = [word for word in missing if word in self._placed_before]
+        self._find_places([word for word in missing if word not in self._placed_before], self._texts)
+        for word in earlier:
+            places = self._placed_before[word]
+            self._places[word] = [place for place in places if place.rpartition(":")[0] not in self._changed]
+        self._find_places(earlier, lambda: [path for path in self._texts() if path in self._changed])
+        if earlier and self._changed:
+            order = {path: number for number, path in enumerate(self._texts())}
+            for word in earlier:
+                self._places[word].sort(key=lambda place: order[place.rpartition(":")[0]])
         return {word: self._places[word] for word in words}
+
+    def _find_places(self, words: list[str], texts: Callable[[], list[str]]) -> None:
+        """Add the places of words in some of the text files."""
+        if not words:
+            return
+        needles = {word: Needle(encoded(word)) for word in words}
+        holding = {word: frozenset(self._vocabularies.holding(needle)) for word, needle in needles.items()}
+        for word in words:
+            self._places.setdefault(word, [])
+        for path in texts():
+            known = self._has_words(path)
+            asked = {word: one.text for word, one in needles.items() if not known or path in holding[word]}
+            if asked:
+                with suppress(OSError):
+                    self._note_places(path, self.data(path), asked)
 
     def _note_places(self, path: str, data: bytes, asked: Mapping[str, bytes]) -> None:
         if b"\0" in data[:1024]:

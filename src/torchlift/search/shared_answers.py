@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from torchlift.search.asked import Asked, Ear
@@ -16,19 +17,33 @@ class SharedAnswers:
 
     Args:
         ear: notes which of them are asked for; what they were made from is not asked by those who share them.
+        before: those of an earlier state.
+        still: whether what an answer of that state was made from is the same now.
     """
 
-    def __init__(self, ear: Ear) -> None:
+    def __init__(
+        self, ear: Ear, before: SharedAnswers | None = None, still: Callable[[Asked], bool] = lambda asked: False
+    ) -> None:
         self._ear = ear
+        self._before = before
+        self._still = still
         self._known: dict[_Question, tuple[Any, Asked]] = {}
+
+    def forget_before(self) -> None:
+        """Take nothing over from the earlier state any more: it need not be kept."""
+        self._before = None
 
     def once(self, question: _Question, work: Callable[[], Answer]) -> Answer:
         """What `work` gives, worked out once for a function and its arguments."""
         if question not in self._known:
-            self._known[question] = self._ear.apart(work)
+            self._known[question] = self._from_before(question) or self._ear.apart(work)
         self._ear.asked.answers.add(question)
         answer: Answer = self._known[question][0]
         return answer
+
+    def _from_before(self, question: _Question) -> tuple[Any, Asked] | None:
+        known = self._before._known.get(question) if self._before is not None else None
+        return known if known is not None and self._ear.unheard(partial(self._still, known[1])) else None
 
     def beneath(self, asked: Asked) -> Asked:
         """What the answers were made from that were asked for, and those that they asked for in turn."""

@@ -53,6 +53,8 @@ class Translations:
         data: the bytes of a file.
         holds: whether a text stands in a file.
         ear: notes which files an answer rests on.
+        before: answers of an earlier state with the same files.
+        changed: files that have other texts now.
 
     Attributes:
         asked_in: what the translations rest on that were asked for names in a file, by path.
@@ -66,6 +68,8 @@ class Translations:
         data: Callable[[str], bytes],
         holds: Callable[[str, Needle], bool],
         ear: Ear,
+        before: Translations | None = None,
+        changed: frozenset[str] = frozenset(),
     ) -> None:
         self._wrappers = wrappers
         self._modules = modules
@@ -83,6 +87,16 @@ class Translations:
         self._on_the_way: dict[_Key, tuple[str | None, int]] = {}
         self._circles: dict[_Key, frozenset[_Key]] = {}
         self.asked_in: dict[str, Asked] = {}
+        if before is not None:
+            self._take_over(before, changed)
+
+    def _take_over(self, before: Translations, changed: frozenset[str]) -> None:
+        self._stars = {path: star for path, star in before._stars.items() if path not in changed}
+        self._exports = {path: exports for path, exports in before._exports.items() if path not in changed}
+        for key, meaning in before._translated.items():
+            asked = before._asked[key]
+            if key not in before._circles and asked.files.isdisjoint(changed):
+                self._translated[key], self._asked[key] = meaning, asked
 
     def translate(self, name: str, importer: str) -> str | None:
         """What a name of the project is bound to: `compat.jit.trace` may be `torch.jit.trace`; None if unknown.

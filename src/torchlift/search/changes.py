@@ -1,14 +1,23 @@
-"""Which files have to be checked again after some were changed: those of which a question may have another answer."""
+"""What became another between two states of a project: of which questions the answers may differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torchlift.project import Collector, Project
 from torchlift.search.asked import Asked
+from torchlift.search.collector import Collector
 from torchlift.search.vocabulary import Needle
+from torchlift.source import SourceText
+
+if TYPE_CHECKING:
+    from torchlift.project import Project
+
+
+def changed_texts(before: Mapping[str, SourceText], after: Mapping[str, SourceText]) -> frozenset[str]:
+    """Files whose texts differ between two states, each told by what takes the place of texts on disk."""
+    return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
 class Changes:
@@ -24,11 +33,7 @@ class Changes:
         self._before = before
         self._after = after
         self._collectors = collectors
-        self._paths = frozenset(
-            path
-            for path in before.overlay.keys() | after.overlay.keys()
-            if before.overlay.get(path) != after.overlay.get(path)
-        )
+        self._paths = changed_texts(before.overlay, after.overlay)
         self._known: dict[Hashable, bool] = {}
 
     def concern(self, asked: Asked) -> bool:
