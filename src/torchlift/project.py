@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
 from torchlift.search.asked import Asked, Ear
-from torchlift.search.changes import Changes, changed_texts
 from torchlift.search.collector import Collector, Deferred
 from torchlift.search.glance import Glance, Party, Wanted
 from torchlift.search.module_files import ModuleFiles
-from torchlift.search.prefilter import Prefilter
-from torchlift.search.project_files import ProjectFiles
+from torchlift.search.project_files import ProjectFiles, changed_texts
 from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
+from torchlift.search.records import Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
 from torchlift.search.view_answers import ViewAnswers
@@ -32,6 +31,9 @@ from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 from torchlift.wrappers import Wrappers
+
+if TYPE_CHECKING:
+    from torchlift.search.changes import Changes
 
 __all__ = ["Collector", "Deferred", "Project"]
 
@@ -47,12 +49,15 @@ _IMPORT = Needle(b"import", whole=True)
 class Project:
     """One project.
 
+    Args:
+        root, files, overlay, wrappers: as below.
+        indexed: records that are already known, as for `search.records`.
+        before: an earlier state; what rests on nothing that has changed since is taken over from it.
+
     Attributes:
         root: its folder.
         files: its Python files, relative to `root`, sorted.
         overlay: new texts of files that have been changed but not written.
-        indexed: records that are already known, by path and collector; a path in it is not read for records again, but
-            for those that are `Deferred`.
         wrappers: modules that mirror modules of torch.
     """
 
@@ -68,22 +73,26 @@ class Project:
         self.root = root
         self.files = tuple(files)
         self.overlay = dict(overlay or {})
-        self.indexed = dict(indexed or {})
         self.wrappers = wrappers or Wrappers()
-        # Of an earlier state all is taken over that rests on nothing which has changed since.
         same = before if before is not None and (before.files, before.wrappers) == (self.files, self.wrappers) else None
         self._before: Project | None = same
-        self._changes = Changes(same, self, same._collectors) if same is not None else None
+        self._changes: Changes | None = None
         self._changed = changed_texts(same.overlay, self.overlay) if same is not None else frozenset()
-        self._collectors: dict[str, Collector] = same._collectors if same is not None else {}
-        self._prefilters: dict[str, Prefilter] = same._prefilters if same is not None else {}
         self._modules: ModuleFiles = same._modules if same is not None else ModuleFiles(self.files)
         self._files: ProjectFiles = ProjectFiles(
             root, self.files, self.overlay, before._files if before is not None else None
         )
         self._views: ViewCache = before._views if before is not None else ViewCache()
-        self._together: Mapping[str, Collector] = before._together if before is not None else {}
-        self._records: dict[str, dict[str, Any]] = {}
+        self._records: Records = Records(
+            self.files,
+            indexed or {},
+            self.wrappers.triggers,
+            self.data,
+            self.source,
+            self.view,
+            same._records if same is not None else None,
+            self._changed,
+        )
         self._ear = Ear()
         self._answers: SharedAnswers = SharedAnswers(
             self._ear, same._answers if same is not None else None, self._still
@@ -108,7 +117,13 @@ class Project:
 
     def _still(self, asked: Asked) -> bool:
         """Whether what was asked in the state before has the same answers now."""
-        return self._changes is not None and not self._changes.concern(asked)
+        if self._before is None:
+            return False
+        if self._changes is None:
+            from torchlift.search.changes import Changes
+
+            self._changes = Changes(self._before, self, self._records.collectors)
+        return not self._changes.concern(asked)
 
     def _forget_before(self) -> None:
         self._before = self._changes = None
@@ -214,7 +229,7 @@ class Project:
 
     def with_texts(self, texts: Mapping[str, SourceText]) -> Project:
         """The project after changes of files."""
-        known = {path: records for path, records in self.indexed.items() if path not in texts}
+        known = {path: records for path, records in self._records.indexed.items() if path not in texts}
         return Project(self.root, self.files, {**self.overlay, **texts}, known, self.wrappers, self)
 
     def without_views(self) -> Project:
@@ -422,69 +437,18 @@ class Project:
 
     # Facts that cross files
 
-    def prefilter(self, collector: Collector) -> Prefilter:
-        """Finds files that may have a record."""
-        if collector.name not in self._prefilters:
-            self._prefilters[collector.name] = Prefilter(self.wrappers.triggers(collector.triggers))
-        return self._prefilters[collector.name]
-
     def collect_together(self, collectors: Iterable[Collector]) -> None:
         """A file that is parsed for the record of one of these is read for all of them."""
-        self._together = {collector.name: collector for collector in collectors}
+        self._records.collect_together(collectors)
 
     def records(self, collector: Collector) -> Mapping[str, Any]:
         """Records of all files that have one, by path."""
         self._ear.asked.records.add(collector.name)
-        if collector.name not in self._records:
-            self._collectors[collector.name] = collector
-            self._records[collector.name] = self._ear.unheard(partial(self._all_records, collector))
-        return self._records[collector.name]
-
-    def _all_records(self, collector: Collector) -> dict[str, Any]:
-        before = self._before._records.get(collector.name) if self._before is not None else None
-        if before is None:
-            return dict(self._collect(collector))
-        now = {path: self.record(collector, path) for path in self._changed if self.is_python(path)}
-        known = {**before, **now}
-        listed = before if now.keys() <= before.keys() else self.files
-        return {path: known[path] for path in listed if known.get(path) is not None}
-
-    def collected(self, collector: Collector, path: str) -> Any:
-        """What a collector records of one file; None too if the file cannot be read or parsed."""
-        if collector.reads_text:
-            try:
-                return collector.collect(self.source(path))
-            except (OSError, UnreadableSource):
-                return None
-        view = self.view(path)
-        return collector.collect(view) if view is not None else None
+        return self._ear.unheard(partial(self._records.of_all, collector))
 
     def record(self, collector: Collector, path: str) -> Any:
         """What a collector records of one file; None if nothing."""
-        together = self._together if collector.name in self._together else {collector.name: collector}
-        if path not in self.indexed:
-            try:
-                data = self.data(path)
-            except OSError:
-                return None
-            if together is not self._together:
-                return self.collected(collector, path) if self.prefilter(collector).matches(data) else None
-            wanted = [name for name, one in together.items() if self.prefilter(one).matches(data)]
-            self.indexed[path] = dict.fromkeys(wanted, Deferred.DEFERRED)
-        known = self.indexed[path]
-        if known.get(collector.name) is Deferred.DEFERRED:
-            known = self.indexed[path] = {**known, collector.name: self.collected(collector, path)}
-            for name, one in together.items() if not collector.reads_text else ():
-                if known.get(name) is Deferred.DEFERRED and not one.reads_text:
-                    with suppress(Exception):  # whoever asks for it is told
-                        known[name] = self.collected(one, path)
-        return known.get(collector.name)
-
-    def _collect(self, collector: Collector) -> Iterator[tuple[str, Any]]:
-        for path in self.files:
-            record = self.record(collector, path)
-            if record is not None:
-                yield path, record
+        return self._records.of(collector, path)
 
 
 def _holds(view: ModuleView, use: Use, name: str) -> bool:

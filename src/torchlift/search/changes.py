@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from torchlift.search.asked import Asked
 from torchlift.search.collector import Collector
+from torchlift.search.project_files import changed_texts
 from torchlift.search.vocabulary import Needle
-from torchlift.source import SourceText
 
 if TYPE_CHECKING:
     from torchlift.project import Project
-
-
-def changed_texts(before: Mapping[str, SourceText], after: Mapping[str, SourceText]) -> frozenset[str]:
-    """Files whose texts differ between two states, each told by what takes the place of texts on disk."""
-    return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
 class Changes:

@@ -11,7 +11,6 @@ from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.notebook import is_notebook, searched
-from torchlift.search.changes import changed_texts
 from torchlift.search.vocabulary import Needle, Vocabularies, encoded, vocabulary, words_in
 from torchlift.source import SourceText, UnreadableSource
 
@@ -266,3 +265,8 @@ class ProjectFiles:
                 with suppress(OSError):
                     if path in self._overlay or self.size(path) <= _MOST_TEXT:
                         yield path
+
+
+def changed_texts(before: Mapping[str, SourceText], after: Mapping[str, SourceText]) -> frozenset[str]:
+    """Files whose texts differ between two states, each told by what takes the place of texts on disk."""
+    return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))

@@ -1,0 +1,108 @@
+"""What collectors note of the files of a project, each file read for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from torchlift.search.collector import Collector, Deferred
+from torchlift.search.prefilter import GroupedPrefilter
+from torchlift.source import SourceText, UnreadableSource
+from torchlift.view import ModuleView
+
+
+class Records:
+    """Records in one state of a project.
+
+    Args:
+        files: its Python files, in order.
+        indexed: records that are already known, by path and collector; a path in it is not read for records again, but
+            for those that are `Deferred`.
+        triggers: the triggers of a collector as this project may spell them.
+        data, source, view: the bytes of a file, its text, and its view, None if there is none.
+        before: those of an earlier state with the same files.
+        changed: files that have other texts now.
+    """
+
+    def __init__(
+        self,
+        files: tuple[str, ...],
+        indexed: Mapping[str, Mapping[str, Any]],
+        triggers: Callable[[tuple[str, ...]], tuple[str, ...]],
+        data: Callable[[str], bytes],
+        source: Callable[[str], SourceText],
+        view: Callable[[str], ModuleView | None],
+        before: Records | None = None,
+        changed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.indexed = dict(indexed)
+        self._files = files
+        self._triggers = triggers
+        self._data = data
+        self._source = source
+        self._view = view
+        self._changed = changed
+        self._all: dict[str, dict[str, Any]] = {}
+        self._before: Mapping[str, Mapping[str, Any]] = before._all if before is not None else {}
+        self._together: Mapping[str, Collector] = before._together if before is not None else {}
+        self._sieve: GroupedPrefilter | None = before._sieve if before is not None else None
+        self._alone: dict[str, GroupedPrefilter] = before._alone if before is not None else {}
+        self.collectors: dict[str, Collector] = before.collectors if before is not None else {}
+        """Whoever's records were asked for, by name."""
+
+    def collect_together(self, collectors: Iterable[Collector]) -> None:
+        """A file that is parsed for the record of one of these is read for all of them."""
+        together = {collector.name: collector for collector in collectors}
+        if self._sieve is None or together != self._together:
+            self._together = together
+            self._sieve = GroupedPrefilter({name: self._triggers(one.triggers) for name, one in together.items()})
+
+    def of_all(self, collector: Collector) -> Mapping[str, Any]:
+        """Records of all files that have one, by path, in the order of the files."""
+        name = collector.name
+        if name not in self._all:
+            self.collectors[name] = collector
+            earlier = self._before.get(name)
+            if earlier is None:
+                found = {path: self.of(collector, path) for path in self._files}
+            else:
+                found = {
+                    **earlier,
+                    **{path: self.of(collector, path) for path in self._changed.intersection(self._files)},
+                }
+            listed = self._files if earlier is None or found.keys() != earlier.keys() else earlier
+            self._all[name] = {path: found[path] for path in listed if found.get(path) is not None}
+        return self._all[name]
+
+    def of(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None if nothing."""
+        name = collector.name
+        if path not in self.indexed:
+            try:
+                data = self._data(path)
+            except OSError:
+                return None
+            if self._sieve is None or name not in self._together:
+                if name not in self._alone:
+                    self._alone[name] = GroupedPrefilter({name: self._triggers(collector.triggers)})
+                return self._read(collector, path) if self._alone[name].found(data) else None
+            self.indexed[path] = dict.fromkeys(self._sieve.found(data), Deferred.DEFERRED)
+        known = self.indexed[path]
+        if known.get(name) is Deferred.DEFERRED:
+            known = self.indexed[path] = {**known, name: self._read(collector, path)}
+            for other, one in self._together.items() if name in self._together and not collector.reads_text else ():
+                if known.get(other) is Deferred.DEFERRED and not one.reads_text:
+                    with suppress(Exception):  # whoever asks for it is told
+                        known[other] = self._read(one, path)
+        return known.get(name)
+
+    def _read(self, collector: Collector, path: str) -> Any:
+        """What a collector records of one file; None too if the file cannot be read or parsed."""
+        if collector.reads_text:
+            try:
+                return collector.collect(self._source(path))
+            except (OSError, UnreadableSource):
+                return None
+        view = self._view(path)
+        return collector.collect(view) if view is not None else None
