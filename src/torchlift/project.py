@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
 from torchlift.search.asked import Asked, Ear
-from torchlift.search.collector import Collector, Deferred
 from torchlift.search.glance import Glance, Party, Wanted
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.project_files import ProjectFiles, changed_texts
 from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
-from torchlift.search.records import Records
+from torchlift.search.records import Collector, Deferred, Records
 from torchlift.search.shared_answers import SharedAnswers
 from torchlift.search.translations import Translations
 from torchlift.search.view_answers import ViewAnswers
@@ -90,24 +89,14 @@ class Project:
             self.data,
             self.source,
             self.view,
-            same._records if same is not None else None,
+            getattr(same, "_records", None),
             self._changed,
         )
         self._ear = Ear()
-        self._answers: SharedAnswers = SharedAnswers(
-            self._ear, same._answers if same is not None else None, self._still
-        )
-        self._of_views: ViewAnswers = ViewAnswers(self._ear, same._of_views if same is not None else None, self._still)
-        self._translations: Translations = Translations(
-            self.wrappers,
-            self._modules,
-            self.view,
-            self._files.data,
-            self._files.holds,
-            self._ear,
-            same._translations if same is not None else None,
-            self._changed,
-        )
+        self._answers = SharedAnswers(self._ear, getattr(same, "_answers", None), self._still)
+        self._of_views = ViewAnswers(self._ear, getattr(same, "_of_views", None), self._still)
+        names = self.wrappers, self._modules, self.view, self._files.data, self._files.holds, self._ear
+        self._translations = Translations(*names, getattr(same, "_translations", None), self._changed)
         self._reads: dict[str, Reads | None] = {}
         self._users: dict[tuple[str, str], tuple[tuple[str, ...] | None, Asked]] = {}
         self._stars: dict[str, frozenset[bytes]] | None = None

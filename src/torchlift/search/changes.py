@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torchlift.search.asked import Asked
-from torchlift.search.collector import Collector
 from torchlift.search.project_files import changed_texts
+from torchlift.search.records import Collector
 from torchlift.search.vocabulary import Needle
 
 if TYPE_CHECKING:
