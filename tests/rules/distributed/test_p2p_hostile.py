@@ -247,3 +247,11 @@ def test_a_batch_is_not_empty_if_one_of_two_tests_holds(tests: tuple[str, str], 
         "    request.wait()",
     )  # fmt: skip
     assert "TL218" not in codes(tmp_path, code)
+
+
+@pytest.mark.parametrize(
+    "value", ["k or settings.DEFAULT", "settings.DEFAULT or settings.OTHER", "k and len and settings.DEFAULT"]
+)
+def test_a_choice_that_ends_with_a_name_of_another_module_is_read_on(value: str, tmp_path: Path) -> None:
+    code = function(f"n = {value}", *RING, before="import settings\n\n\n", head="def exchange(x, k):\n")
+    assert codes(tmp_path, code) == {"TL210"}

@@ -202,6 +202,11 @@ class Expressions(RankState):
                 return Unknown(
                     unknown[0].level, key, why, formula=formula, candidates=candidates_in(*unknown, *others, value)
                 )
+            if known is None and not isinstance(value, Unknown):
+                if not unknown:
+                    return value
+                others.append(value)
+                value = test
             if known is None:
                 assert isinstance(value, Unknown)
                 unknown.append(value)
