@@ -235,7 +235,9 @@ class Names(RankState):
         if method is not None:
             assert isinstance(method.node, FunctionNode)
             if not base.complete and base.of is not None and self._is_overridden(base.of, name):
-                return self._overridden(base.of, name, node)
+                if self.layout is None:
+                    return self._overridden(base.of, name, node)
+                self.taken[f"`self` is a `{base.of.node.name}`, and of no class below it"] = None
             if has_decorator(method.node, "property", "cached_property"):
                 return self._call_function(method, [base], {}, node)
             changed = self._decorated(method, base.of.frame) if base.of is not None else method
