@@ -47,6 +47,8 @@ def as_markdown(rule: Rule, *, level: int = 1, examples: int = 2) -> str:
     mark = "#" * level
     lines = [f"{mark} {rule.code} {rule.name}", "", f"{rule.summary}.", ""]
     facts = []
+    if rule.since:
+        facts.append(f"for targets from torch {rule.since} on")
     if rule.deprecated:
         facts.append(f"deprecated since torch {rule.deprecated}")
     if rule.removed:

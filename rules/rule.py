@@ -217,6 +217,7 @@ class Rule:
         severity: default severity.
         deprecated: release that deprecated the pattern, if any.
         removed: release that removed it, if any.
+        since: the first release that has what the rule is about; it is not asked where the target is an older one.
         triggers: words searched in the raw bytes of a file before anything else; the last part of each target unless
             given. `rare & other` stands for both together. A file without any trigger of any rule is never decoded.
         matters: set where the check reports nothing but calls, and of those only some: whether a call of a target may be
@@ -252,6 +253,7 @@ class Rule:
     severity: Severity = Severity.WARNING
     deprecated: TorchVersion | None = None
     removed: TorchVersion | None = None
+    since: TorchVersion | None = None
     triggers: tuple[str, ...] = ()
     matters: Callable[[str, ast.Call, Settings], bool] | None = None
     applies: Callable[[Project], bool] | None = None

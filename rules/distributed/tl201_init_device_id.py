@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS, binding_finding, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.facts.recorded_jobs import recorded_group
 from torchlift.rules.distributed.facts.stand_in_for_nccl import GPU, ON_GLOO
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -34,6 +35,7 @@ RULE = Rule(
         "has code that eager groups serialise or hang (overlapping point-to-point that one queue may hang, private group helpers, local "
         "synchronisation, groups that only some ranks create). " + ESCAPE
     ),
+    since=NEW_ENGINE,
     targets=("torch.distributed.init_process_group",),
     severity=Severity.INFO,
     collectors=COLLECTORS,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.devices.device_binding import COLLECTORS, binding_finding, unbound_init
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.facts.stand_in_for_nccl import ON_GLOO
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
@@ -28,6 +29,7 @@ RULE = Rule(
         "not `[0, 1, 2, ...]`), else a warning. Silent where the project sets `CUDA_VISIBLE_DEVICES` itself in a way that "
         f"makes every device the same. {ESCAPE}"
     ),
+    since=NEW_ENGINE,
     targets=("torch.distributed.init_process_group",),
     collectors=COLLECTORS,
     sources=(

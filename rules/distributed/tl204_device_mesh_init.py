@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 
@@ -30,6 +31,7 @@ RULE = Rule(
         "None: an explicit `init_process_group` with `device_id` belongs in front, and where is for the author to say. "
         "Reported only in files that are run as programs, in projects where nothing else makes the group."
     ),
+    since=NEW_ENGINE,
     targets=_MESH,
     severity=Severity.INFO,
     triggers=("init_device_mesh",),

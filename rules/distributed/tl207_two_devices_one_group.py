@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, surely_uses_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -33,6 +34,7 @@ RULE = Rule(
         "tensors of `cuda:0` and `cuda:1` in one process, are refused; that is concluded from the source and was not watched on GPUs."
     ),
     fix="None: one process per GPU is another program.",
+    since=NEW_ENGINE,
     targets=(_DDP, *_COLLECTIVES),
     applies=surely_uses_nccl,
     triggers=("DistributedDataParallel", "cuda:1 & distributed"),

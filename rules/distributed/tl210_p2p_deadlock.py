@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.examples import deadlock_examples, named_ranks_examples
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
@@ -32,6 +33,7 @@ RULE = Rule(
         "names such as `next_rank`, `world_size` or `is_last` mean, of which the message says how they were taken. "
         "Otherwise the help says what stands in the way."
     ),
+    since=NEW_ENGINE,
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.ERROR,

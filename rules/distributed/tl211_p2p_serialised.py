@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from torchlift.finding import Finding, Safety, Severity
 from torchlift.rules.distributed.facts.nccl_environment import LAZY
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, batching, judged_at
@@ -27,6 +28,7 @@ RULE = Rule(
         'where the same conditions hold as for TL210. A second group, or `backend="nccl-lazy"` (2.14 and later) for a group '
         "that only does point-to-point, brings the overlap back too."
     ),
+    since=NEW_ENGINE,
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.INFO,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, judged_at
@@ -24,6 +25,7 @@ RULE = Rule(
         "hang nor rule it out."
     ),
     fix="Never rewritten: which operations belong together is not known.",
+    since=NEW_ENGINE,
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.INFO,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at, spans_a_collective
@@ -25,6 +26,7 @@ RULE = Rule(
         "Never rewritten, because the order of messages and collectives is the program's: wait for the message before the "
         "collective, post both sides on the same side of it, or give the messages a group of their own."
     ),
+    since=NEW_ENGINE,
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.ERROR,

@@ -11,6 +11,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key, surely_without_nccl
 from torchlift.rules.distributed.p2p.calls import OP, POINT_TO_POINT, written_operation
@@ -34,6 +35,7 @@ RULE = Rule(
         "Not offered: where the groups are made is for you to say. Reported for classes whose methods send and receive in both "
         "directions, each method in one, all over the same group; a method that posts both directions at once is not reported."
     ),
+    since=NEW_ENGINE,
     targets=(*sorted(POINT_TO_POINT), OP),
     triggers=("isend & distributed", "irecv & distributed", "P2POp", "recv & torch.distributed"),
     applies=may_use_nccl,

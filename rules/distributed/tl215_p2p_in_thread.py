@@ -10,6 +10,7 @@ from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
@@ -34,6 +35,7 @@ RULE = Rule(
         "Not offered: pass a group of its own to what runs beside the rest. Reported for functions of the same file that are "
         "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group."
     ),
+    since=NEW_ENGINE,
     targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
     triggers=("Thread & torch.distributed", "submit & torch.distributed", "stream & isend", "stream & irecv"),
     applies=may_use_nccl,

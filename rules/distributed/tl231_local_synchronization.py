@@ -9,6 +9,7 @@ from torchlift.finding import Finding, Severity
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, backend_of, may_use_nccl, surely_uses_nccl
 from torchlift.rules.distributed.groups.group_identity import is_local, new_group_arguments
 from torchlift.rules.distributed.ranks.own_rank import own_rank
@@ -30,6 +31,7 @@ RULE = Rule(
         "Manual: whether the groups made by one call hold every rank is a question of the whole program. On gloo it is fine "
         "and not reported. Since torch 2.15 only a group with the same backend as the default group is split from it."
     ),
+    since=NEW_ENGINE,
     targets=("torch.distributed.new_group",),
     triggers=("use_local_synchronization",),
     collectors=(BACKENDS,),

@@ -32,6 +32,7 @@ RULE = Rule(
         "or a plain comparison when the project supports torch 2.14 and later only. Manual when the name may hold something "
         "else."
     ),
+    since=TorchVersion(2, 14),
     targets=_TARGETS,
     severity=Severity.ERROR,
     triggers=("use_local_synchronization", "split_group"),

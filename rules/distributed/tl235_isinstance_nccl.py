@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from torchlift.finding import Finding, Fix, ReplaceExpression, Safety, Severity, Template
 from torchlift.rules.distributed.facts.missing_attributes import MISSING, missing_behind
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -29,6 +30,7 @@ RULE = Rule(
         "follows the test must not use attributes that only the old class has (TL236). Manual where it does, and for "
         "`type(x) is ...`."
     ),
+    since=NEW_ENGINE,
     targets=_TARGETS,
     severity=Severity.ERROR,
     triggers=("ProcessGroupNCCL",),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.missing_attributes import MISSING
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl, named_backends
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -29,6 +30,7 @@ RULE = Rule(
         "`register_mem_pool` and `deregister_mem_pool`."
     ),
     fix="Manual; the message names what takes the place of the attribute, where something does.",
+    since=NEW_ENGINE,
     targets=tuple(f"*.{name}" for name in (*MISSING, *_MISSING_LAZY)),
     severity=Severity.ERROR,
     triggers=tuple(

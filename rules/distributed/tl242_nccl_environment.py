@@ -14,6 +14,7 @@ from torchlift.rules.distributed.facts.nccl_environment import (
     nccl_variable,
     read_when_the_group_is_made,
 )
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, INIT_PARAMETERS, backend_of, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
@@ -54,7 +55,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     for store in stores(view, use):
-        late = _created_before(view, store.node) if read_when_the_group_is_made(store.name) else None
+        early = context.settings.target >= NEW_ENGINE and read_when_the_group_is_made(store.name)
+        late = _created_before(view, store.node) if early else None
         if late is not None and may_use_nccl(context.project):
             yield _too_late(view, store, late)
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
+from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import Use
@@ -21,6 +22,7 @@ RULE = Rule(
         "recorder hooks instead. That the call raises follows from this and was not run on hardware."
     ),
     fix="Manual: there is no public replacement.",
+    since=NEW_ENGINE,
     targets=("*._register_on_completion_hook",),
     triggers=("_register_on_completion_hook",),
     collectors=(BACKENDS,),
