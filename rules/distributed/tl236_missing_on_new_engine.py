@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.analysis.values.value_of import stored_value
 from torchlift.rules.distributed.facts.missing_attributes import MISSING
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
@@ -80,7 +81,7 @@ def _backend_object(view: ModuleView, node: ast.expr) -> ast.Call | None:
         values = [binding.value for binding in bindings if binding.kind in {"assign", "walrus"}]
         calls = [call for call in (_made_by(view, value) for value in values) if call is not None]
         return calls[0] if calls and len(calls) == len(bindings) else None
-    return _made_by(view, node)
+    return _made_by(view, stored_value(view, node) if isinstance(node, ast.Attribute) else node)
 
 
 def _made_by(view: ModuleView, node: ast.expr | None) -> ast.Call | None:
@@ -116,6 +117,12 @@ EXAMPLES = (
         'import torch\n\n\ndef lengthen(group, timeout):\n    backend = group._get_backend(torch.device("cuda"))\n'
         "    backend._set_default_timeout(timeout)\n",
         why="through a name",
+    ),
+    Bad(
+        "import torch\n\n\nclass Timeouts:\n    def __init__(self, group):\n"
+        '        self.engine = group._get_backend(torch.device("cuda"))\n\n    def lengthen(self, timeout):\n'
+        "        self.engine._set_default_timeout(timeout)\n",
+        why="through an attribute of an object",
     ),
     Bad(
         "import torch\n\n\ndef grouped(group, device):\n    group._get_backend(device)._group_start()\n",

@@ -55,7 +55,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view = context.view
     for store in stores(view, use):
-        early = context.settings.target >= NEW_ENGINE and read_when_the_group_is_made(store.name)
+        early = (
+            context.settings.target >= NEW_ENGINE and read_when_the_group_is_made(store.name) and not store.for_child
+        )
         late = _created_before(view, store.node) if early else None
         if late is not None and may_use_nccl(context.project):
             yield _too_late(view, store, late)
@@ -124,6 +126,22 @@ EXAMPLES = (
     Bad(
         'import os\n\nNAME = "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"\nos.putenv(NAME, "1200")\n',
         why="putenv, through a name",
+    ),
+    Bad(
+        'import os\nimport subprocess\n\nenv = os.environ.copy()\nenv["TORCH_NCCL_NAN_CHECK"] = "1"\n'
+        'subprocess.run(["python", "train.py"], env=env)\n',
+        why="in the environment of a child process",
+    ),
+    Bad(
+        "import os\nimport subprocess\n\n\ndef start(command):\n"
+        '    subprocess.Popen(command, env={**os.environ, "TORCH_NCCL_NAN_CHECK": "1"})\n'
+        '    subprocess.Popen(command, env=dict(os.environ, TORCH_NCCL_ENABLE_MONITORING="1"))\n',
+        why="in a copy made for the call",
+    ),
+    Ok(
+        'import os\n\nimport torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
+        'env = dict(os.environ)\nenv["NCCL_DEBUG"] = "INFO"\n',
+        "a child process makes its own group",
     ),
     Ok(
         'import os\n\nimport torch.distributed as dist\n\nos.environ["NCCL_DEBUG"] = "INFO"\n'
