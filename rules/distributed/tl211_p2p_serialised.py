@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchlift.finding import Finding, Safety, Severity
+from torchlift.rules.distributed.facts.cpu_tensors import DEFAULT_DEVICES
 from torchlift.rules.distributed.facts.nccl_environment import LAZY
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS
@@ -32,7 +33,7 @@ RULE = Rule(
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.INFO,
-    collectors=(BACKENDS,),
+    collectors=(BACKENDS, DEFAULT_DEVICES),
     sources=(
         "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp, lazy/LazyBackend.hpp), read 2026-11-21",
         "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.facts.cpu_tensors import DEFAULT_DEVICES
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
@@ -30,7 +31,7 @@ RULE = Rule(
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.ERROR,
-    collectors=(BACKENDS,),
+    collectors=(BACKENDS, DEFAULT_DEVICES),
     sources=(
         "headers and strings of the torch 2.10-2.15 wheels (nccl2/ProcessGroupNCCL.hpp, Batch.hpp), read 2026-11-21",
         "https://github.com/pytorch/pytorch/pull/192895 (eager), https://github.com/pytorch/pytorch/pull/192281 (default)",

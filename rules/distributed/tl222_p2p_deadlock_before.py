@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.rules.distributed.facts.cpu_tensors import DEFAULT_DEVICES
 from torchlift.rules.distributed.groups.backends import BACKENDS
 from torchlift.rules.distributed.p2p.engines.verdict import ExchangeVerdict
 from torchlift.rules.distributed.p2p.findings import TARGETS, TRIGGERS, hang, judged_at
@@ -24,7 +25,7 @@ RULE = Rule(
     targets=TARGETS,
     triggers=TRIGGERS,
     severity=Severity.WARNING,
-    collectors=(BACKENDS,),
+    collectors=(BACKENDS, DEFAULT_DEVICES),
     sources=(
         "headers and strings of the torch 2.10-2.15 wheels, read 2026-11-21",
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/p2p.html (grouping sends and receives)",

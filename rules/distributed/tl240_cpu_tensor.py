@@ -6,12 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
-from torchlift.project import Collector, Project
-from torchlift.rules.analysis.values.value_of import assigned_value
+from torchlift.rules.distributed.facts.cpu_tensors import DEFAULT_DEVICES, made_on_cpu
 from torchlift.rules.distributed.groups.backends import BACKENDS, is_nccl_only
 from torchlift.rules.rule import Bad, Context, Ok, Rule, Settings
-from torchlift.source import SourceText
-from torchlift.view import ModuleView, Use
+from torchlift.view import Use
 
 # Collectives whose first argument is a tensor.
 _COLLECTIVES = tuple(
@@ -39,10 +37,6 @@ RULE = Rule(
     sources=("torch/distributed/distributed_c10d.py of 2.13.0-2.15.0, BackendConfig and ProcessGroup::getBackend",),
 )
 
-_CONSTRUCTORS = frozenset(
-    f"torch.{name}"
-    for name in ("tensor", "zeros", "ones", "empty", "full", "arange", "rand", "randn", "randint", "eye", "linspace")
-)
 _MESSAGE = (
     "`{name}` is made on the CPU (line {line}), and the default group of this project has NCCL only: "
     '"No backend type associated with device type cpu".'
@@ -63,81 +57,15 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     if call is None or not matters(use.target, call, context.settings) or not is_nccl_only(project):
         return
     tensor = call.args[0]
-    made = tensor
-    if isinstance(tensor, ast.Name):
-        value = assigned_value(view, tensor)
-        if value is None or view.function_of(value) is not view.function_of(call) or _moved(view, tensor):
-            return
-        made = value
-    if not _is_on_cpu(view, made) or _sets_default_device(project) or _is_in_device_context(view, made):
+    made = made_on_cpu(view, project, tensor)
+    if made is None:
         return
     text = view.text(tensor) if len(view.text(tensor)) <= 40 else "the tensor"
     message = _MESSAGE.format(name=text, line=made.lineno)
     yield Finding("TL240", view.path, view.span(use.node), message, Severity.ERROR, _ADVICE)
 
 
-def _is_on_cpu(view: ModuleView, node: ast.expr) -> bool:
-    """Whether an expression is a tensor constructor of torch without a device, or with the CPU."""
-    if not isinstance(node, ast.Call):
-        return False
-    name = view.certain_name(node.func)
-    if name not in _CONSTRUCTORS or any(keyword.arg is None for keyword in node.keywords):
-        return False
-    device = next((keyword.value for keyword in node.keywords if keyword.arg == "device"), None)
-    if device is not None:
-        return isinstance(device, ast.Constant) and device.value == "cpu"
-    # `torch.tensor(x)` of a tensor stays where that is.
-    if name == "torch.tensor":
-        return bool(node.args) and _is_plain_data(node.args[0])
-    return True
-
-
-def _is_plain_data(node: ast.expr) -> bool:
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return True
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in {"len", "int", "float", "bool"}
-    return isinstance(node, ast.Constant)
-
-
-def _moved(view: ModuleView, name: ast.Name) -> bool:
-    """Whether something is assigned to the tensor's storage, which may put it elsewhere."""
-    for chain in view.scopes.chains.get(name.id, ()):
-        if chain.attributes[:1] in {("data",), ("set_",), ("swap_tensors",)}:
-            return True
-    return False
-
-
-def _is_in_device_context(view: ModuleView, node: ast.expr) -> bool:
-    return any(
-        isinstance(ancestor, (ast.With, ast.AsyncWith))
-        and any(_is_device(view, item.context_expr) for item in ancestor.items)
-        for ancestor in view.ancestors(node)
-    )
-
-
-def _is_device(view: ModuleView, context: ast.expr) -> bool:
-    """Whether a `with` may set the default device: only contexts that surely do not are left out."""
-    name = view.possible_name(context.func) if isinstance(context, ast.Call) else ""
-    return not name.startswith(("torch.no_grad", "torch.inference_mode", "torch.profiler"))
-
-
-_SETTERS = ("set_default_device", "set_default_tensor_type")
-
-
-def _collect(source: SourceText) -> bool | None:
-    """Whether a file sets a default device."""
-    return any(setter in source.text for setter in _SETTERS) or None
-
-
-_DEVICES = Collector("distributed.default_device", _SETTERS, _collect, reads_text=True)
-
-
-def _sets_default_device(project: Project) -> bool:
-    return bool(project.records(_DEVICES))
-
-
-COLLECTORS = (BACKENDS, _DEVICES)
+COLLECTORS = (BACKENDS, DEFAULT_DEVICES)
 
 _NCCL = 'import torch\nimport torch.distributed as dist\n\ndist.init_process_group("nccl")\n'
 

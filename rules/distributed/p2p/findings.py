@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from torchlift.finding import Finding, Fix, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Project
+from torchlift.rules.distributed.facts.cpu_tensors import made_on_cpu
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE, LAZY
 from torchlift.rules.distributed.facts.recorded_jobs import recorded_exchange
 from torchlift.rules.distributed.groups.backends import may_use_nccl
@@ -103,7 +104,7 @@ def _judge_all(context: Context) -> Mapping[ast.Call, Judged]:
             first = next((call for call in reading.calls if _may_overlap(context.view, call)), None)
             if first is None or (reading.unknown and not _order_may_matter(context.view, reading)):
                 continue
-            if _all_on_cpu(context.view, reading):
+            if _all_on_cpu(context, reading):
                 continue  # gloo's, or an error of another kind
             judged = Judged(reading, judge(reading.exchanges))
             if reading.unknown:
@@ -121,13 +122,16 @@ def _code_of(context: Context) -> Code:
     return Code(context.view, context.project)
 
 
-def _all_on_cpu(view: ModuleView, reading: Reading) -> bool:
+def _all_on_cpu(context: Context, reading: Reading) -> bool:
     """Whether all that is sent and received surely are tensors on the CPU."""
+    view = context.view
     found: list[bool] = []
     for call in reading.calls:
         one = written_operation(view, call)
         tensor = one.arguments.get("tensor") if one is not None and not one.batched else None
-        found.append(tensor is not None and says_cpu(view, tensor))
+        found.append(
+            tensor is not None and (says_cpu(view, tensor) or made_on_cpu(view, context.project, tensor) is not None)
+        )
     return all(found)
 
 

@@ -30,7 +30,7 @@ SPEAKS_BESIDE_TORCH = {"TL205", "TL244"}
 # Right on gloo as well: launching, groups, batches of point-to-point, private helpers, names that are gone.
 ON_GLOO_TOO = {
     *("TL205", "TL206", "TL218", "TL219", "TL220", "TL230", "TL232", "TL234", "TL237", "TL238", "TL243"),
-    *("TL250", "TL251", "TL252"),
+    *("TL250", "TL251", "TL252", "TL253"),
 }
 # Only found at the top level of a module, in other files than Python, or with a lower torch bound of their own.
 NOT_IN_FUNCTIONS = {"TL204", "TL245", "TL252"}

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 from example_project import all_findings, analyse_files
 
 from torchlift.finding import Finding, Safety, Severity
+from torchlift.project import Project
+from torchlift.rules.distributed.p2p.interpreter.code import Code
+from torchlift.rules.distributed.p2p.interpreter.reading import attempted
+from torchlift.rules.distributed.p2p.interpreter.values import Layout
+from torchlift.rules.distributed.p2p.program import Exchange, Post, RankProgram
+from torchlift.source import SourceText
 
 HEAD = "import os\nimport torch\nimport torch.distributed as dist\n\n\n"
 CODES = frozenset({"TL210", "TL211", "TL212", "TL213", "TL222"})
@@ -22,6 +29,11 @@ def findings(folder: Path, code: str) -> list[Finding]:
 
 def function(parameters: str, body: str, before: str = "") -> str:
     return f"{before}def exchange(x, y, {parameters}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+
+
+def parameters_of(code: str) -> list[str]:
+    """The parameters of `exchange` behind the two tensors."""
+    return code[: code.index("):")].partition("(x, y, ")[2].split(", ")
 
 
 def ring(to: str, source: str) -> str:
@@ -105,6 +117,49 @@ OPEN = {
     ),
     "a name of something else": function("rank_loss, source_text", ring("rank_loss.size(0)", "source_text[0]")),
 }
+
+
+NUMBERS = {
+    "rank": "rank", "world_size": "world", "size": "world", "root": "0", "next_rank": "(rank + 1) % world",
+    "prev_rank": "(rank - 1) % world", "send_to": "(rank + 1) % world", "recv_from": "(rank - 1) % world",
+    "dst": "(rank + 1) % world", "src": "(rank - 1) % world", "group": "None", "is_first_stage": "rank == 0",
+    "is_last_stage": "rank == world - 1",
+}  # fmt: skip
+NUMBERED = {
+    name: code
+    for name, code in {**HANGS, **ENDS}.items()
+    if code.startswith("def") and "environ" not in code and set(parameters_of(code)) <= NUMBERS.keys()
+}
+
+
+def read(code: str, layout: Layout | None, name: str, size: int) -> Exchange:
+    """What the ranks of one world do in a function of `code`."""
+    project = Project(Path("/nowhere"), ["example.py"], {"example.py": SourceText(code)})
+    view = project.view("example.py")
+    assert view is not None
+    body = next(n for n in ast.walk(view.tree) if isinstance(n, ast.FunctionDef) and n.name == name)
+    return attempted(Code(view, project), project, body, size, {}, layout).exchange
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_names_are_taken_for_the_numbers_that_a_caller_would_give(name: str) -> None:
+    code = HEAD + NUMBERED[name]
+    given = ", ".join(f"{one}={NUMBERS[one]}" for one in parameters_of(NUMBERED[name]))
+    called = f"{code}\n\ndef call(x, y):\n    rank, world = dist.get_rank(), dist.get_world_size()\n    exchange(x, y, {given})\n"
+    for size in (2, 3, 5):
+        by_name = read(code, Layout.RING, "exchange", size)
+        assert any(by_name.programs)
+        assert [plain(one) for one in by_name.programs] == [
+            plain(one) for one in read(called, None, "call", size).programs
+        ]
+
+
+def plain(program: RankProgram) -> list[object]:
+    """A program without the names of groups."""
+    return [
+        [(one.kind, one.line, one.peer) for one in step.operations] if isinstance(step, Post) else step
+        for step in program
+    ]
 
 
 @pytest.mark.parametrize("name", HANGS)
