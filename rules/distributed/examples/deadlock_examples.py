@@ -134,7 +134,8 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "MPI's own functions",
     ),
     Ok(
-        _RING + "    count = torch.zeros(1)\n    total = torch.zeros(1)\n    sending = dist.isend(count, (rank + 1) % world)\n"
+        _RING
+        + "    count = torch.zeros(1)\n    total = torch.zeros(1)\n    sending = dist.isend(count, (rank + 1) % world)\n"
         "    receiving = dist.irecv(total, (rank - 1) % world)\n    sending.wait()\n    receiving.wait()\n"
         '    return total\n\n\ndist.init_process_group("cpu:gloo,cuda:nccl")\n',
         "tensors on the CPU, which are gloo's",
