@@ -20,6 +20,7 @@ FOLDERS = {
     "torchlift.testing": "testing",
     "torchlift.record": "record",
     "torchlift.convert": "convert",
+    "torchlift.server": "server",
 }
 
 packages = []

@@ -62,11 +62,14 @@ class Examiner:
         options: what the run was asked to do.
         rules: those that run.
         selected: the files with words of them.
+
+    Attributes:
+        collectors: those of the rules, by name.
     """
 
     def __init__(self, options: RunOptions, rules: Sequence[Rule], selected: Sequence[Selected]) -> None:
         self._options = options
-        self._collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
+        self.collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
         self._rules = rules_with(options.own_rules)
         self._begin = Begin(
             tuple(rule.code for rule in rules), options.settings, options.own_rules, options.memory is not None
@@ -76,8 +79,8 @@ class Examiner:
 
     def first(self, project: Project) -> State:
         """Check every file that rules want to see."""
-        wanted, memory = self._to_check(project), self._options.memory
-        known = memory.unchanged(project, self._options.settings, self._collectors) if memory is not None else {}
+        wanted, memory = self.wanted(project), self._options.memory
+        known = memory.unchanged(project, self._options.settings, self.collectors) if memory is not None else {}
         kept = {path: known[path] for path in wanted if path in known}
         state = self._state(project, kept, [path for path in wanted if path not in kept])
         if memory is not None:
@@ -86,8 +89,8 @@ class Examiner:
 
     def next(self, before: State, project: Project) -> State:
         """Check the files again, in a later state, whose findings may be others than in the state `before`."""
-        changes = Changes(before.project, project, self._collectors)
-        wanted = self._to_check(project)
+        changes = Changes(before.project, project, self.collectors)
+        wanted = self.wanted(project)
         kept = {
             path: before.files[path]
             for path in wanted
@@ -97,13 +100,17 @@ class Examiner:
 
     def _state(self, project: Project, kept: Mapping[str, Examined], paths: Sequence[str]) -> State:
         options = self._options
-        checked = check_files(project, paths, self._begin, options.jobs, options.progress)
-        files = {**kept, **{one.path: self._examined(one) for one in checked}}
+        files = {**kept, **self.check(project, paths)}
         findings = {path: files[path].findings if path in files else () for path in (*options.files, *options.texts)}
         reported, stays = without_kept(findings, options.settings.torchscript, project)
         return State(project, files, reported, stays)
 
-    def _to_check(self, project: Project) -> list[str]:
+    def check(self, project: Project, paths: Sequence[str]) -> dict[str, Examined]:
+        """What is found in some files, whatever was found before."""
+        checked = check_files(project, paths, self._begin, self._options.jobs, self._options.progress)
+        return {one.path: self._examined(one) for one in checked}
+
+    def wanted(self, project: Project) -> list[str]:
         """Files that rules want in this state of the project: a fix may have changed what applies to it."""
         codes: frozenset[str] = frozenset().union(*(file.wanted_if for file in self._doubtful))
         applying = {code for code in codes if _applies(self._rules[code], project)}

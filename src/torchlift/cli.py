@@ -48,6 +48,11 @@ _COMMANDS = {
         "inspect",
         "Say what a model's file is and what is in it, without torch and without running any of it.",
     ),
+    "server": (
+        "torchlift.server.cli",
+        "server",
+        "Speak the Language Server Protocol: findings and fixes in an editor, while you type.",
+    ),
     "clean": ("torchlift.migrate.cache.cli", "clean", "Remove what migrate keeps of its runs."),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),

@@ -71,8 +71,8 @@ class Both:
         selected = select_files(project, python, rules, settings)
         self.files = files
         self.examiner = Examiner(options, rules, [*selected, *select_texts(project, texts, rules, ())])
-        known = {file.path: dict.fromkeys(file.collectors, Deferred.DEFERRED) for file in selected}
-        self.project = project.with_records(python, known)
+        self.known = {file.path: dict.fromkeys(file.collectors, Deferred.DEFERRED) for file in selected}
+        self.project = project.with_records(python, self.known)
         self.texts: dict[str, SourceText] = {}
         self.state = self.examiner.first(self.project)
 
@@ -85,8 +85,9 @@ class Both:
     def compare(self) -> int:
         """How many files were not checked again; what is known of all of them is what a fresh look finds."""
         before = self.state
-        self.state = self.examiner.next(before, self.project.with_texts(self.texts))
-        fresh = self.examiner.first(self.project.with_texts(self.texts))
+        self.state = self.examiner.next(before, before.project.with_texts(self.texts))
+        known = {path: records for path, records in self.known.items() if path not in self.texts}
+        fresh = self.examiner.first(Project(self.project.root, self.project.files, self.texts, known))
         assert found(self.state) == found(fresh)
         return sum(before.files.get(name) is file for name, file in self.state.files.items())
 

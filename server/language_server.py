@@ -1,0 +1,403 @@
+"""The language server: documents and settings come in, findings and fixes go out; one thread at a time asks a project."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+
+from torchlift import __version__
+from torchlift.finding import Finding, Safety
+from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.workspace.config import ConfigError
+from torchlift.migrate.workspace.root import project_root
+from torchlift.rules.own_rules import rules_with
+from torchlift.rules.registry import RuleFileError
+from torchlift.server import messages
+from torchlift.server.client_settings import ClientSettings
+from torchlift.server.open_project import CannotFix, OpenProject, Report
+from torchlift.server.positions import Positions
+
+_PAUSE = 0.05
+"""Seconds without a key before a text is looked at."""
+_FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.torchlift"
+_WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/torchlift.toml", "**/setup.cfg", "**/*requirements*.txt",
+            "**/*requirements*.in", "**/environment*.y*ml", "**/*.lock", "**/.gitignore")  # fmt: skip
+
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class OpenDocument:
+    """A file that is being edited, as the editor told it last."""
+
+    uri: str
+    path: Path
+    text: str
+    version: int | None
+
+
+@dataclass
+class Folder:
+    """A folder that is open in the editor.
+
+    Attributes:
+        path: the folder.
+        project: what is known of it; None as long as it was not read, and after what it rests on has changed.
+        checking: the task that looks at its files.
+        again: whether something came in since that task began.
+        stop: set when nobody wants the findings any more that are being looked for.
+        shown: by document, the version that was looked at, and what was found in it.
+    """
+
+    path: Path
+    project: OpenProject | None = None
+    checking: asyncio.Task[None] | None = None
+    again: bool = False
+    stop: threading.Event = field(default_factory=threading.Event)
+    shown: dict[str, tuple[int | None, Report, str]] = field(default_factory=dict)
+
+
+class TorchliftServer(LanguageServer):
+    """Checks open files of any number of folders."""
+
+    def __init__(self) -> None:
+        # Whole texts: an edit of a part is told in lines that other line ends than the protocol's must not make.
+        super().__init__("torchlift", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.settings = ClientSettings()
+        self.documents: dict[str, OpenDocument] = {}
+        self.folders: dict[Path, Folder] = {}
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="torchlift")
+
+    # Folders and documents
+
+    def configure(self, sent: Any) -> None:
+        """Take the settings of the editor; wrong ones are told and change nothing."""
+        try:
+            self.settings = ClientSettings.read(sent)
+        except ConfigError as error:
+            self.tell(str(error))
+            return
+        for folder in self.folders.values():
+            folder.project = None
+            self.look(folder)
+
+    def opened(self, uri: str, text: str, version: int | None) -> None:
+        """A document was opened or has another text now."""
+        name = to_fs_path(uri) if uri.startswith("file:") else None
+        if name is None:
+            return  # it is no file: a cell of a notebook, or not yet saved
+        self.documents[uri] = OpenDocument(uri, Path(name).resolve(), text, version)
+        self.look(self._folder_of(self.documents[uri].path))
+
+    def closed(self, uri: str) -> None:
+        """A document is not open any more."""
+        document = self.documents.pop(uri, None)
+        if document is None:
+            return
+        folder = self._folder_of(document.path)
+        folder.shown.pop(uri, None)
+        self._publish(uri, None, [])
+        self.look(folder)
+
+    def written(self, paths: list[Path]) -> None:
+        """Files were saved, made, changed or removed, here or elsewhere."""
+        for folder in list(self.folders.values()):
+            here = [path for path in paths if path.is_relative_to(folder.path)]
+            project = folder.project
+            for path in here if project is not None else ():
+                assert project is not None
+                if not path.is_relative_to(project.root):
+                    continue
+                name = path.relative_to(project.root).as_posix()
+                if project.is_outdated_by(name):
+                    folder.project = None
+                    break
+                project.was_written(name)
+            if here:
+                self.look(folder)
+
+    def removed(self, paths: list[Path]) -> None:
+        """Folders are not open any more."""
+        for path in paths:
+            folder = self.folders.pop(path.resolve(), None)
+            if folder is not None:
+                folder.stop.set()
+                for uri in folder.shown:
+                    self._publish(uri, None, [])
+
+    def _folder_of(self, path: Path) -> Folder:
+        """The innermost folder of the workspace around a file, or the project that it belongs to."""
+        open_ones = [
+            Path(name).resolve() for one in self.workspace.folders.values() if (name := to_fs_path(one.uri)) is not None
+        ]
+        around = [folder for folder in open_ones if path.is_relative_to(folder)]
+        found = max(around, key=lambda folder: len(folder.parts), default=None) or project_root([path])
+        return self.folders.setdefault(found, Folder(found))
+
+    # Checking
+
+    def look(self, folder: Folder) -> None:
+        """Look at the open files of a folder soon; what is under way for it is of no use any more."""
+        folder.stop.set()
+        folder.again = True
+        if folder.checking is None or folder.checking.done():
+            folder.checking = asyncio.ensure_future(self._look(folder))
+
+    async def settled(self, uri: str) -> None:
+        """Wait until what is found in a document is known."""
+        document = self.documents.get(uri)
+        folder = self._folder_of(document.path) if document is not None else None
+        while folder is not None and folder.checking is not None and not folder.checking.done():
+            await asyncio.shield(folder.checking)
+
+    async def _look(self, folder: Folder) -> None:
+        while folder.again:
+            await asyncio.sleep(_PAUSE)
+            folder.again = False
+            folder.stop.clear()
+            documents = [one for one in self.documents.values() if self._folder_of(one.path) is folder]
+            try:
+                if folder.project is None:
+                    folder.project = await self._in_worker(partial(self._read, folder.path))
+                report = await self._in_worker(partial(_report, folder.project, documents, folder.stop.is_set))
+            except (ConfigError, RuleFileError) as error:
+                self.tell(str(error))
+                continue
+            except Exception:
+                folder.project = None
+                self.log(f"A defect of torchlift: nothing is known about {folder.path}.\n{traceback.format_exc()}")
+                continue
+            if report is not None:
+                self._show(folder, documents, report)
+
+    def _read(self, path: Path) -> OpenProject:
+        return OpenProject(path, self.settings.config_of(path))
+
+    def _show(self, folder: Folder, documents: list[OpenDocument], report: Report) -> None:
+        project = folder.project
+        assert project is not None
+        for failure in report.failures:
+            self.log(f"{failure.path}: {failure.reason}\n{failure.detail}")
+        rules = rules_with(project.options.own_rules)
+        for document in documents:
+            name = _name_in(project, document.path)
+            if name not in report.findings:
+                continue
+            folder.shown[document.uri] = (document.version, report, name)
+            positions = Positions(document.text, self.encoding)
+            found = [messages.diagnostic(one, positions, project.root, rules) for one in report.findings[name]]
+            self._publish(document.uri, document.version, found)
+
+    async def _in_worker(self, work: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    # Answers
+
+    @property
+    def encoding(self) -> str:
+        """How positions in a line are counted."""
+        return str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding))
+
+    def found_at(self, uri: str, range: types.Range) -> list[Finding]:
+        """What was found in a part of a document, in its present text."""
+        document = self.documents.get(uri)
+        folder = self._folder_of(document.path) if document is not None else None
+        if document is None or folder is None or uri not in folder.shown:
+            return []
+        version, report, name = folder.shown[uri]
+        if version != document.version:
+            return []
+        positions = Positions(document.text, self.encoding)
+        start = positions.offset(range.start.line, range.start.character)
+        end = positions.offset(range.end.line, range.end.character)
+        return [one for one in report.findings[name] if one.span.start <= end and start <= one.span.end]
+
+    def hover(self, params: types.HoverParams) -> types.Hover | None:
+        """What a finding below the pointer is about."""
+        uri = params.text_document.uri
+        found = self.found_at(uri, types.Range(params.position, params.position))
+        if not found:
+            return None
+        project = self._folder_of(self.documents[uri].path).project
+        rules = rules_with(project.options.own_rules if project is not None else ())
+        text = "\n\n---\n\n".join(messages.explained(one, rules.get(one.code)) for one in found)
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
+
+    async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """Fixes of the findings in a part of a document, and what concerns all of it."""
+        uri, only = params.text_document.uri, params.context.only
+        await self.settled(uri)
+        offered: list[types.CodeAction] = []
+        if _wants(only, types.CodeActionKind.QuickFix.value):
+            for finding in self.found_at(uri, params.range):
+                offered += await self._fixes(uri, finding)
+        # Editors that fix a file when it is saved ask for this alone; nobody wants it among the fixes of one place otherwise.
+        if only and _wants(only, _FIX_ALL):
+            edit = await self._fix_all(uri)
+            if edit is not None:
+                offered.append(types.CodeAction("Apply all safe fixes of torchlift", _FIX_ALL, edit=edit))
+        return offered
+
+    async def _fixes(self, uri: str, finding: Finding) -> list[types.CodeAction]:
+        document = self.documents[uri]
+        folder = self._folder_of(document.path)
+        shown, project = folder.shown.get(uri), folder.project
+        if shown is None or project is None:
+            return []
+        _, report, name = shown
+        source = report.sources[name]
+        about = [
+            messages.diagnostic(
+                finding, Positions(source.text, self.encoding), project.root, rules_with(project.options.own_rules)
+            )
+        ]
+        offered = []
+        if finding.fix is not None:
+            title = f"{finding.fix.title} ({messages.SAFETY[finding.safety]})"
+            try:
+                texts = await self._in_worker(partial(project.fixed, name, finding))
+            except CannotFix as error:
+                self.log(f"{name}: {finding.fix.title}: {error}")
+            else:
+                offered.append(
+                    types.CodeAction(
+                        title, types.CodeActionKind.QuickFix, about,
+                        is_preferred=finding.safety is Safety.SAFE, edit=self._edit(folder, project, texts),
+                    )
+                )  # fmt: skip
+        silence = messages.suppression(finding, source, self.encoding) if name.endswith((".py", ".pyi")) else None
+        if silence is not None:
+            edit = types.WorkspaceEdit(changes={uri: [silence]})
+            offered.append(
+                types.CodeAction(f"Ignore {finding.code} here", types.CodeActionKind.QuickFix, about, edit=edit)
+            )
+        return offered
+
+    async def _fix_all(self, uri: str) -> types.WorkspaceEdit | None:
+        document = self.documents.get(uri)
+        folder = self._folder_of(document.path) if document is not None else None
+        if folder is None or folder.project is None or uri not in folder.shown:
+            return None
+        name = folder.shown[uri][2]
+        texts = await self._in_worker(partial(folder.project.all_fixed, name, frozenset({Safety.SAFE})))
+        return self._edit(folder, folder.project, {name: texts}) if texts is not None else None
+
+    def _edit(self, folder: Folder, project: OpenProject, texts: Any) -> types.WorkspaceEdit:
+        """An edit for the texts as they were last looked at: where the editor has others by now, it refuses the edit."""
+        uris = {
+            _name_in(project, one.path): one.uri
+            for one in self.documents.values()
+            if one.path.is_relative_to(project.root)
+        }
+        versions = {uri: version for uri, (version, _, _) in folder.shown.items()}
+        edits = self.client_capabilities.workspace and self.client_capabilities.workspace.workspace_edit
+        return messages.workspace_edit(
+            texts,
+            lambda name: uris.get(name) or from_fs_path(str(project.root / name)) or "",
+            lambda name: versions.get(uris.get(name, "")),
+            self.encoding,
+            versioned=bool(edits and edits.document_changes),
+        )
+
+    def tell(self, sentence: str) -> None:
+        """Show the user a sentence."""
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"torchlift: {sentence}"))
+
+    def log(self, text: str) -> None:
+        """Write into the editor's log."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
+
+
+def _report(project: OpenProject, documents: list[OpenDocument], stop: Callable[[], bool]) -> Report | None:
+    texts = {_name_in(project, one.path): one.text for one in documents if one.path.is_relative_to(project.root)}
+    return project.report(texts, stop)
+
+
+def _name_in(project: OpenProject, path: Path) -> str:
+    return path.relative_to(project.root).as_posix() if path.is_relative_to(project.root) else ""
+
+
+def _wants(only: Any, kind: str) -> bool:
+    """Whether an editor that asks for some kinds of actions, or for all, wants one of this kind."""
+    asked = [str(getattr(one, "value", one)) for one in only or ()]
+    return not asked or any(kind == one or kind.startswith(f"{one}.") for one in asked)
+
+
+def make_server() -> TorchliftServer:
+    """A server with everything that it answers to."""
+    server = TorchliftServer()
+
+    @server.feature(types.INITIALIZED)
+    async def _(ls: TorchliftServer, params: types.InitializedParams) -> None:
+        watching = ls.client_capabilities.workspace and ls.client_capabilities.workspace.did_change_watched_files
+        if watching and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(one) for one in _WATCHED])
+            registered = types.Registration("watched", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            await ls.client_register_capability_async(types.RegistrationParams([registered]))
+
+    @server.feature(types.INITIALIZE)
+    def _(ls: TorchliftServer, params: types.InitializeParams) -> None:
+        ls.configure(params.initialization_options)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def _(ls: TorchliftServer, params: types.DidOpenTextDocumentParams) -> None:
+        ls.opened(params.text_document.uri, params.text_document.text, params.text_document.version)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    async def _(ls: TorchliftServer, params: types.DidChangeTextDocumentParams) -> None:
+        text = ls.workspace.get_text_document(params.text_document.uri).source
+        ls.opened(params.text_document.uri, text, params.text_document.version)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    async def _(ls: TorchliftServer, params: types.DidCloseTextDocumentParams) -> None:
+        ls.closed(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def _(ls: TorchliftServer, params: types.DidSaveTextDocumentParams) -> None:
+        ls.written(_paths([params.text_document.uri]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def _(ls: TorchliftServer, params: types.DidChangeWatchedFilesParams) -> None:
+        ls.written(_paths([change.uri for change in params.changes]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def _(ls: TorchliftServer, params: types.DidChangeConfigurationParams) -> None:
+        sent = params.settings
+        ls.configure(sent.get("torchlift") if isinstance(sent, dict) and "torchlift" in sent else sent)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def _(ls: TorchliftServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        ls.removed(_paths([folder.uri for folder in params.event.removed]))
+        for document in list(ls.documents.values()):
+            ls.look(ls._folder_of(document.path))
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def _(ls: TorchliftServer, params: types.HoverParams) -> types.Hover | None:
+        return ls.hover(params)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL]),
+    )
+    async def _(ls: TorchliftServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await ls.actions(params)
+
+    return server
+
+
+def _paths(uris: list[str]) -> list[Path]:
+    return [Path(name).resolve() for uri in uris if (name := to_fs_path(uri)) is not None]

@@ -1,0 +1,112 @@
+"""What is known of a project while it is being edited is what a run over the edited files finds."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from exhaustive import tried
+
+from torchlift.finding import Finding, Safety
+from torchlift.migrate import Mode, load_config, migrate
+from torchlift.rules.registry import all_rules
+from torchlift.rules.rule import Bad
+from torchlift.server.open_project import OpenProject
+
+EXAMPLES = [example for rule in all_rules().values() for example in rule.examples]
+ACROSS_FILES = [example for example in EXAMPLES if example.files]
+REQUIRES = '[project]\nname = "p"\ndependencies = ["torch>=2.13"]\n'
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, newline="")
+
+
+def some_files(source: random.Random) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for number in range(4):
+        example = source.choice(ACROSS_FILES if source.random() < 0.6 else EXAMPLES)
+        name = example.path if example.files or example.path != "example.py" else f"m{number}.py"
+        files.setdefault(name, example.before if isinstance(example, Bad) else example.code)
+        for other, text in example.files:
+            files.setdefault(other, text)
+    return {name: text for name, text in files.items() if not name.endswith((".ipynb", "toml", "cfg", "txt"))}
+
+
+def edited(source: random.Random, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    match source.randrange(5):
+        case 0 if lines:
+            del lines[source.randrange(len(lines))]
+        case 1:
+            lines.insert(source.randint(0, len(lines)), "import torch\n")
+        case 2:
+            example = source.choice(EXAMPLES)
+            return example.code if not isinstance(example, Bad) else example.before
+        case 3 if lines:
+            at = source.randrange(len(lines))
+            lines[at] = lines[at][: source.randint(0, len(lines[at]))] + "\n"
+        case _:
+            lines.append("x = torch.ger(a, b)\n")
+    return "".join(lines)
+
+
+def described(finding: Finding) -> tuple[object, ...]:
+    fix = finding.fix
+    return (*finding.sort_key(), finding.severity, finding.help, fix and (fix.title, fix.safety, fix.rewrites))
+
+
+@pytest.mark.parametrize("seed", range(tried(4, 50)))
+def test_after_any_edits_the_findings_are_those_of_a_fresh_run(seed: int, tmp_path: Path) -> None:
+    source = random.Random(seed)
+    root = tmp_path.resolve()
+    files = {"pyproject.toml": REQUIRES, "Dockerfile": "FROM python\n", **some_files(source)}
+    for name, text in files.items():
+        write(root, name, text)
+    config = load_config(root)
+    project = OpenProject(root, config)
+    # What decides about the whole project counts once it is saved, and then all is read anew.
+    names = [name for name in files if project.holds(name) and not project.decides(name)]
+    texts = {name: files[name] for name in source.sample(names, min(3, len(names)))}
+    for _ in range(tried(5, 20)):
+        for name in source.sample(sorted(texts), source.randint(1, len(texts))):
+            texts[name] = edited(source, texts[name])
+        report = project.report(texts)
+        assert report is not None and not report.failures
+        for name, text in texts.items():
+            write(root, name, text)
+        result = migrate([root], config, mode=Mode.CHECK)
+        fresh = {outcome.path: outcome.left for outcome in result.outcomes}
+        for name in texts:
+            assert [*map(described, report.findings[name])] == [*map(described, fresh.get(name, ()))], name
+        if source.random() < 0.3:
+            # What was closed holds what was written.
+            del texts[source.choice(sorted(texts))]
+            texts = texts or {names[0]: (root / names[0]).read_bytes().decode()}
+
+
+def test_a_fix_and_all_fixes_are_what_the_command_writes(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    text = "import torch\nfrom torch import ger\nx = ger(1, 2)\ny = torch.ger(3, 4)\n"
+    write(root, "pyproject.toml", REQUIRES)
+    write(root, "a.py", "")
+    project = OpenProject(root, load_config(root))
+    report = project.report({"a.py": text})
+    assert report is not None
+    last = report.findings["a.py"][-1]
+    _, after = project.fixed("a.py", last)["a.py"]
+    assert after.text == text.replace("torch.ger(3", "torch.outer(3")
+    whole = project.all_fixed("a.py", frozenset({Safety.SAFE}))
+    write(root, "a.py", text)
+    (outcome,) = migrate([root], load_config(root), mode=Mode.DIFF).outcomes
+    assert whole is not None and whole[1].text == outcome.new_text != text
+
+
+def test_nothing_more_is_looked_at_once_nobody_wants_to_know(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "import torch\nx = torch.ger(1, 2)\n")
+    project = OpenProject(tmp_path.resolve(), load_config(tmp_path))
+    assert project.report({"a.py": "import torch\nx = torch.ger(3, 4)\n"}, lambda: True) is None
+    report = project.report({"a.py": "import torch\nx = torch.ger(3, 4)\n"})
+    assert report is not None and [one.code for one in report.findings["a.py"]] == ["TL401"]

@@ -1,0 +1,188 @@
+"""An editor: a real client of the Language Server Protocol that starts `torchlift server` and speaks with it over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+Answer = TypeVar("Answer")
+PATIENCE = 60.0
+
+
+class Editor:
+    """An editor with one or more folders open.
+
+    Attributes:
+        client: the client below.
+        published: the last diagnostics of each file, and the version they are about.
+        told: what was shown to the user; `logged`: what was written into the log.
+    """
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.client = client
+        self.published: dict[str, tuple[int | None, list[types.Diagnostic]]] = {}
+        self.told: list[str] = []
+        self.logged: list[str] = []
+        self.watched: list[str] = []
+        self.encoding = ""
+        self._texts: dict[str, str] = {}
+        self._versions: dict[str, int] = {}
+        self._news = asyncio.Event()
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def _(params: types.PublishDiagnosticsParams) -> None:
+            self.published[params.uri] = (params.version, list(params.diagnostics))
+            self._news.set()
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        def _(params: types.ShowMessageParams) -> None:
+            self.told.append(params.message)
+            self._news.set()
+
+        @client.feature(types.WINDOW_LOG_MESSAGE)
+        def _(params: types.LogMessageParams) -> None:
+            self.logged.append(params.message)
+
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def _(params: types.RegistrationParams) -> None:
+            self.watched += [one.method for one in params.registrations]
+
+    async def start(self, folders: list[Path], settings: Any = None, encodings: list[str] | None = None) -> None:
+        """Start the server with some folders open."""
+        await self.client.start_io(sys.executable, "-m", "torchlift", "server", "--stdio")
+        workspace = types.WorkspaceClientCapabilities(
+            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
+            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+        )
+        kinds = [types.PositionEncodingKind(one) for one in encodings or ["utf-16"]]
+        general = types.GeneralClientCapabilities(position_encodings=kinds)
+        result = await self.client.initialize_async(
+            types.InitializeParams(
+                types.ClientCapabilities(workspace=workspace, general=general),
+                workspace_folders=[types.WorkspaceFolder(path.as_uri(), path.name) for path in folders],
+                initialization_options=settings,
+            )
+        )
+        chosen = result.capabilities.position_encoding
+        self.encoding = str(getattr(chosen, "value", chosen))
+        self.client.initialized(types.InitializedParams())
+
+    async def open(self, path: Path, text: str | None = None) -> list[types.Diagnostic]:
+        """Open a file; its diagnostics."""
+        uri = path.as_uri()
+        self._texts[uri], self._versions[uri] = path.read_text() if text is None else text, 1
+        item = types.TextDocumentItem(uri, types.LanguageKind.Python, 1, self._texts[uri])
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return await self.found(path)
+
+    async def type(self, path: Path, text: str, *, wait: bool = True) -> list[types.Diagnostic]:
+        """Give an open file another text; its diagnostics, if they are to be waited for."""
+        uri = path.as_uri()
+        self._versions[uri] += 1
+        self._texts[uri] = text
+        identifier = types.VersionedTextDocumentIdentifier(self._versions[uri], uri)
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
+        return await self.found(path) if wait else []
+
+    async def found(self, path: Path) -> list[types.Diagnostic]:
+        """Diagnostics of the present version of a file."""
+        uri = path.as_uri()
+        await self.until(lambda: uri in self.published and self.published[uri][0] == self._versions[uri])
+        return self.published[uri][1]
+
+    async def anew(self, path: Path, act: Callable[[], None]) -> list[types.Diagnostic]:
+        """Diagnostics of an open file that come after something else has happened."""
+        self.published.pop(path.as_uri(), None)
+        act()
+        return await self.found(path)
+
+    def close(self, path: Path) -> None:
+        """Close a file."""
+        self.client.text_document_did_close(
+            types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(path.as_uri()))
+        )
+
+    def saved(self, path: Path) -> None:
+        """Tell that a file was written to disk, by whom ever."""
+        change = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+
+    def set(self, settings: Any) -> None:
+        """Change settings."""
+        self.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"torchlift": settings}))
+
+    async def actions(self, path: Path, at: types.Range, only: list[str] | None = None) -> list[types.CodeAction]:
+        """What is offered for a part of a file."""
+        context = types.CodeActionContext([], list(only) if only else None)
+        params = types.CodeActionParams(types.TextDocumentIdentifier(path.as_uri()), at, context)
+        found = await self.client.text_document_code_action_async(params)
+        return [one for one in found or () if isinstance(one, types.CodeAction)]
+
+    async def hover(self, path: Path, at: types.Position) -> str:
+        """What is shown over a place."""
+        params = types.HoverParams(types.TextDocumentIdentifier(path.as_uri()), at)
+        found = await self.client.text_document_hover_async(params)
+        assert found is None or isinstance(found.contents, types.MarkupContent)
+        return found.contents.value if found is not None else ""
+
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Wait for something that the server tells."""
+
+        async def wait() -> None:
+            while not what():
+                self._news.clear()
+                await self._news.wait()
+
+        await asyncio.wait_for(wait(), PATIENCE)
+
+    async def stop(self) -> None:
+        """End the server as the protocol wants it."""
+        await asyncio.wait_for(self.client.shutdown_async(None), PATIENCE)
+        self.client.exit(None)
+        await asyncio.wait_for(self.client.stop(), PATIENCE)
+
+
+def applied(edit: types.WorkspaceEdit | None, texts: dict[str, str]) -> dict[str, str]:
+    """Texts by address after an edit, whose positions count UTF-16."""
+    assert edit is not None and edit.document_changes is not None
+    new = dict(texts)
+    for change in edit.document_changes:
+        assert isinstance(change, types.TextDocumentEdit)
+        uri = change.text_document.uri
+        lines = new[uri].split("\n")
+        for one in sorted(
+            change.edits, key=lambda each: (each.range.start.line, each.range.start.character), reverse=True
+        ):  # type: ignore[union-attr]
+            start, end = one.range.start, one.range.end  # type: ignore[union-attr]
+            lines.append("") if end.line >= len(lines) else None
+            first = lines[start.line].encode("utf-16-le")[: 2 * start.character].decode("utf-16-le")
+            last = lines[end.line].encode("utf-16-le")[2 * end.character :].decode("utf-16-le")
+            lines[start.line : end.line + 1] = (first + one.new_text + last).split("\n")  # type: ignore[union-attr]
+        new[uri] = "\n".join(lines)
+    return new
+
+
+def edited(
+    scene: Callable[[Editor], Awaitable[Answer]],
+    *folders: Path,
+    settings: Any = None,
+    encodings: list[str] | None = None,
+) -> Answer:
+    """What a scene with an editor comes to."""
+
+    async def play() -> Answer:
+        editor = Editor(LanguageClient("test-editor", "1"))
+        await editor.start(list(folders), settings, encodings)
+        try:
+            return await scene(editor)
+        finally:
+            await editor.stop()
+
+    return asyncio.run(play())
