@@ -15,8 +15,10 @@ from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.distributed.groups.group_identity import group_key
 from torchlift.rules.distributed.p2p.batches.batch_operations import operations_of
 from torchlift.rules.distributed.p2p.calls import BATCH, OP_PARAMETERS, arguments_of, function_of_call
+from torchlift.rules.distributed.p2p.interpreter.communication import COLLECTIVES
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _STREAMS = frozenset({"torch.cuda.stream", "torch.cuda.StreamContext"})
 
@@ -33,7 +35,8 @@ RULE = Rule(
     ),
     fix=(
         "Not offered: pass a group of its own to what runs beside the rest. Reported for functions of the same file that are "
-        "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group."
+        "surely started in a thread, and for `with torch.cuda.stream(...)`, where an operation surely is on the default group, or "
+        "on one that a collective of the same file names."
     ),
     since=NEW_ENGINE,
     targets=("threading.Thread", "*.submit", *sorted(_STREAMS)),
@@ -54,6 +57,11 @@ _STREAM = (
     "`{call}` (line {line}) inside a side stream, on the default group: since torch 2.15 all point-to-point of a group runs on "
     "one stream of the group, so different side streams no longer make it overlap."
 )
+_BESIDE = (
+    "`{call}` (line {line}) inside a side stream, on the group of `{other}` (line {at}): since torch 2.15 both run on one "
+    "stream of the group, in the order in which they are posted, so the side stream no longer makes them overlap."
+)
+_COLLECTIVES = frozenset(f"torch.distributed.{name}" for name in COLLECTIVES)
 _OWN_GROUP = (
     "Give {what} a group of its own, made on every rank before it starts: `group = dist.new_group()`, and pass "
     '`group=group`; `dist.new_group(backend="nccl-lazy")` (2.14+) also keeps a communicator for every peer. '
@@ -94,6 +102,34 @@ def _check_stream(view: ModuleView, use: Use, call: ast.Call) -> Iterator[Findin
         message = _STREAM.format(call=view.text(found.func), line=found.lineno)
         advice = _OWN_GROUP.format(what="what has to overlap") + ESCAPE
         yield Finding("TL215", view.path, view.span(use.node), message, Severity.INFO, advice)
+        return
+    beside = _beside_collective(view, block)
+    if beside is not None:
+        sent, collective = beside
+        message = _BESIDE.format(
+            call=view.text(sent.func), line=sent.lineno, other=view.text(collective.func), at=collective.lineno
+        )
+        advice = _OWN_GROUP.format(what="the messages") + ESCAPE
+        yield Finding("TL215", view.path, view.span(use.node), message, Severity.INFO, advice)
+
+
+def _beside_collective(view: ModuleView, block: ast.With) -> tuple[ast.Call, ast.Call] | None:
+    """A message in a side stream, and a collective of this file outside of it on the group that both name."""
+    inside = [node for statement in block.body for node in walk(statement) if isinstance(node, ast.Call)]
+    sent = {}
+    for call in inside:
+        function = function_of_call(view, call)
+        arguments = arguments_of(call, function) if function is not None else None
+        if arguments is not None and group_key(view, arguments.get("group")):
+            sent.setdefault(group_key(view, arguments.get("group")), call)
+    for use in view.uses(_COLLECTIVES) if sent else ():
+        if use.call is None or use.kind != "call" or use.call in inside:
+            continue
+        arguments = named_arguments(use.call, COLLECTIVES[use.target.rpartition(".")[2]])
+        key = group_key(view, arguments.get("group")) if arguments is not None else ""
+        if key in sent:
+            return sent[key], use.call
+    return None
 
 
 def _started(view: ModuleView, use: Use) -> ast.FunctionDef | None:
@@ -179,6 +215,18 @@ _HEAD = "import threading\n\nimport torch\nimport torch.distributed as dist\n\n\
 _PUSH = "def push(x, peer):\n    dist.send(x, peer)\n\n\n"
 
 EXAMPLES = (
+    Bad(
+        _HEAD + "class Stage:\n    def send(self, x, peer):\n        with torch.cuda.stream(self.side):\n"
+        "            self.work = dist.isend(x, peer, group=self.group)\n\n    def reduce(self, grad):\n"
+        "        dist.all_reduce(grad, group=self.group)\n",
+        why="a send on a side stream, on the group of a collective",
+    ),
+    Ok(
+        _HEAD + "class Stage:\n    def send(self, x, peer):\n        with torch.cuda.stream(self.side):\n"
+        "            self.work = dist.isend(x, peer, group=self.messages)\n\n    def reduce(self, grad):\n"
+        "        dist.all_reduce(grad, group=self.group)\n",
+        "a side stream, on a group of its own",
+    ),
     Bad(_HEAD + _PUSH + "def start(x):\n    threading.Thread(target=push, args=(x, 1)).start()\n", why="a thread"),
     Bad(
         "from threading import Thread\n\nfrom torch.distributed import recv\n\n\nclass Receiver:\n"
