@@ -141,6 +141,12 @@ EXAMPLES: tuple[Bad | Ok, ...] = (
         "tensors on the CPU, which are gloo's",
     ),
     Ok(
+        _RING + "    sending = dist.isend(x, (rank + 1) % world)\n"
+        "    receiving = dist.irecv(received, (rank - 1) % world)\n    sending.wait()\n    receiving.wait()\n"
+        '    return received\n\n\ndef start(backend):\n    dist.init_process_group(backend)\n\n\nstart("gloo")\n',
+        "a function of the project makes the group, on gloo",
+    ),
+    Ok(
         "import torch.distributed\n\n\ndef shift(x, received, dist):\n    rank, world = dist.get_rank(), dist.get_world_size()\n"
         "    sending = dist.isend(x, (rank + 1) % world)\n    receiving = dist.irecv(received, (rank - 1) % world)\n"
         "    sending.wait()\n    receiving.wait()\n",

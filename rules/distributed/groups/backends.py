@@ -10,7 +10,7 @@ import re
 from typing import Literal
 
 from torchlift.project import Collector, Project
-from torchlift.rules.analysis.values.parameter_values import named_arguments
+from torchlift.rules.analysis.values.parameter_values import arguments_of, named_arguments
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.view import ModuleView
 
@@ -61,6 +61,12 @@ def _collect(view: ModuleView) -> frozenset[str | None] | None:
     return frozenset(backends) or None
 
 
+def _argument(call: ast.Call) -> ast.expr | None:
+    """The `backend` argument of a call in which nothing hides it."""
+    arguments = named_arguments(call, INIT_PARAMETERS)
+    return arguments.get("backend") if arguments is not None else None
+
+
 def _asked_for(view: ModuleView, call: ast.Call) -> str | None:
     arguments = named_arguments(call, INIT_PARAMETERS)
     if arguments is not None:
@@ -76,9 +82,33 @@ BACKENDS = Collector("distributed.backends", ("init_process_group",), _collect)
 
 
 def named_backends(project: Project) -> frozenset[str | None]:
-    """Everything that the project names as backend of its default group, in lower case; by `backend_text`."""
-    records = project.records(BACKENDS).values()
-    return frozenset(name.lower() if name else name for record in records for name in record)
+    """Everything that the project names as backend of its default group, in lower case; by `backend_text`.
+
+    Where the backend is a parameter of a function that is called in its own file only, what it is called with counts.
+    """
+    return project.once(_named_backends)
+
+
+def _named_backends(project: Project) -> frozenset[str | None]:
+    found: set[str | None] = set()
+    for path, record in project.records(BACKENDS).items():
+        view = project.view(path) if None in record else None
+        found |= _with_callers(project, view) if view is not None else record
+    return frozenset(name.lower() if name else name for name in found)
+
+
+def _with_callers(project: Project, view: ModuleView) -> set[str | None]:
+    found: set[str | None] = set()
+    for use in view.uses(_INIT):
+        if use.kind == "call" and use.call is not None:
+            node = _argument(use.call)
+            binding = view.definition(node) if isinstance(node, ast.Name) else None
+            parameter = binding.node if binding is not None and isinstance(binding.node, ast.arg) else None
+            given = arguments_of(view, project, parameter) if parameter is not None else None
+            found.update([_asked_for(view, use.call)] if not given else (backend_text(view, one) for one in given))
+        elif use.kind == "reference":
+            found.add(None)
+    return found
 
 
 def project_backends(project: Project) -> frozenset[Backend]:
