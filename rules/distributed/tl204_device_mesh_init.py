@@ -12,6 +12,7 @@ from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
+from torchlift.view.walk import walk
 
 _MESH = (
     "torch.distributed.device_mesh.init_device_mesh",
@@ -29,7 +30,7 @@ RULE = Rule(
     ),
     fix=(
         "None: an explicit `init_process_group` with `device_id` belongs in front, and where is for the author to say. "
-        "Reported only in files that are run as programs, in projects where nothing else makes the group."
+        "Reported only in files that are run as programs, where nothing that they load, or that loads them, makes the group."
     ),
     since=NEW_ENGINE,
     targets=_MESH,
@@ -47,14 +48,19 @@ _MAKERS = (
 )  # fmt: skip
 
 
+_TESTS = "torch.testing._internal"
+_MOST_FILES = 200
+"""Files of one program that are looked at."""
+
+
 def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call" or not _on_cuda(view, call) or not _is_entry(view, call):
         return
-    if _made_elsewhere(context.project):
+    if _made_elsewhere(context.project, view):
         return
     message = (
-        "Nothing in this project is seen to initialise the process group; if nothing else does, this device mesh does it, without naming a backend or a "
+        "Nothing in this program is seen to initialise the process group; if nothing else does, this device mesh does it, without naming a backend or a "
         'device: since torch 2.15 "nccl" creates its communicator right there, on a device guessed from `LOCAL_RANK` or the '
         "rank, before the mesh sets one."
     )
@@ -87,8 +93,47 @@ def _is_entry(view: ModuleView, call: ast.Call) -> bool:
     )
 
 
-def _made_elsewhere(project: Project) -> bool:
-    return bool(project.files_holding(*_MAKERS))
+def _made_elsewhere(project: Project, view: ModuleView) -> bool:
+    """Whether a file that this program loads, or one that loads it, may make the group."""
+    makers = set(project.files_holding(*_MAKERS))
+    if not makers:
+        return False
+    stems = {path.rpartition("/")[2].removesuffix(".py") for path in makers}
+    seen, pending = {view.path}, [view]
+    while pending:
+        current = pending.pop()
+        if current.path in makers or len(seen) > _MOST_FILES:
+            return True
+        # A module of that name may be found on another path, and tests of torch start their processes themselves.
+        if any(not stems.isdisjoint(name.split(".")) or name.startswith(_TESTS) for name in _imported(current)):
+            return True
+        for path in _loaded(project, current) - seen:
+            seen.add(path)
+            loaded = project.view(path)
+            if loaded is None:
+                return True
+            pending.append(loaded)
+    naming = makers.intersection(project.files_holding(view.module.rpartition(".")[2])) if view.module else makers
+    loading = (project.view(path) for path in sorted(naming))
+    return any(maker is None or view.path in _loaded(project, maker) for maker in loading)
+
+
+def _loaded(project: Project, view: ModuleView) -> set[str]:
+    """The files of the project that a file imports, wherever it does."""
+    found = (project.find_module(name, view.path) for name in _imported(view))
+    return {path for path in found if path is not None}
+
+
+def _imported(view: ModuleView) -> set[str]:
+    """Absolute names of the modules, or of what is in them, that a file imports."""
+    names: set[str] = set()
+    for node in walk(view.tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = view.absolute(f"{'.' * node.level}{node.module or ''}")
+            names.update({base or "", *(f"{base}.{alias.name}" for alias in node.names)})
+    return names - {""}
 
 
 _MAIN = '\n\nif __name__ == "__main__":\n    main()\n'
@@ -107,6 +152,16 @@ EXAMPLES = (
         "import torch\nfrom torch.distributed.device_mesh import init_device_mesh\n\n"
         "torch.distributed.init_process_group('gloo')\nmesh = init_device_mesh('cuda', (8,))\n",
         "the group is made first",
+    ),
+    Bad(
+        "from torch.distributed.device_mesh import init_device_mesh\n\nmesh = init_device_mesh('cuda', (8,))\n",
+        why="another program of the project makes a group",
+        files=(("other.py", "import torch\n\ntorch.distributed.init_process_group('gloo')\n"),),
+    ),
+    Ok(
+        "import groups\nfrom torch.distributed.device_mesh import init_device_mesh\n\nmesh = init_device_mesh('cuda', (8,))\n",
+        "a module that is imported makes the group",
+        files=(("groups.py", "import torch\n\ntorch.distributed.init_process_group('gloo')\n"),),
     ),
     Ok(
         "from torch.distributed.device_mesh import init_device_mesh\n\nmesh = init_device_mesh('cpu', (8,))\n",

@@ -116,7 +116,7 @@ def _check_stream(view: ModuleView, use: Use, call: ast.Call) -> Iterator[Findin
 def _beside_collective(view: ModuleView, block: ast.With) -> tuple[ast.Call, ast.Call] | None:
     """A message in a side stream, and a collective of this file outside of it on the group that both name."""
     inside = [node for statement in block.body for node in walk(statement) if isinstance(node, ast.Call)]
-    sent = {}
+    sent: dict[str, ast.Call] = {}
     for call in inside:
         function = function_of_call(view, call)
         arguments = arguments_of(call, function) if function is not None else None
