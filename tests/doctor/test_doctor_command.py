@@ -178,10 +178,10 @@ def test_the_catalogue_is_up_to_date() -> None:
     )
 
 
-def test_the_readme_shows_what_is_really_said() -> None:
+def test_the_page_shows_what_is_really_said() -> None:
     done = run("--facts", str(FIXTURES / "ill_machines" / "v100_torch_2_15.json"))
     assert done.returncode == 1
-    assert f"```text\n{done.stdout}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"```text\n{done.stdout}```" in (ROOT / "docs/machines.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
