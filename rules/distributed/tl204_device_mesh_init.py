@@ -10,6 +10,7 @@ from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
+from torchlift.rules.distributed.groups.backends import BACKENDS, may_use_nccl
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.view import ModuleView, Use
 from torchlift.view.walk import walk
@@ -35,6 +36,7 @@ RULE = Rule(
     since=NEW_ENGINE,
     targets=_MESH,
     severity=Severity.INFO,
+    collectors=(BACKENDS,),
     triggers=("init_device_mesh",),
     sources=(
         "torch/distributed/device_mesh.py of the 2.13.0 (line 441) and 2.15.0 (line 489) wheels, read 2026-11-21",
@@ -57,7 +59,7 @@ def check(use: Use, context: Context) -> Iterator[Finding]:
     view, call = context.view, use.call
     if call is None or use.kind != "call" or not _on_cuda(view, call) or not _is_entry(view, call):
         return
-    if _made_elsewhere(context.project, view):
+    if not may_use_nccl(context.project) or _made_elsewhere(context.project, view):
         return
     message = (
         "Nothing in this program is seen to initialise the process group; if nothing else does, this device mesh does it, without naming a backend or a "
@@ -156,7 +158,7 @@ EXAMPLES = (
     Bad(
         "from torch.distributed.device_mesh import init_device_mesh\n\nmesh = init_device_mesh('cuda', (8,))\n",
         why="another program of the project makes a group",
-        files=(("other.py", "import torch\n\ntorch.distributed.init_process_group('gloo')\n"),),
+        files=(("other.py", "import torch\n\ntorch.distributed.init_process_group('nccl')\n"),),
     ),
     Ok(
         "import groups\nfrom torch.distributed.device_mesh import init_device_mesh\n\nmesh = init_device_mesh('cuda', (8,))\n",
