@@ -99,6 +99,11 @@ ENDS = {
         "elif cfg.rank in cfg.dst_ranks:\n    works = [dist.irecv(y, cfg.src_or_dst)]\n"
         "for work in works:\n    work.wait()\n",
     ),
+    "where to send stands in the settings, and is the root": function(
+        "cfg",
+        "if cfg.rank == cfg.src_or_dst:\n    works = [dist.irecv(y[i], one) for i, one in enumerate(cfg.src_ranks)]\n"
+        "else:\n    works = [dist.isend(x, cfg.dst_rank)]\nfor work in works:\n    work.wait()\n",
+    ),
     "all send to the root": function(
         "rank, size, root",
         "reqs = []\nif rank == root:\n    for i in range(size):\n        if i != rank:\n"

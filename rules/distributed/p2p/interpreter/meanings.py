@@ -161,6 +161,8 @@ class Meanings(RankState):
             case Layout.PAIR:
                 last = step > 0
                 return self._take(text, self.size - 1 if last else 0, "the last rank" if last else "rank 0")
+            case Layout.STAR:
+                return self._take(text, 0, "rank 0")
             case Layout.ENDS if self.rank == end:
                 return self._take(text, None, f"{meaning}, if there is one")
         return self._take(text, number, f"{meaning}, if there is one")

@@ -40,6 +40,7 @@ class Layout(Enum):
     ENDS = "rank + 1 and rank - 1, or None at the ends"
     RING = "(rank + 1) % world and (rank - 1) % world"
     PAIR = "the last rank and rank 0"
+    STAR = "rank 0 and rank 0"
 
 
 @dataclass(eq=False, slots=True)
