@@ -99,7 +99,7 @@ class KnownFindings:
         """Whether this run would have found it, were it there."""
         if not os.path.lexists(self._options.root / file):
             return True
-        return file in self._files and entry.partition(" ")[0] in self._options.codes
+        return file in self._files and entry.partition(" ")[0] in self._options.running
 
 
 def known_findings(config: Config, options: RunOptions, *, write: bool) -> KnownFindings:

@@ -71,6 +71,7 @@ class Examiner:
         self._options = options
         self.collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
         self._rules = rules_with(options.own_rules)
+        self._running = frozenset(rule.code for rule in rules)
         self._begin = Begin(
             tuple(rule.code for rule in rules), options.settings, options.own_rules, options.memory is not None
         )
@@ -119,7 +120,7 @@ class Examiner:
     def _examined(self, checked: Checked) -> Examined:
         ignored = self._options.per_file_ignores(checked.path)
         found = [finding for finding in checked.findings if finding.code not in ignored]
-        ran = self._options.codes - checked.crashed
+        ran = self._running - checked.crashed
         kept, silenced = apply_suppressions(checked.path, checked.suppressions, found, self._rules, ran)
         return Examined(
             tuple(kept), len(silenced), checked.failures, checked.unreadable, checked.asked, checked.beneath

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.result import Mode
+from torchlift.rules.own_rules import rules_with
 from torchlift.rules.rule import Settings
 from torchlift.source import SourceText
 
@@ -63,3 +64,10 @@ class RunOptions:
     overlay: Mapping[str, SourceText] = field(default_factory=dict)
     own_rules: tuple[Path, ...] = ()
     memory: EarlierChecks | None = None
+
+    @property
+    def running(self) -> frozenset[str]:
+        """Those of `codes` that have anything to say of the target; the others do not run."""
+        rules = rules_with(self.own_rules)
+        late = {code for code, rule in rules.items() if rule.since is not None and rule.since > self.settings.target}
+        return self.codes - late

@@ -111,8 +111,7 @@ class Alternatives:
 
 
 def _rules_of(options: RunOptions) -> list[Rule]:
-    chosen = [rule for code, rule in rules_with(options.own_rules).items() if code in options.codes]
-    return [rule for rule in chosen if rule.since is None or rule.since <= options.settings.target]
+    return [rule for code, rule in rules_with(options.own_rules).items() if code in options.running]
 
 
 def _is_any_wanted(selected: Sequence[Selected]) -> bool:

@@ -49,3 +49,13 @@ def test_what_the_new_engine_changes_is_reported_to_those_who_move_to_it(
     result = analyse(RunOptions(tmp_path, ("a.py",), Mode.CHECK, codes, False, settings))
     found = [one for outcome in result.outcomes for one in (*outcome.left, *outcome.fixed)]
     assert {one.code for one in found} == expected
+
+
+@pytest.mark.parametrize("minor", [14, 15])
+def test_a_suppression_for_a_later_torch_is_not_unused(minor: int, tmp_path: Path) -> None:
+    code = CODE.replace('group("nccl")', 'group("nccl")  # torchlift: ignore[TL201]')
+    (tmp_path / "a.py").write_text(code)
+    settings = Settings(min_torch=TorchVersion(2, 13), target=TorchVersion(2, minor))
+    result = analyse(RunOptions(tmp_path, ("a.py",), Mode.CHECK, frozenset({"TL201", "TL901"}), False, settings))
+    found = [one.code for outcome in result.outcomes for one in (*outcome.left, *outcome.fixed)]
+    assert found == []
