@@ -17,6 +17,7 @@ class ModuleFiles:
         self._files = files
         self._known = frozenset(files)
         self._beside: dict[tuple[str, str], bool] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
 
     def __contains__(self, path: object) -> bool:
         return path in self._known
@@ -57,6 +58,10 @@ class ModuleFiles:
         return frozenset(name for parent, _, name in outer if not self._is_package(parent)) - {"torch"}
 
     @cached_property
+    def _any_heads(self) -> frozenset[str]:
+        return self._plain_heads | self._heads
+
+    @cached_property
     def _by_last_part(self) -> Mapping[str, list[str]]:
         """Files by the last part of every dotted name that they may have."""
         found: dict[str, list[str]] = {}
@@ -80,8 +85,15 @@ class ModuleFiles:
 
     def find(self, name: str, importer: str) -> str | None:
         """The file that `import name` in `importer` loads; None if it is not the project's or not certain."""
-        candidates = self.by_name.get(name, [])
+        # What a name means depends on the folder alone that it is imported in.
         folder = importer.rpartition("/")[0]
+        key = (name, folder)
+        if key not in self._found:
+            self._found[key] = self._find(name, folder, importer)
+        return self._found[key]
+
+    def _find(self, name: str, folder: str, importer: str) -> str | None:
+        candidates = self.by_name.get(name, [])
         if len(candidates) > 1:
             beside = [path for path in candidates if path.rpartition("/")[0] == folder]
             candidates = beside or _around(importer, {path: _root(path, name) for path in candidates})
@@ -97,7 +109,7 @@ class ModuleFiles:
 
     def _below_plain_folders(self, name: str, relative: str, importer: str) -> str | None:
         """The only file with such a path, wherever its outermost folder stands: what is put on the path is not known."""
-        if name.partition(".")[0] not in self._plain_heads | self._heads:
+        if name.partition(".")[0] not in self._any_heads:
             return None
         ending = f"/{relative}"
         modules = [module for module in self._by_last_part.get(name.rpartition(".")[2], ()) if module.endswith(ending)]

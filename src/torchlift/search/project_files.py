@@ -16,6 +16,8 @@ from torchlift.source import SourceText, UnreadableSource
 
 _KEPT_BYTES = 12_000_000
 _KEPT_WORDS = 12_000_000
+_KEPT_NOTEBOOKS = 4_000_000
+_KEPT_WORDS_OF_TEXTS = 4_000_000
 _SEARCHES_THAT_PAY = 6
 """To take files apart costs as much as some searches through their bytes; who searches this often goes on."""
 _MOST_TEXT = 1_000_000
@@ -49,9 +51,12 @@ class ProjectFiles:
         self._overlay = overlay
         self._bytes: dict[str, bytes] = {}
         self._size = 0
+        self._notebooks: dict[str, bytes] = {}
+        self._notebooks_size = 0
         self._vocabularies = Vocabularies()
         self._holding: dict[tuple[tuple[bytes, bool], ...], list[str]] = {}
         self._places: dict[str, list[str]] = {}
+        self._words_of_texts = Vocabularies()
         self._listed: list[str] | None = None
         # What was found in earlier states, and the files whose texts have changed since.
         self._held_before: Mapping[tuple[tuple[bytes, bool], ...], list[str]] = {}
@@ -61,7 +66,10 @@ class ProjectFiles:
         if before is not None:
             self._bytes = {path: data for path, data in before._bytes.items() if path not in overlay}
             self._size = before._size
+            self._notebooks = {path: data for path, data in before._notebooks.items() if path not in overlay}
+            self._notebooks_size = sum(map(len, self._notebooks.values()))
             self._vocabularies = before._vocabularies
+            self._words_of_texts = before._words_of_texts
             if before._files == files:
                 self._take_over(before)
 
@@ -76,7 +84,7 @@ class ProjectFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process: it reads the files it needs itself."""
-        return {**self.__dict__, "_bytes": {}, "_size": 0}
+        return {**self.__dict__, "_bytes": {}, "_size": 0, "_notebooks": {}, "_notebooks_size": 0}
 
     def remember(self, path: str, words: Set[bytes]) -> None:
         """Search the words of a Python file, and not the file itself, if there is room for them."""
@@ -109,12 +117,23 @@ class ProjectFiles:
         changed = self._overlay.get(path)
         if changed is not None:
             return changed.searched()
-        data = self.on_disk(path)
         if is_notebook(path):
-            with suppress(UnreadableSource):  # it is reported where it is analysed
-                data = searched(data)
+            return self._notebook(path)
+        data = self.on_disk(path)
         if path in self._python:
             self._keep(path, data)
+        return data
+
+    def _notebook(self, path: str) -> bytes:
+        """The Python of a notebook: far less than its file, and dear to take out of it."""
+        data = self._notebooks.get(path)
+        if data is None:
+            data = self.on_disk(path)
+            with suppress(UnreadableSource):  # it is reported where it is analysed
+                data = searched(data)
+            if self._notebooks_size + len(data) <= _KEPT_NOTEBOOKS:
+                self._notebooks[path] = data
+                self._notebooks_size += len(data)
         return data
 
     def on_disk(self, path: str) -> bytes:
@@ -229,15 +248,28 @@ class ProjectFiles:
         if not words:
             return
         needles = {word: Needle(encoded(word)) for word in words}
-        holding = {word: frozenset(self._vocabularies.holding(needle)) for word, needle in needles.items()}
+        holding = {
+            word: {*self._vocabularies.holding(needle), *self._words_of_texts.holding(needle)}
+            for word, needle in needles.items()
+        }
+        is_again = bool(self._places)
         for word in words:
             self._places.setdefault(word, [])
         for path in texts():
-            known = self._has_words(path)
+            known = self._has_words(path) or (path in self._words_of_texts and path not in self._overlay)
             asked = {word: one.text for word, one in needles.items() if not known or path in holding[word]}
             if asked:
                 with suppress(OSError):
-                    self._note_places(path, self.data(path), asked)
+                    data = self.data(path)
+                    if is_again and not known:
+                        self._remember_text(path, data)
+                    self._note_places(path, data, asked)
+
+    def _remember_text(self, path: str, data: bytes) -> None:
+        """Search the words of a file that is no Python from the second search on: most runs search once, or never."""
+        if path in self._python or path in self._overlay or len(self._words_of_texts) >= _KEPT_WORDS_OF_TEXTS:
+            return
+        self._words_of_texts.add(path, b"" if b"\0" in data[:1024] else vocabulary(words_in(data)))
 
     def _note_places(self, path: str, data: bytes, asked: Mapping[str, bytes]) -> None:
         if b"\0" in data[:1024]:
