@@ -64,6 +64,7 @@ class Unit:
         methods: lines of the methods of a class, by name.
         bases: names of base classes, as mentions or qualified names.
         builds: whether a method puts something on `self`.
+        made_by_call: whether a variable is bound to what a call gives, which may be a registry.
         unclear: line at which it finds code by other means than its name; 0 if it does not.
     """
 
@@ -83,6 +84,7 @@ class Unit:
     methods: dict[str, list[int]] = field(default_factory=dict)
     bases: list[list[Mention] | str] = field(default_factory=list)
     builds: bool = False
+    made_by_call: bool = False
     unclear: int = 0
 
 
@@ -156,8 +158,10 @@ class _Reader:
                 if isinstance(binding.node, DEFINITIONS):
                     found.names.setdefault(name, []).append(binding.node.lineno)
                 elif binding.imported is None and isinstance(binding.statement, ast.stmt):
+                    made_by_call = any(isinstance(one.value, ast.Call) for one in bindings)
                     value = found.values.setdefault(
-                        name, Unit(self.view.path, binding.statement.lineno, name, is_class=False)
+                        name,
+                        Unit(self.view.path, binding.statement.lineno, name, is_class=False, made_by_call=made_by_call),
                     )
                     if isinstance(binding.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
                         self.fill(value, [binding.statement], None)

@@ -34,12 +34,16 @@ _ENTRIES = frozenset({"forward", "__getitem__", "__len__", "__iter__", "__contai
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__getattr__"})
 
 
-def registered(project: Project, path: str, name: str) -> list[Unit] | None:
+def registered(project: Project, value: Unit) -> list[Unit] | None:
     """The definitions that a variable of the module decorates, in any file: `@MODELS.register`; None if they are not known."""
+    return project.once(_registered, value.path, value.name) if value.made_by_call else []
+
+
+def _registered(project: Project, path: str, name: str) -> list[Unit] | None:
     view = project.view(path)
     bindings = view.scopes.module.bindings.get(name, ()) if view is not None else ()
     found = []
-    for binding in bindings[:1] if any(isinstance(one.value, ast.Call) for one in bindings) else ():
+    for binding in bindings[:1]:
         assert view is not None
         uses, complete = known_uses(view, binding, project)
         if not complete:
@@ -231,7 +235,7 @@ class Reacher:
 
     def _value(self, mention: Mention, value: Unit, root: str, beyond: str) -> None:
         self._read(value, None, root, beyond, compiles=False)
-        decorated = registered(self.project, mention.path, mention.name)
+        decorated = registered(self.project, value)
         if decorated is None:
             self.lost(root, f"{value.path}:{value.line}")
         for found in decorated or ():
