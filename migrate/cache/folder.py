@@ -60,7 +60,7 @@ class CacheFolder:
         """An entry; None where there is none."""
         path = self.path / _ENTRIES / name
         try:
-            data = file_bytes(path)
+            data = file_bytes(path, _MOST_BYTES)
         except OSError:
             return None
         with contextlib.suppress(OSError):
@@ -113,10 +113,10 @@ class CacheFolder:
     def _begin(self) -> None:
         if (self.path / "CACHEDIR.TAG").is_file():
             return
+        from torchlift.whole_file import write_whole
+
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in _MARKS.items():
-            from torchlift.whole_file import write_whole
-
             write_whole(self.path / name, text)
 
     def _entries(self) -> Iterator[tuple[Path, int, float]]:

@@ -11,20 +11,33 @@ MOST_BYTES = 20_000_000
 """Far beyond what people and generators write: torch's own largest Python file has 1 MB, a large lock file 5 MB."""
 
 
-def file_bytes(path: str | Path) -> bytes:
+def file_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """All bytes of a regular file.
 
     Raises:
-        OSError: it cannot be read, is a pipe or a device, or is larger than `MOST_BYTES`.
+        OSError: it cannot be read, is a pipe or a device, or has more bytes than `most`.
     """
-    # A Path for each of thousands of files costs more than reading them.
-    with open(path, "rb", opener=without_waiting) as file:
-        found = os.fstat(file.fileno())
+    # A Path for each of thousands of files costs more than reading them, and so does `open`.
+    handle = without_waiting(os.fspath(path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        found = os.fstat(handle)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        if found.st_size > MOST_BYTES:
-            raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 1_000_000} MB", str(path))
-        return file.read()
+        data = os.read(handle, found.st_size + 1) if found.st_size <= most else b""
+        if len(data) == found.st_size:
+            return data
+        size, parts = max(len(data), found.st_size), [data]
+        # It is being written, or its file system does not know sizes.
+        while size <= most and (part := os.read(handle, 1 << 20)):
+            parts.append(part)
+            size = sum(map(len, parts))
+        if size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most // 1_000_000} MB", str(path))
+        return b"".join(parts)
+    finally:
+        os.close(handle)
 
 
 def is_in_file(needle: bytes, path: str | Path) -> bool:

@@ -16,6 +16,7 @@ from exhaustive import tried
 from own_rule_files import write_rule
 
 from torchlift.cli import torchlift
+from torchlift.file_bytes import MOST_BYTES
 from torchlift.migrate import Config, Mode, RunResult, examine, fresh, migrate, project_config
 from torchlift.migrate.cache import tree
 from torchlift.migrate.cache.folder import CacheFolder
@@ -342,6 +343,13 @@ def test_clean_removes_what_was_made_and_nothing_else(runs: Runs, tmp_path: Path
     (foreign / "entries/mine").touch()
     answer = CliRunner().invoke(torchlift, ["clean", f"--cache-dir={foreign}"])
     assert answer.exit_code == 2 and (foreign / "entries/mine").exists()
+
+
+def test_an_entry_may_be_larger_than_any_file_of_a_project(tmp_path: Path) -> None:
+    folder = CacheFolder(tmp_path / "cache")
+    entry = bytes(MOST_BYTES + 1)
+    folder.write("run-large", entry)
+    assert folder.read("run-large") == entry
 
 
 def test_what_is_old_or_too_much_is_thrown_away(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
