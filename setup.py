@@ -21,6 +21,7 @@ FOLDERS = {
     "torchlift.record": "record",
     "torchlift.convert": "convert",
     "torchlift.server": "server",
+    "torchlift.survey": "survey",
 }
 
 packages = []

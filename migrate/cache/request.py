@@ -68,7 +68,7 @@ class Request:
         config = {field.name: getattr(self.config, field.name) for field in fields(self.config)}
         settings = {name: value for name, value in config.items() if name not in _NOT_ASKED}
         own = [_contents(path) for path in own_rule_paths(self.config)]
-        return [_code_state(), settings, own, self.found.root, self.machine]
+        return [code_state(), settings, own, self.found.root, self.machine]
 
 
 def digest(value: Any) -> str:
@@ -87,7 +87,7 @@ def _contents(folder: Path) -> Any:
     return [[os.fspath(file), hashed(file_bytes(file))] for file in files]
 
 
-def _code_state() -> Any:
+def code_state() -> Any:
     """What tells one torchlift on one Python from another, a working copy that is being edited included."""
     import torchlift.rules
 

@@ -48,6 +48,11 @@ _COMMANDS = {
         "inspect",
         "Say what a model's file is and what is in it, without torch and without running any of it.",
     ),
+    "survey": (
+        "torchlift.survey.cli",
+        "survey",
+        "Look at many repositories: what breaks when, what is automatic, which to migrate first.",
+    ),
     "server": (
         "torchlift.server.cli",
         "server",

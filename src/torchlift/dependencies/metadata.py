@@ -70,12 +70,14 @@ class Metadata:
         declarations: the requirements of torch.
         indexes: package indexes, whatever they are used for.
         python: the Pythons asked for.
+        packages: names of all packages that are asked for, whatever for.
         notes: sentences about what was not understood.
     """
 
     declarations: list[Declaration] = field(default_factory=list)
     indexes: list[PackageIndex] = field(default_factory=list)
     python: list[Declaration] = field(default_factory=list)
+    packages: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
@@ -143,6 +145,7 @@ class _Reader:
         found.indexes += [PackageIndex(item.text, place(item)) for item in read.sources]
         for pin in read.pins:
             asks = strength(pin.group)
+            found.packages.add(pin.name)
             if pin.is_torch and pin.unread:
                 found.notes.append(
                     f"The torch requirement in {place(pin)} is not understood (`{pin.unread}`) and was left out."
