@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -203,7 +203,7 @@ def _components(needs: Sequence[Sequence[int]]) -> list[list[int]]:
     return found
 
 
-def _plain(row: dict[str, object]) -> dict[str, object]:
+def _plain(row: Mapping[str, object]) -> dict[str, object]:
     return {name: _printable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 

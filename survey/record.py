@@ -124,7 +124,9 @@ def surveyed(plain: dict[str, Any]) -> Surveyed:
         KeyError, TypeError, ValueError: it is none.
     """
     findings = tuple(SurveyedFinding(**one) for one in plain["findings"])
-    needs = {key: tuple(value) if isinstance(value, list) else value for key, value in plain["needs"].items()}
+    needs: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in plain["needs"].items()
+    }
     inner = {
         "findings": findings,
         "needs": Needs(**needs),
