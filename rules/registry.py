@@ -11,6 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import torchlift.rules
+from torchlift.documentation import page_of
 from torchlift.rules.rule import Rule, nothing, unbound
 from torchlift.view.names import longest_target
 
@@ -120,6 +121,9 @@ def _prefixes(code: str) -> list[str]:
 
 
 def url_of(rule: Rule) -> str | None:
-    """Where the facts behind `rule` can be read: the first address among its sources, if it has one."""
+    """Where `rule` can be read about: its page, where the documentation is published, else the first address among its sources."""
+    page = page_of("rules", rule.code) if rule.code.startswith("TL") else None
+    if page is not None:
+        return page
     addresses = (word.strip("(),;") for source in rule.sources for word in source.split())
     return next((word for word in addresses if word.startswith("https://")), None)

@@ -7,7 +7,8 @@ from typing import Annotated, Final, Literal
 from torchlift.doctor.diagnose import Diagnosed
 from torchlift.doctor.errors.first_cause import Assessment, Place, Recognised, Verdict
 from torchlift.doctor.facts import Facts
-from torchlift.doctor.report.json_report import ListedResult
+from torchlift.doctor.report.json_report import ListedResult, listed_result
+from torchlift.documentation import page_of
 from torchlift.json_records.writing import plain
 from torchlift.lazy_dataclass import dataclass
 from torchlift.wheels.answer import Answer
@@ -55,6 +56,8 @@ class ReportedError:
     checks: tuple[str, ...]
     """Ids of the checks that look at it."""
     sources: tuple[str, ...]
+    url: str | None
+    """Address of the error's page, where TORCHLIFT_DOCUMENTATION says where the pages are."""
     place: Place
 
 
@@ -97,7 +100,7 @@ def render(explanation: Explanation) -> str:
         first=None if finding.first is None else _reported(finding.first),
         others=tuple(map(_reported, finding.others)),
         unexplained=finding.unexplained,
-        results=[ListedResult(each.check.id, each.check.group, each.result, None) for each in explanation.results],
+        results=[listed_result(each) for each in explanation.results],
         answer=explanation.answer,
     )
     # Azure and GitHub carry out orders that stand in a log, also inside of JSON.
@@ -106,6 +109,7 @@ def render(explanation: Explanation) -> str:
 
 def _reported(found: Recognised) -> ReportedError:
     row = found.row
+    url = page_of("errors", row.id)
     return ReportedError(
-        row.id, row.cause, row.likely, row.level, row.remedy, row.command, row.checks, row.sources, found.place
+        row.id, row.cause, row.likely, row.level, row.remedy, row.command, row.checks, row.sources, url, found.place
     )

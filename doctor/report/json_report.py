@@ -14,6 +14,7 @@ from torchlift.doctor.examination import Examination, Health
 from torchlift.doctor.facts import Facts
 from torchlift.doctor.report.verdict import verdict
 from torchlift.doctor.smoke.parent.report import ReportedSmokes
+from torchlift.documentation import page_of
 from torchlift.json_records import FLATTENED
 from torchlift.json_records.writing import plain
 from torchlift.lazy_dataclass import dataclass
@@ -33,6 +34,8 @@ class ListedResult:
     result: Result = field(metadata=FLATTENED)
     below: str | None
     """Id of the check whose result the text report puts this one under."""
+    url: str | None
+    """Address of the check's page, where TORCHLIFT_DOCUMENTATION says where the pages are."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,14 @@ def report(examination: Examination) -> DoctorReport:
     )
 
 
+def listed_result(finding: Diagnosed, cause: str | None = None) -> ListedResult:
+    """What a check found, put under the check `cause`."""
+    check = finding.check
+    return ListedResult(check.id, check.group, finding.result, cause, page_of("checks", check.id))
+
+
 def _results(findings: tuple[Diagnosed, ...], cause: str | None = None) -> Iterator[ListedResult]:
     for finding in findings:
         # The cause as a check names it may not be there; `below` says under which result this one was put.
-        yield ListedResult(finding.check.id, finding.check.group, finding.result, cause)
+        yield listed_result(finding, cause)
         yield from _results(finding.consequences, finding.check.id)

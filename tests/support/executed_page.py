@@ -7,8 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+_STEP = "- - done with "
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -51,3 +53,36 @@ def follow(page: str, files: list[str], folder: Path) -> None:
         for line in expected:
             assert line in said[place:], (command, line, said)
             place = said.index(line, place) + len(line)
+
+
+def in_order(page: str) -> Iterator[tuple[str, list[str]]]:
+    """What a reader does from top to bottom: commands with the lines below them; a file that is shown is one that writes it."""
+    for language, text in FENCE.findall(page):
+        if language == "console":
+            yield from commands(f"```console\n{text}```")
+        elif named := re.match(r"# ([\w.-]+(?:/[\w.-]+)*)\n", text):
+            yield f"cat > {named[1]} <<'END OF FILE'\n{text[named.end() :]}END OF FILE", []
+
+
+def walk(page: str, folder: Path, environment: Mapping[str, str]) -> None:
+    """Do all that in one shell that starts in `folder`; the lines that the page shows come out in their order."""
+    steps = list(in_order(page))
+    script = "".join(f"{command}\necho '{_STEP}'$?\n" for command, _ in steps)
+    path = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc"], input=script, cwd=folder, env={**environment, "PATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    answers = re.split(rf"{_STEP}(\d+)\n", done.stdout)
+    assert len(answers) == 2 * len(steps) + 1, done.stdout
+    wrong = []
+    for (command, expected), said, status in zip(steps, answers[::2], answers[1::2], strict=False):
+        place = 0
+        for line in expected:
+            if line not in said[place:]:
+                wrong.append(f"$ {command}\n  does not print: {line}\n  but:\n{said}")
+                break
+            place = said.index(line, place) + len(line)
+        if status not in {"0", "1"}:
+            wrong.append(f"$ {command}\n  ended with {status}:\n{said}")
+    assert not wrong, "\n".join(wrong)

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from repositories import commit, git
+from repositories import git
 
 pytestmark = pytest.mark.xdist_group("the built wheel")
 
-ROOT = Path(__file__).parents[2]
-BUILD = '[build-system]\nrequires = []\nbuild-backend = "built"\nbackend-path = ["."]\n'
-BUILT = """
-import pathlib, shutil
-
-def build_wheel(folder, config_settings=None, metadata_directory=None):
-    return pathlib.Path(shutil.copy(next(pathlib.Path(__file__).parent.glob("*.whl")), folder)).name
-"""
 MODEL = "import torch\n\n\ndef f(a, b):\n    return torch.ger(a, b)\n"
 
 
 def run(folder: Path, *command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
-
-
-@pytest.fixture(scope="module")
-def hooks(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A repository with torchlift's hooks that is built into the wheel at once, and an environment for pre-commit."""
-    source = tmp_path_factory.mktemp("torchlift")
-    shutil.copy(ROOT / ".pre-commit-hooks.yaml", source)
-    shutil.copy(wheel_file, source)
-    (source / "pyproject.toml").write_text(BUILD)
-    (source / "built.py").write_text(BUILT)
-    commit(source)
-    home = tmp_path_factory.mktemp("pre-commit")
-    return source, {**os.environ, "PRE_COMMIT_HOME": str(home)}
 
 
 def project(folder: Path, source: Path, hook: str) -> None:

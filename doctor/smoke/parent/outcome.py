@@ -43,6 +43,8 @@ class SmokeResult:
     details: dict[str, Any] = field(default_factory=dict)
     output: str | None = None
     """The last that it printed, for failures only."""
+    url: str | None = None
+    """Address of the smoke's page, where TORCHLIFT_DOCUMENTATION says where the pages are."""
 
     @property
     def failed(self) -> bool:

@@ -22,6 +22,7 @@ from torchlift.doctor.smoke.parent.signatures import find_signature
 from torchlift.doctor.smoke.parent.targets import Target, TargetError, alone, find_targets, ready_timeout
 from torchlift.doctor.smoke.parent.torch_process import TorchProcess, TorchUnavailable
 from torchlift.doctor.smoke.smoke import BURN_SECONDS, TIERS, Signature, Smoke, tiers_of
+from torchlift.documentation import page_of
 from torchlift.lazy_dataclass import dataclass
 
 _CORES_A_DEVICE = 4
@@ -317,7 +318,9 @@ def _harmless(answer: dict[str, Any]) -> bool:
 
 
 def _result(smoke: Smoke, target: Target, outcome: Any, **values: Any) -> SmokeResult:
-    return SmokeResult(smoke.id, target.name, smoke.tier, smoke.title, outcome, **values)
+    # A smoke of the user has no page.
+    url = page_of("smokes", smoke.id) if smoke.run.__module__.startswith("torchlift.") else None
+    return SmokeResult(smoke.id, target.name, smoke.tier, smoke.title, outcome, url=url, **values)
 
 
 def _suggestion(id: str, known: Iterable[str]) -> str:
