@@ -11,7 +11,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import torchlift.rules
-from torchlift.documentation import page_of
 from torchlift.rules.rule import Rule, nothing, unbound
 from torchlift.view.names import longest_target
 
@@ -122,6 +121,8 @@ def _prefixes(code: str) -> list[str]:
 
 def url_of(rule: Rule) -> str | None:
     """Where `rule` can be read about: its page, where the documentation is published, else the first address among its sources."""
+    from torchlift.documentation import page_of
+
     page = page_of("rules", rule.code) if rule.code.startswith("TL") else None
     if page is not None:
         return page
