@@ -130,7 +130,8 @@ def _findings(
     result: RunResult, manner: Manner, rules: Collection[Rule], output_format: OutputFormat, shade: bool
 ) -> str:
     names = {rule.code: rule.name for rule in rules}
-    urls = {rule.code: url for rule in rules if (url := url_of(rule)) is not None}
+    # A run with nothing to say needs no address, nor the module that knows them.
+    urls = {rule.code: url for rule in rules if result.outcomes and (url := url_of(rule)) is not None}
     return render(result, output_format, root=result.root, color=shade, verbose=manner.verbose, names=names, urls=urls)
 
 
