@@ -33,19 +33,14 @@ def patterns(context: click.Context, option: click.Parameter, patterns: tuple[st
 
 def reports(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[Report, ...]:
     """Files to write findings to, from `FILE` and `FORMAT=FILE`; click calls it."""
-    found: list[Report] = []
-    for value in values:
-        name, equals, file = value.partition("=")
-        chosen = next((known for known in OUTPUT_FORMATS if equals and known == name), None)
-        path = Path(value if chosen is None else file)
-        if not path.name or path.is_dir():
-            raise click.BadParameter(f"{value!r} names no file.")
-        if not path.absolute().parent.is_dir():
-            raise click.BadParameter(f"There is no folder {str(path.parent)!r} to write {path.name!r} to.")
-        found.append((chosen, path))
-    if len([chosen for chosen, _ in found if chosen is None]) > 1:
-        raise click.BadParameter("one file takes the place of what is printed; name the format of others: sarif=FILE.")
-    return tuple(found)
+    if not values:
+        return ()
+    from torchlift.pipelines.files import OutputFileError, output_files
+
+    try:
+        return output_files(values, OUTPUT_FORMATS)
+    except OutputFileError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def duration(context: click.Context, option: click.Parameter, text: str) -> float:

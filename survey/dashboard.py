@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchlift import __version__
+from torchlift.page.effort import CSS, bar
 from torchlift.page.frame import page, section
-from torchlift.page.markup import Child, Markup, element, sentence, table
+from torchlift.page.markup import Child, element, sentence, table
 from torchlift.survey.record import Surveyed
 from torchlift.survey.summary import Summary
-
-_CSS = """
-.bar { display: flex; height: 1rem; min-width: 8rem; border-radius: .25rem; overflow: hidden; background: var(--code); }
-.bar .safe { background: var(--ok); } .bar .review { background: var(--mid); } .bar .hand { background: var(--faint); }
-"""
 
 
 def render(known: Sequence[Surveyed], summary: Summary) -> str:
@@ -23,9 +19,9 @@ def render(known: Sequence[Surveyed], summary: Summary) -> str:
         f"{summary.by_hand} by hand"
     )
     status = "problem" if summary.troubles else "warning" if summary.findings else "ok"
-    head = element("p", _bar(summary.safe, summary.review, summary.by_hand))
+    head = element("div", bar(summary.safe, summary.review, summary.by_hand))
     return page(
-        "torchlift survey", verdict, status, head, _body(known, summary), foot=f"torchlift {__version__}", css=_CSS
+        "torchlift survey", verdict, status, head, _body(known, summary), foot=f"torchlift {__version__}", css=CSS
     )
 
 
@@ -39,7 +35,7 @@ def _body(known: Sequence[Surveyed], summary: Summary) -> Iterator[Child]:
             (
                 (
                     row.release or "none named", str(row.findings), str(row.repositories), str(row.safe), str(row.review),
-                    str(row.by_hand), _bar(row.safe, row.review, row.by_hand),
+                    str(row.by_hand), bar(row.safe, row.review, row.by_hand),
                 )
                 for row in summary.releases
             ),
@@ -109,17 +105,10 @@ def _row(one: Surveyed) -> tuple[Child, ...]:
         str(safe),
         str(review),
         str(hand),
-        _bar(safe, review, hand),
+        bar(safe, review, hand),
         plan,
         one.lowest,
     )
-
-
-def _bar(safe: int, review: int, hand: int) -> Markup:
-    total = safe + review + hand
-    parts = (("safe", safe), ("review", review), ("hand", hand))
-    inside = (element("span", class_=name, style=f"width: {number / total:.1%}") for name, number in parts if number)
-    return element("span", *inside, class_="bar", aria_hidden="true")
 
 
 def _some(names: Sequence[str]) -> str:

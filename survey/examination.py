@@ -8,24 +8,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from torchlift.finding import Finding
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate import Mode, RunResult, load_config, migrate
 from torchlift.migrate.cache.request import code_state, digest
 from torchlift.migrate.cache.tree import look_at
 from torchlift.migrate.plan.draw_up import draw_up
 from torchlift.migrate.workspace.config import Config, ConfigError
+from torchlift.rules.named_release import release_of
 from torchlift.rules.registry import RuleFileError
-from torchlift.rules.rule import Rule
 from torchlift.rules.rule_index import indexed_rules
-from torchlift.rules.torchscript.facts.deprecation import DEPRECATED
 from torchlift.survey.distribution_name import distribution_name
 from torchlift.survey.needs import needs_of
 from torchlift.survey.record import PlannedWork, Surveyed, SurveyedFinding
 from torchlift.survey.targets import is_bare
 from torchlift.versions import TorchVersion
 
-_NAMED = re.compile(r"\b(?:in|since|of|from) torch (\d+\.\d+)")
 _MOST_FINDINGS = 20_000
 """Of one repository: what is beyond that is counted and not listed."""
 
@@ -118,22 +115,11 @@ def _findings(result: RunResult) -> Iterator[SurveyedFinding]:
                 rule.name if rule is not None else finding.code,
                 finding.severity.value,
                 finding.safety.value,
-                _release(finding, rule),
+                release_of(finding),
                 finding.path,
                 line,
                 finding.message,
             )
-
-
-def _release(finding: Finding, rule: Rule | None) -> str | None:
-    """The release that removed or deprecated what a finding is about: as its rule says, else as its message does."""
-    stated = None if rule is None else rule.removed or rule.deprecated
-    named = _NAMED.search(finding.message) if stated is None else None
-    if named is not None:
-        return named[1]
-    if stated is None and finding.code.startswith("TL1"):
-        stated = DEPRECATED  # what goes with TorchScript
-    return f"{stated.major}.{stated.minor}" if stated is not None else None
 
 
 def _plan(folder: Path, config: Config) -> PlannedWork:

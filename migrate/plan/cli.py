@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
@@ -14,18 +14,29 @@ if TYPE_CHECKING:
     from torchlift.migrate.plan.report import PlanReport
     from torchlift.migrate.workspace.config import Config
 
+PlanFormat = Literal["text", "markdown", "json", "html", "github", "junit"]
+PLAN_FORMATS: tuple[PlanFormat, ...] = get_args(PlanFormat)
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--ask", is_flag=True, help="Ask the questions and write the answers into pyproject.toml.")
 @click.option(
+    "--output-format",
     "--format",
     "output_format",
-    type=click.Choice(["text", "markdown", "json"]),
+    type=click.Choice(PLAN_FORMATS),
     default="text",
     show_default=True,
     help="How the plan is shown; markdown is for an issue or a pull request.",
 )
+@click.option(
+    "--output-file",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Write the plan to FILE, in FORMAT beside what is shown, else in its place.",
+)
+@click.option("--html", metavar="FILE", help="Write the plan as one page for a browser, too.")
 @click.option(
     "--evidence",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -47,7 +58,9 @@ if TYPE_CHECKING:
 def plan(
     paths: tuple[Path, ...],
     ask: bool,
-    output_format: Literal["text", "markdown", "json"],
+    output_format: PlanFormat,
+    output_file: tuple[str, ...],
+    html: str | None,
     evidence: Path | None,
     min_torch: str | None,
     exclude: tuple[str, ...],
@@ -67,9 +80,12 @@ def plan(
     if config_file is not None and isolated:
         raise click.UsageError("--config and --isolated exclude each other.")
     if ask and output_format != "text":
-        raise click.UsageError("--ask goes with --format text: it asks on the terminal.")
+        raise click.UsageError("--ask goes with --output-format text: it asks on the terminal.")
     if ask and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("--ask needs a terminal: without one, write the answers into pyproject.toml yourself.")
+    files = _files(output_file, html)
+    if ask and any(chosen is None for chosen, _ in files):
+        raise click.UsageError("--ask asks on the terminal: name the format of --output-file, such as json=FILE.")
     named = list(paths) or [Path()]
     start = named[0] if named[0].is_dir() else named[0].parent
     try:
@@ -78,12 +94,14 @@ def plan(
         raise click.UsageError(str(error)) from None
     calm_collector()
     report = _drawn_up(named, _with_options(config, evidence, min_torch, exclude, jobs))
-    _show(report, named, output_format, color)
+    problems = _show(report, named, output_format, files, color)
     if ask and report.questions:
         from torchlift.migrate.plan.ask import ask_and_write
 
         ask_and_write(report, named, config)
-    sys.exit(2 if report.failures else 1 if report.roots + report.hints and report.stated.support != "keep" else 0)
+    for problem in problems:
+        click.echo(problem, err=True)
+    sys.exit(2 if report.failures or problems else 1 if report.has_work else 0)
 
 
 def _with_options(
@@ -124,24 +142,54 @@ def _drawn_up(named: list[Path], config: Config) -> PlanReport:
             progress.clear()
 
 
+def _files(output_file: tuple[str, ...], html: str | None) -> tuple[tuple[PlanFormat | None, Path], ...]:
+    from torchlift.pipelines.files import OutputFileError, output_files
+
+    try:
+        return output_files([*output_file, *([f"html={html}"] if html is not None else [])], PLAN_FORMATS)
+    except OutputFileError as error:
+        raise click.UsageError(str(error)) from None
+
+
 def _show(
     report: PlanReport,
     named: list[Path],
-    output_format: Literal["text", "markdown", "json"],
+    output_format: PlanFormat,
+    files: tuple[tuple[PlanFormat | None, Path], ...],
     color: Literal["auto", "always", "never"],
-) -> None:
-    from torchlift.migrate.plan import show
+) -> list[str]:
+    """Print and write the plan; a sentence for each file that could not be written."""
     from torchlift.migrate.workspace.root import project_root
+    from torchlift.pipelines.files import problem_writing
     from torchlift.terminal.color import wants_color
+
+    root = project_root(named)
+    if all(chosen is not None for chosen, _ in files):
+        shade = wants_color(color, sys.stdout)
+        click.echo(_rendered(report, root, output_format, color=shade), nl=False, color=shade)
+    told = (
+        problem_writing(path, _rendered(report, root, chosen or output_format, color=False)) for chosen, path in files
+    )
+    return [problem for problem in told if problem is not None]
+
+
+def _rendered(report: PlanReport, root: Path, output_format: PlanFormat, *, color: bool) -> str:
+    from torchlift.migrate.plan import show
 
     if output_format == "json":
         import json
 
         from torchlift.json_records.writing import plain
 
-        click.echo(json.dumps(plain(report), indent=2))
-    elif output_format == "markdown":
-        click.echo(show.markdown(report), nl=False)
-    else:
-        shade = wants_color(color, sys.stdout)
-        click.echo(show.text(report, project_root(named), color=shade), nl=False, color=shade)
+        return json.dumps(plain(report), indent=2) + "\n"
+    if output_format == "markdown":
+        return show.markdown(report)
+    if output_format == "html":
+        from torchlift.migrate.plan import page
+
+        return page.render(report)
+    if output_format == "text":
+        return show.text(report, root, color=color)
+    from torchlift.migrate.plan import in_ci
+
+    return in_ci.as_annotations(report, root) if output_format == "github" else in_ci.as_junit(report, root)

@@ -206,6 +206,11 @@ class PlanReport:
     failures: tuple[str, ...]
     """What torchlift could not do, a sentence each."""
 
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to ask or to do."""
+        return self.roots + self.hints > 0 and self.stated.support != "keep"
+
 
 def plan_schema() -> dict[str, Any]:
     """The schema (JSON Schema, draft 2020-12)."""

@@ -117,7 +117,7 @@ def _cut(section: _Section) -> tuple[str, ...]:
     rows = section.rows
     if len(rows) <= _MOST_ROWS + 1:
         return rows
-    return (*rows[:_MOST_ROWS], f"and {len(rows) - _MOST_ROWS} more, which `--format json` lists")
+    return (*rows[:_MOST_ROWS], f"and {len(rows) - _MOST_ROWS} more, which `--output-format json` lists")
 
 
 def _artifacts(plan: PlanReport, place: Callable[[str], str]) -> tuple[str, ...]:

@@ -107,16 +107,15 @@ def _show_patch(result: RunResult, manner: Manner) -> None:
 
 def _write_reports(result: RunResult, manner: Manner, rules: Collection[Rule]) -> list[str]:
     """Write the files of `manner`; a sentence for each that could not be written."""
-    problems = []
-    for chosen, path in manner.files:
-        text = _findings(result, manner, rules, chosen or manner.output_format, shade=False)
-        try:
-            from torchlift.whole_file import write_whole
+    if not manner.files:
+        return []
+    from torchlift.pipelines.files import problem_writing
 
-            write_whole(path, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            problems.append(f"The findings could not be written to {path}: {error.strerror or error}.")
-    return problems
+    told = (
+        problem_writing(path, _findings(result, manner, rules, chosen or manner.output_format, shade=False))
+        for chosen, path in manner.files
+    )
+    return [problem for problem in told if problem is not None]
 
 
 def _counts(result: RunResult, manner: Manner, rules: Collection[Rule], shade: bool) -> str:

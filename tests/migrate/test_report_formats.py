@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import junitparser
 import pytest
+from annotations import annotations
 from commands import told
 from sarif_pydantic import Sarif
 
@@ -147,21 +148,6 @@ def test_half_a_fix_is_not_offered(more: dict[str, Any]) -> None:
     of = result(found(**{"fix": EXPORT, **more}), edits=EDITS)
     assert "fixes" not in sarif(of)["results"][0]
     assert "suggestions" not in json.loads(shown(of, "rdjson"))["diagnostics"][0]
-
-
-def annotations(text: str) -> list[tuple[str, dict[str, str], str]]:
-    """Workflow commands as the runner reads them: actions/runner, src/Runner.Common/ActionCommand.cs (read 2026-11-23)."""
-    listed = []
-    for line in text.splitlines():
-        assert line.startswith("::")
-        head, _, message = line[2:].partition("::")
-        level, _, rest = head.partition(" ")
-        named = dict(part.split("=", 1) for part in rest.split(","))
-        for code, sign in (("%2C", ","), ("%3A", ":"), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
-            named = {name: value.replace(code, sign) for name, value in named.items()}
-            message = message.replace(code, sign) if code not in {"%2C", "%3A"} else message
-        listed.append((level, named, message))
-    return listed
 
 
 def test_github_shows_annotations_and_those_that_wait_last() -> None:

@@ -1,24 +1,25 @@
-"""Annotations: workflow commands that GitHub Actions shows beside the lines of a pull request.
-
-How values are escaped is in `actions/toolkit`, packages/core/src/command.ts (read 2026-11-23). GitHub shows ten annotations a level and
-step, so findings that wait for another come last.
-"""
+"""Annotations of GitHub Actions beside the lines of a pull request; findings that wait for another come last."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from torchlift.finding import Severity
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
+from torchlift.pipelines.github import annotation
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_LEVELS: Mapping[Severity, Literal["error", "warning", "notice"]] = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+}
 
 
 def render(entries: Sequence[ListedFinding], troubles: Sequence[Trouble]) -> str:
     """One command a line; empty if there is nothing to say."""
-    lines = [_command("error", {"title": "torchlift", "file": t.path}, t.text) for t in troubles]
-    lines += [_annotation(entry) for entry in sorted(entries, key=lambda entry: entry.waits)]
-    return "".join(f"{line}\n" for line in lines)
+    lines = [annotation("error", {"title": "torchlift", "file": t.path}, t.text) for t in troubles]
+    return "".join([*lines, *(_annotation(entry) for entry in sorted(entries, key=lambda entry: entry.waits))])
 
 
 def _annotation(entry: ListedFinding) -> str:
@@ -28,19 +29,4 @@ def _annotation(entry: ListedFinding) -> str:
     if place.row == place.end_row:
         # GitHub refuses columns of a range of several lines.
         where |= {"col": place.column, "endColumn": place.end_column}
-    return _command(_LEVELS[entry.severity], where, entry.text)
-
-
-def _command(level: str, properties: dict[str, object], text: str) -> str:
-    listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return f"::{level} {listed}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    # What acts on a terminal does so in the log as well; no annotation is worth that.
-    shown = "".join(c if c.isprintable() or c in "\r\n" else ascii(c)[1:-1] for c in text)
-    return _data(shown).replace(":", "%3A").replace(",", "%2C")
+    return annotation(_LEVELS[entry.severity], where, entry.text)

@@ -11,6 +11,8 @@ from torchlift import __version__
 from torchlift.finding import Safety, Severity
 from torchlift.lazy_dataclass import dataclass
 from torchlift.migrate.tell.report.formats.listing import ListedFinding, Trouble
+from torchlift.page import effort
+from torchlift.page.filters import filters, hiding, mark
 from torchlift.page.frame import link, page, section
 from torchlift.page.markup import Child, Markup, element, joined, sentence, table
 from torchlift.terminal.columns import one_line
@@ -26,11 +28,6 @@ _LONGEST_CHANGE = 60
 """Lines of a change that are shown."""
 
 _CSS = """
-.bar { display: flex; height: 1.1rem; border-radius: .25rem; overflow: hidden; background: var(--code); margin: .2rem 0; }
-.bar span { min-width: 2px; } .bar .safe, .bar .proven { background: var(--ok); } .bar .unsafe { background: var(--mid); }
-.bar .manual { background: var(--faint); } .filters { position: sticky; top: 0; background: var(--paper); padding: .4rem 0; }
-.filters fieldset { border: 0; padding: 0; margin: 0 0 .2rem; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
-.filters legend { float: left; margin-right: 1rem; color: var(--faint); } .filters label { white-space: nowrap; }
 .found { border-top: 1px solid var(--line); padding: .6rem 0; } .found h3 { font-weight: 500; }
 del, ins { display: block; text-decoration: none; } del { color: var(--problem); } ins { color: var(--ok); }
 """
@@ -71,6 +68,8 @@ def _body(entries: Sequence[ListedFinding], troubles: Sequence[Trouble], head: R
     if not entries:
         return
     yield section("effort", "What it takes", _effort(entries))
+    releases = _counted(entries, "release of torch", _release, by_name=_in_order)
+    yield section("releases", "What breaks when", releases)
     yield section("rules", "By rule", _counted(entries, "rule", lambda entry: f"{entry.code} {entry.name}", _rule_link))
     yield section("folders", "By folder", _counted(entries, "folder", lambda entry: _folder(entry.path)))
     files = [list(found) for _, found in groupby(entries, key=lambda entry: entry.path)]
@@ -82,7 +81,7 @@ def _effort(entries: Sequence[ListedFinding]) -> Markup:
     named = [f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety]]
     waits = sum(entry.waits for entry in entries)
     tail = f"; {waits} wait for another place to change first" if waits else ""
-    return joined([_bar(counts), element("p", f"{', '.join(named)}{tail}.")])
+    return joined([_bar(entries), element("p", f"{', '.join(named)}{tail}.")])
 
 
 def _counted(
@@ -90,16 +89,19 @@ def _counted(
     what: str,
     key: Callable[[ListedFinding], str],
     shown: Callable[[str, ListedFinding], Child] = lambda name, entry: name,
+    by_name: Callable[[str], tuple[bool, list[int]]] | None = None,
 ) -> Markup:
     groups: dict[str, list[ListedFinding]] = {}
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    if by_name is not None:
+        ordered.sort(key=lambda group: by_name(group[0]))
     rows = []
     for name, found in ordered:
         counts = Counter(entry.safety for entry in found)
         kinds = ", ".join(f"{counts[safety]} {word}" for safety, word in _FIXES.items() if counts[safety])
-        rows.append((shown(name, found[0]), element("span", str(len(found)), class_="number"), kinds, _bar(counts)))
+        rows.append((shown(name, found[0]), element("span", str(len(found)), class_="number"), kinds, _bar(found)))
     return table(f"Findings of each {what}", (what, "findings", "what it takes", "share"), rows)
 
 
@@ -112,51 +114,42 @@ def _folder(path: str) -> str:
     return "/".join(folder.split("/")[:2]) if slash else "."
 
 
-def _bar(counts: Counter[Safety]) -> Markup:
-    total = sum(counts.values())
-    parts = [
-        element("span", class_=safety.value, style=f"width: {counts[safety] / total:.1%}")
-        for safety in _FIXES
-        if counts[safety]
-    ]
-    return element("div", *parts, class_="bar", aria_hidden="true")
+def _release(entry: ListedFinding) -> str:
+    return entry.release or "none named"
+
+
+def _in_order(release: str) -> tuple[bool, list[int]]:
+    parts = release.split(".")
+    return not parts[0].isdigit(), [int(part) for part in parts if part.isdigit()]
+
+
+def _bar(entries: Sequence[ListedFinding]) -> Markup:
+    counts = Counter(entry.safety for entry in entries)
+    safe = counts[Safety.SAFE] + counts[Safety.PROVEN]
+    return effort.bar(safe, counts[Safety.UNSAFE], counts[Safety.MANUAL])
 
 
 def _filters(entries: Sequence[ListedFinding]) -> Markup:
-    """Boxes to untick: style sheets hide what they stand for."""
     kinds = [(safety.value, word) for safety, word in _FIXES.items() if any(e.safety is safety for e in entries)]
     codes = [(code, code) for code in sorted({entry.code for entry in entries})]
-    folders = [(_mark(folder), folder) for folder in sorted({_folder(entry.path) for entry in entries})]
-    rows = [_boxes("Takes", kinds), _boxes("Rule", codes)]
-    if 1 < len(folders) <= 40:
-        rows.append(_boxes("Folder", folders))
-    return element("div", element("details", element("summary", "Filter"), *rows, open=True), class_="filters")
-
-
-def _boxes(title: str, names: Sequence[tuple[str, str]]) -> Markup:
-    boxes = [
-        element("label", element("input", type="checkbox", id=f"show-{mark}", checked=True), f" {name}")
-        for mark, name in names
-    ]
-    return element("fieldset", element("legend", title), *boxes)
+    folders = [(mark(folder), folder) for folder in sorted({_folder(entry.path) for entry in entries})]
+    return filters([("Takes", kinds), ("Rule", codes), *([("Folder", folders)] if 1 < len(folders) <= 40 else [])])
 
 
 def _css(entries: Sequence[ListedFinding]) -> str:
-    marks = {mark for entry in entries for mark in (entry.safety.value, entry.code, _mark(_folder(entry.path)))}
-    hidden = [f"body:has(#show-{mark}:not(:checked)) .is-{mark} {{ display: none; }}" for mark in sorted(marks)]
-    return "\n".join([_CSS, *hidden, ""])
+    marks = [each for entry in entries for each in (entry.safety.value, entry.code, _mark(entry))]
+    return f"{_CSS}{effort.CSS}{hiding(marks)}"
 
 
-def _mark(folder: str) -> str:
-    """A name for style sheets that tells folders apart, whatever signs they hold."""
-    return f"in-{folder.encode('utf-8', 'backslashreplace').hex()}"
+def _mark(entry: ListedFinding) -> str:
+    return mark(_folder(entry.path))
 
 
 def _file(found: Sequence[ListedFinding], is_open: bool) -> Markup:
     path = found[0].path
     shown = [_finding(entry) for entry in found]
     title = element("summary", element("code", one_line(path)), f": {len(found)}")
-    return element("details", title, *shown, open=is_open, class_=f"is-{_mark(_folder(path))}")
+    return element("details", title, *shown, open=is_open, class_=f"is-{_mark(found[0])}")
 
 
 def _finding(entry: ListedFinding) -> Markup:

@@ -13,6 +13,7 @@ from torchlift.migrate.result import RunResult
 from torchlift.migrate.tell.identity import identities
 from torchlift.migrate.tell.report.items import Item, left
 from torchlift.migrate.tell.report.paths import from_here, with_places
+from torchlift.rules.named_release import release_of
 from torchlift.source import SourceText, Span
 from torchlift.terminal.columns import one_line
 
@@ -56,6 +57,7 @@ class ListedFinding:
         edits: its fix as replacements in `source`, where they are known and are the whole fix.
         title: what the fix does; empty without one.
         waits: whether something else has to change first.
+        release: the release of torch that removed, changed or deprecated what it is about, if it names one.
     """
 
     code: str
@@ -75,6 +77,7 @@ class ListedFinding:
     edits: tuple[TextEdit, ...]
     title: str
     waits: bool
+    release: str | None
 
     @property
     def text(self) -> str:
@@ -158,6 +161,7 @@ def _entry(item: Item, identity: str, root: Path, names: Mapping[str, str], urls
         edits=item.edits if _is_whole(item) else (),
         title=title + review,
         waits=bool(finding.waits_for),
+        release=release_of(finding),
     )
 
 

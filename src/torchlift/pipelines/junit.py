@@ -1,0 +1,80 @@
+"""JUnit XML, which Jenkins, GitLab, Azure and CircleCI show as tests.
+
+Elements as in the schema of Jenkins' xUnit plugin, `junit-10.xsd`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from torchlift.lazy_dataclass import dataclass
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class JunitCase:
+    """A test.
+
+    Attributes:
+        name: what was tried.
+        classname: what it belongs to.
+        outcome: None where it passed.
+        message: why it did not, in a sentence.
+        text: all that there is to say about that.
+        kind: of failures: what sort it is.
+        file: the file that it is about.
+        line: in that file.
+    """
+
+    name: str
+    classname: str
+    outcome: Literal["failure", "error", "skipped"] | None = None
+    message: str = ""
+    text: str = ""
+    kind: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+def document(suites: Sequence[tuple[str, Sequence[JunitCase]]], nothing: JunitCase) -> str:
+    """The whole document.
+
+    Args:
+        suites: names with their cases.
+        nothing: the case that passed where there is nothing to say.
+    """
+    suites = suites or [("torchlift", (nothing,))]
+    everything = [case for _, cases in suites for case in cases]
+    counts = _counts(everything)
+    del counts["skipped"]
+    top = Element("testsuites", {"name": "torchlift", **counts})
+    for name, cases in suites:
+        suite = SubElement(top, "testsuite", {"name": _fit(name), **_counts(cases)})
+        for case in cases:
+            _add(suite, case)
+    indent(top)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(top, encoding="unicode")}\n'
+
+
+def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
+    found = Counter(case.outcome for case in cases)
+    numbers = {"failures": found["failure"], "errors": found["error"], "skipped": found["skipped"]}
+    return {"tests": str(len(cases)), **{name: str(number) for name, number in numbers.items()}}
+
+
+def _add(suite: Element, case: JunitCase) -> None:
+    told = {"name": case.name, "classname": case.classname, "file": case.file, "line": case.line}
+    one = SubElement(suite, "testcase", {name: _fit(str(value)) for name, value in told.items() if value is not None})
+    if case.outcome is not None:
+        kind = {} if case.kind is None else {"type": case.kind}
+        SubElement(one, case.outcome, {"message": _fit(case.message), **kind}).text = _fit(case.text) or None
+
+
+def _fit(text: str) -> str:
+    """Text without what no XML document may hold."""
+    return _NO_XML.sub("\ufffd", text)
