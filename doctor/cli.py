@@ -47,7 +47,7 @@ def doctor(context: click.Context, /, **given: Any) -> None:
 def _run(given: Mapping[str, Any]) -> None:
     from torchlift.doctor.command.job import examine_as_rank, fleet_report, launch_of
     from torchlift.doctor.command.machine import examined_facts, save
-    from torchlift.doctor.command.output import emit, report_of, say, smokes_of, style_of, write_page
+    from torchlift.doctor.command.output import emit, prints_as_it_comes, report_of, say, smokes_of, style_of, tell
     from torchlift.doctor.command.question import about_checks, checks_of, examination_of, requirement_of
 
     machine = _read(MachineOptions, given)
@@ -58,25 +58,30 @@ def _run(given: Mapping[str, Any]) -> None:
     if smokes.list_smokes:
         from torchlift.doctor.smoke.parent.options import listed
 
+        output.refuse_reports("--list-smokes")
         say(listed(smokes, as_json=output.json), 0)
     if smokes.wanted and (machine.facts is not None or machine.is_described):
         raise click.UsageError("Smokes run on this machine: --smoke goes neither with --facts nor with --gpu.")
     if question.explain_error is None and (question.list_checks or question.explain is not None):
+        output.refuse_reports("--list-checks" if question.list_checks else "--explain")
         say(about_checks(question, output), 0)
     wanted = requirement_of(question.wanted)
     if question.explain_error is not None:
         from torchlift.doctor.command.error_question import explained_error
 
         say(*explained_error(question.explain_error, machine, output, wanted, given))
-    if question.emit is not None and (output.format != "text" or output.html is not None):
-        raise click.UsageError("--emit writes pins and no report: leave out --json, --format and --html.")
+    if question.emit is not None and (output.format != "text" or output.files()):
+        raise click.UsageError(
+            "--emit writes pins and no report: leave out --json, --output-format, --output-file and --html."
+        )
+    output.files()
     checks = checks_of(question)
     launch = launch_of(fleet, machine, question)
     if launch is not None:
         found = examine_as_rank(launch, machine, output, smokes, fleet, checks)
         if found is None:
             sys.exit(0)
-        say(fleet_report(found, output, lambda: style_of(output)), found.exit_code)
+        tell(output, found.exit_code, lambda form, _: fleet_report(found, output, form, lambda: style_of(output)))
     facts = examined_facts(machine)
     facts.installing.chosen = question.install_with or facts.installing.chosen
     examination = examination_of(facts, checks, wanted, question, output)
@@ -88,13 +93,14 @@ def _run(given: Mapping[str, Any]) -> None:
         examination = redacted(examination)
     if machine.save_facts is not None:
         save(examination.facts, machine.save_facts)
-    if output.html is not None:
-        from torchlift.doctor.report.page.machine import render as as_page
-
-        write_page(lambda: as_page(examination), output)
     if question.emit is not None:
         emit(examination, question.emit)
-    say(report_of(examination, output), examination.exit_code)
+    shown_before = prints_as_it_comes(output)
+    tell(
+        output,
+        examination.exit_code,
+        lambda form, shown: report_of(examination, output, form, smokes_are_shown=shown and shown_before),
+    )
 
 
 @doctor.command()
@@ -108,12 +114,13 @@ def merge(files: tuple[str, ...], **given: Any) -> None:
     """
     from torchlift.doctor.checks.registry import all_checks
     from torchlift.doctor.command.job import fleet_report, merged
-    from torchlift.doctor.command.output import say, style_of
+    from torchlift.doctor.command.output import style_of, tell
     from torchlift.doctor.command.question import diagnosed
 
     output = _read(OutputOptions, given)
+    output.files()
     fleet = merged(files, lambda facts: diagnosed(facts, all_checks(), output), strict=output.strict)
-    say(fleet_report(fleet, output, lambda: style_of(output)), fleet.exit_code)
+    tell(output, fleet.exit_code, lambda form, _: fleet_report(fleet, output, form, lambda: style_of(output)))
 
 
 def main() -> None:

@@ -32,8 +32,6 @@ _ELSEWHERE = (
     "save_facts",
     "strict",
     "emit",
-    "html",
-    "markdown",
     "smoke",
     "smoke_only",
     "fleet",
@@ -58,8 +56,7 @@ def explained_error(
     for name in _ELSEWHERE:
         if given.get(name):
             raise click.UsageError(f"{_HINT} is a question of its own: leave out --{name.replace('_', '-')}.")
-    if output.format == "markdown":
-        raise click.UsageError(f"{_HINT} is answered as text or as JSON.")
+    output.refuse_reports(_HINT)
     if wanted is not None and not machine.is_described:
         raise click.UsageError(f"With {_HINT}, --for is for a machine that --gpu describes.")
     if machine.facts == "-" and text == "-":

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from torchlift.doctor.check import Check
     from torchlift.doctor.command.fleet_options import FleetOptions
-    from torchlift.doctor.command.options import MachineOptions, OutputOptions, QuestionOptions
+    from torchlift.doctor.command.options import DoctorFormat, MachineOptions, OutputOptions, QuestionOptions
     from torchlift.doctor.examination import Examination
     from torchlift.doctor.facts import Facts
     from torchlift.doctor.fleet.fleet import Fleet
@@ -44,25 +44,28 @@ def launch_of(fleet: FleetOptions, machine: MachineOptions, question: QuestionOp
         raise click.UsageError(f"{error} (--no-fleet examines this machine alone.)") from None
 
 
-def fleet_report(fleet: Fleet, output: OutputOptions, style: Callable[[], Style]) -> str:
-    """The report as the options want it."""
-    if output.is_redacted:
+def fleet_report(fleet: Fleet, output: OutputOptions, form: DoctorFormat, style: Callable[[], Style]) -> str:
+    """The report in one form."""
+    if output.is_redacted or form == "markdown":
         from torchlift.doctor.fleet.redact import redacted
 
         fleet = redacted(fleet)
-    if output.html is not None:
-        from torchlift.doctor.command.output import write_page
+    if form == "html":
         from torchlift.doctor.fleet.page import render as as_page
 
-        write_page(lambda: as_page(fleet), output)
-    if output.format == "markdown":
+        return as_page(fleet)
+    if form == "markdown":
         from torchlift.doctor.fleet.markdown import render as as_markdown
 
         return as_markdown(fleet)
-    if output.json:
+    if form == "json":
         from torchlift.doctor.fleet.json_report import render as as_json
 
         return as_json(fleet)
+    if form in ("github", "junit"):
+        from torchlift.doctor.fleet.in_ci import render as in_ci
+
+        return in_ci(fleet, form)
     from torchlift.doctor.fleet.text_report import render
 
     return render(fleet, style(), verbose=output.verbose)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
 import click
 
@@ -11,6 +12,9 @@ from torchlift.lazy_dataclass import dataclass
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Decorator = Callable[[Any], Any]
+
+DoctorFormat = Literal["text", "json", "markdown", "html", "github", "junit"]
+DOCTOR_FORMATS: tuple[DoctorFormat, ...] = get_args(DoctorFormat)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class OutputOptions:
     """How the answer is given."""
 
     verbose: bool
-    format: Literal["text", "json", "markdown"]
+    format: DoctorFormat
+    output_file: tuple[str, ...]
     html: str | None
     redact: bool
     strict: bool
@@ -65,6 +70,36 @@ class OutputOptions:
     def json(self) -> bool:
         """Whether JSON is asked for."""
         return self.format == "json"
+
+    def files(self) -> tuple[tuple[DoctorFormat | None, Path], ...]:
+        """Where to write the report to, and how; None is for the place of what would be shown.
+
+        Raises:
+            click.UsageError: one of them is no file to write to.
+        """
+        if not self.output_file and self.html is None:
+            return ()
+        from torchlift.pipelines.files import OutputFileError, output_files
+
+        page = [f"html={self.html}"] if self.html is not None else []
+        try:
+            return output_files([*self.output_file, *page], DOCTOR_FORMATS)
+        except OutputFileError as error:
+            raise click.UsageError(str(error)) from None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the report goes to standard output."""
+        return all(chosen is not None for chosen, _ in self.files())
+
+    def refuse_reports(self, option: str) -> None:
+        """See that what is no report is asked for as text or JSON.
+
+        Raises:
+            click.UsageError: it is not; the message names `option`.
+        """
+        if self.format not in ("text", "json") or self.output_file or self.html is not None:
+            raise click.UsageError(f"{option} is answered as text or as JSON, on standard output.")
 
     @property
     def is_redacted(self) -> bool:
@@ -128,11 +163,19 @@ def output_options(function: _Function) -> _Function:
         function,
         click.option("-v", "--verbose", is_flag=True, help="Show every check with all evidence."),
         click.option(
+            "--output-format",
             "--format",
-            type=click.Choice(["text", "json", "markdown"]),
+            "format",
+            type=click.Choice(DOCTOR_FORMATS),
             default="text",
             show_default=True,
             help="How the report is written; markdown is for an issue, and implies --redact.",
+        ),
+        click.option(
+            "--output-file",
+            multiple=True,
+            metavar="[FORMAT=]FILE",
+            help="Write the report to FILE, in FORMAT beside what is shown, else in its place.",
         ),
         click.option("--json", "format", flag_value="json", help="Write the whole report as JSON."),
         click.option("--html", metavar="FILE", help="Write the report as one page for a browser, too."),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 if TYPE_CHECKING:
-    from torchlift.doctor.command.options import OutputOptions
+    from torchlift.doctor.command.options import DoctorFormat, OutputOptions
     from torchlift.doctor.examination import Examination
     from torchlift.doctor.facts import Facts
     from torchlift.doctor.remedies.pin_set import PinFormat
@@ -18,42 +18,54 @@ if TYPE_CHECKING:
     from torchlift.terminal.style import Style
 
 
-def report_of(examination: Examination, output: OutputOptions) -> str:
-    """The report as the options want it, after what the smokes have written already."""
-    if output.json:
+def report_of(examination: Examination, output: OutputOptions, form: DoctorFormat, *, smokes_are_shown: bool) -> str:
+    """The report in one form."""
+    if form == "json":
         from torchlift.doctor.report.json_report import render as as_json
 
         return as_json(examination)
-    if output.format == "markdown":
+    if form == "markdown":
         from torchlift.doctor.report.markdown import render as as_markdown
+        from torchlift.doctor.report.redact import redacted
 
-        return as_markdown(examination)
+        return as_markdown(examination if output.is_redacted else redacted(examination))
+    if form == "html":
+        from torchlift.doctor.report.page.machine import render as as_page
+
+        return as_page(examination)
+    if form in ("github", "junit"):
+        from torchlift.doctor.report.in_ci import render as in_ci
+
+        return in_ci(examination, form)
     from torchlift.doctor.report.text import render
 
     text = render(examination, style_of(output), verbose=output.verbose)
     if examination.smokes is None:
         return text
+    if smokes_are_shown:
+        return f"\n{text}"
     from torchlift.doctor.smoke.parent.report import render_smokes
 
-    # Otherwise it has been written already, as it came.
-    return f"{render_smokes(examination.smokes, style_of(output))}\n{text}" if output.redact else f"\n{text}"
+    return f"{render_smokes(examination.smokes, style_of(output))}\n{text}"
 
 
-def write_page(page: Callable[[], str], output: OutputOptions) -> None:
-    """Write the page of `--html`.
+def tell(output: OutputOptions, status: int, report: Callable[[DoctorFormat, bool], str]) -> NoReturn:
+    """Write the report to its files and to standard output, and exit.
 
-    Raises:
-        click.UsageError: if the file cannot be written.
+    Args:
+        output: which forms, and where to.
+        status: what to exit with; 2 where a file could not be written.
+        report: the report in one form, and whether it is for standard output.
     """
-    if output.html is None:
-        return
-    from pathlib import Path
+    problems = []
+    for form, path in output.files():
+        from torchlift.pipelines.files import problem_writing
 
-    try:
-        # Lone surrogates stand for bytes of names that are no text.
-        Path(output.html).write_text(page(), encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise click.UsageError(f"{output.html} could not be written: {error.strerror or error}.") from None
+        problems.append(problem_writing(path, report(form or output.format, False)))
+    for problem in filter(None, problems):
+        click.echo(problem, err=True)
+        status = 2
+    say(report(output.format, True) if output.is_shown else "", status)
 
 
 def style_of(output: OutputOptions) -> Style:
@@ -75,9 +87,14 @@ def smokes_of(options: SmokeOptions, facts: Facts, output: OutputOptions) -> Smo
     from torchlift.doctor.smoke.parent.options import run
 
     # Whatever needs the whole first (JSON, and names taken out) cannot be written as it comes.
-    at_once = output.format != "text" or output.redact
+    at_once = not prints_as_it_comes(output)
     live = not at_once and sys.stdout.isatty()
     return run(options, facts, style=style_of(output), live=live, out=None if at_once else _write)
+
+
+def prints_as_it_comes(output: OutputOptions) -> bool:
+    """Whether what smokes find is shown before the report."""
+    return output.format == "text" and output.is_shown and not output.redact
 
 
 def _write(text: str) -> None:
@@ -103,7 +120,7 @@ def emit(examination: Examination, kind: PinFormat) -> None:
     say(pin_set(facts, answer.choice, companions_of(facts), answer.summary, kind), 0)
 
 
-def say(text: str, status: int) -> None:
+def say(text: str, status: int) -> NoReturn:
     """Write to standard output and exit."""
     from io import TextIOWrapper
 

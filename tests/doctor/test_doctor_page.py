@@ -304,7 +304,7 @@ def test_the_command_writes_both_and_markdown_is_redacted(tmp_path: Path) -> Non
     nowhere = subprocess.run(
         [*command[:-1], str(tmp_path / "no" / "page.html")], capture_output=True, text=True, check=False
     )
-    assert nowhere.returncode == 2 and "could not be written" in nowhere.stderr
+    assert nowhere.returncode == 2 and "There is no folder" in nowhere.stderr
 
 
 def test_merged_machines_have_a_page_too(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ def annotation(level: Literal["error", "warning", "notice"], properties: dict[st
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # What acts on a terminal does so in the log as well; no annotation is worth that.
+    shown = "".join(c if c.isprintable() or c in "\t\r\n" else ascii(c)[1:-1] for c in text)
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    # What acts on a terminal does so in the log as well; no annotation is worth that.
-    shown = "".join(c if c.isprintable() or c in "\r\n" else ascii(c)[1:-1] for c in text)
-    return _data(shown).replace(":", "%3A").replace(",", "%2C")
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -25,7 +25,7 @@ class JunitCase:
         classname: what it belongs to.
         outcome: None where it passed.
         message: why it did not, in a sentence.
-        text: all that there is to say about that.
+        text: all that there is to say about it.
         kind: of failures: what sort it is.
         file: the file that it is about.
         line: in that file.
@@ -70,7 +70,10 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
 def _add(suite: Element, case: JunitCase) -> None:
     told = {"name": case.name, "classname": case.classname, "file": case.file, "line": case.line}
     one = SubElement(suite, "testcase", {name: _fit(str(value)) for name, value in told.items() if value is not None})
-    if case.outcome is not None:
+    if case.outcome is None:
+        if case.text:
+            SubElement(one, "system-out").text = _fit(case.text)
+    else:
         kind = {} if case.kind is None else {"type": case.kind}
         SubElement(one, case.outcome, {"message": _fit(case.message), **kind}).text = _fit(case.text) or None
 
