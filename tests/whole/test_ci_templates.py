@@ -98,3 +98,35 @@ def test_the_job_of_gitlab_writes_the_reports_that_it_names(tmp_path: Path) -> N
         "positions": {"begin": {"line": 5, "column": 12}, "end": {"line": 5, "column": 21}},
     }
     assert junitparser.JUnitXml.fromfile(str(tmp_path / reports["junit"])).failures == 1
+
+
+def _allowed_in_image(name: str) -> bool:
+    """Whether `.dockerignore`, which names what comes along, lets a file in."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert lines[0] == "*" and all(line.startswith(("!", "**/")) for line in lines[1:])
+    return name.partition("/")[0] in {line[1:] for line in lines if line.startswith("!")}
+
+
+@pytest.mark.exhaustive
+def test_the_steps_of_the_image_install_a_torchlift_that_looks_at_what_is_mounted(tmp_path: Path) -> None:
+    steps = [line.partition(" ")[::2] for line in (ROOT / "Dockerfile").read_text().splitlines() if line[:1].isupper()]
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in filter(_allowed_in_image, listed):
+        (tmp_path / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "src" / name)
+    run(f"{sys.executable} -m venv {tmp_path}/env", tmp_path)
+    environment = {"PATH": f"{tmp_path}/env/bin{os.pathsep}{os.environ['PATH']}"}
+    # No registry gives its base image here, and its packages are those of this machine; the rest is run as it stands.
+    for command in (text for step, text in steps if step == "RUN" and not text.startswith("apt-get ")):
+        done = run(
+            command.replace("/wheels", f"{tmp_path}/wheels").replace("/src", f"{tmp_path}/src"), tmp_path, **environment
+        )
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/a.py").write_text(OLD)
+    variables = dict(text.split("=", 1) for step, text in steps if step == "ENV")
+    [entry] = [json.loads(text)[0] for step, text in steps if step == "ENTRYPOINT"]
+    done = run(f"{entry} migrate --check .", tmp_path / "project", **environment, **variables)
+    assert done.returncode == 1 and "a.py:5:12" in done.stdout and not (tmp_path / "wheels").exists()
