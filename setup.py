@@ -22,6 +22,7 @@ FOLDERS = {
     "torchlift.convert": "convert",
     "torchlift.server": "server",
     "torchlift.survey": "survey",
+    "torchlift.docs": "docs",
 }
 
 packages = []
@@ -55,5 +56,7 @@ setup(
     cmdclass={"build_py": BuildWithIndex},
     packages=packages,
     package_dir=FOLDERS,
-    package_data={"": ["py.typed", "*.json", "data/*"]},
+    package_data={"": ["py.typed", "*.json", "data/*"], "torchlift.docs": ["*.md"]},
+    # `torchlift help` makes these of what is installed, entry by entry.
+    exclude_package_data={"torchlift.docs": ["rules.md", "doctor.md", "errors.md", "smokes.md"]},
 )

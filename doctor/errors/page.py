@@ -47,10 +47,11 @@ def _page() -> Iterator[str]:
         yield ""
         for row in rows:
             if not row.smokes_only:
-                yield from _entry(row)
+                yield from entry(row)
 
 
-def _entry(known: KnownError) -> Iterator[str]:
+def entry(known: KnownError) -> Iterator[str]:
+    """What there is about one error, a line each."""
     match = expression(known).search(known.says[0])
     row = known if match is None else worded(known, match)
     yield f"### {row.id}"

@@ -61,6 +61,11 @@ _COMMANDS = {
     "clean": ("torchlift.migrate.cache.cli", "clean", "Remove what migrate keeps of its runs."),
     "rule": ("torchlift.authoring.commands", "rule", "Explain a rule, begin a new one, or try its examples."),
     "rules": ("torchlift.authoring.commands", "rules", "List all rules."),
+    "help": (
+        "torchlift.help",
+        "show_help",
+        "Show a page of the documentation, or what there is about a rule, a check or an error.",
+    ),
     "completion": (
         "torchlift.terminal.completion",
         "completion",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from torchlift.help import ENTRIES
+
 pytestmark = pytest.mark.xdist_group("the built wheel")
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,8 @@ MAPPED = {
     "torchlift/testing": ROOT / "testing",
     "torchlift/record": ROOT / "record",
     "torchlift/convert": ROOT / "convert",
+    "torchlift/server": ROOT / "server",
+    "torchlift/survey": ROOT / "survey",
 }
 
 
@@ -50,6 +54,14 @@ def test_every_data_file_that_the_repository_has_is_in_the_wheel(wheel: zipfile.
         expected |= {f"{name}/{path.relative_to(folder).as_posix()}" for path in inside}
     assert len(expected) > 10
     assert expected <= set(wheel.namelist())
+
+
+def test_the_pages_are_in_the_wheel_but_those_that_are_made_of_entries(wheel: zipfile.ZipFile) -> None:
+    inside = {
+        name.rpartition("/")[2].removesuffix(".md") for name in wheel.namelist() if name.startswith("torchlift/docs/")
+    }
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert pages - set(ENTRIES) == inside - {"__init__.py"} and set(ENTRIES) < pages
 
 
 def test_the_tables_of_the_resolver_load_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:

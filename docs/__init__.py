@@ -1,0 +1,1 @@
+"""The pages, for `torchlift help`."""
