@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import FileOutcome, RunResult
 from torchlift.migrate.tell.identity import identities
 from torchlift.migrate.workspace.config import Config, ConfigError
+from torchlift.source import SourceText
 from torchlift.whole_file import write_whole
 
 BASELINE_SCHEMA: Final = 1
@@ -68,6 +69,12 @@ class KnownFindings:
             ("1 finding of the baseline is", "it") if gone == 1 else (f"{gone} findings of the baseline are", "them")
         )
         return replace(left, notes=(*left.notes, f"{they} gone: `--write-baseline` takes {them} out."))
+
+    def new_in(self, path: str, findings: Sequence[Finding], source: SourceText) -> tuple[Finding, ...]:
+        """The findings in one file, in source order, that are not known."""
+        here = set(self._known.get(path, ()))
+        named = identities((one, source) for one in findings)
+        return tuple(one for one, identity in zip(findings, named, strict=True) if f"{one.code} {identity}" not in here)
 
     def recording(self, result: RunResult) -> RunResult:
         """The result without any finding that is left, since all of them are written to the file and known from now on.

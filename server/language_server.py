@@ -25,26 +25,18 @@ from torchlift.rules.own_rules import rules_with
 from torchlift.rules.registry import RuleFileError
 from torchlift.server import messages
 from torchlift.server.client_settings import ClientSettings
+from torchlift.server.open_documents import OpenDocument, edited_parts, found_in, open_notebook, positions_in
 from torchlift.server.open_project import CannotFix, OpenProject, Report
-from torchlift.server.positions import Positions
 
 _PAUSE = 0.05
 """Seconds without a key before a text is looked at."""
 _FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.torchlift"
 _WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/torchlift.toml", "**/setup.cfg", "**/*requirements*.txt",
-            "**/*requirements*.in", "**/environment*.y*ml", "**/*.lock", "**/.gitignore")  # fmt: skip
+            "**/*requirements*.in", "**/environment*.y*ml", "**/*.lock", "**/.gitignore", "**/*.ipynb", "**/*baseline*.json")  # fmt: skip
+
+_NOTEBOOKS = types.NotebookDocumentFilterWithNotebook(types.NotebookDocumentFilterNotebookType("jupyter-notebook"))
 
 Answer = TypeVar("Answer")
-
-
-@dataclass
-class OpenDocument:
-    """A file that is being edited, as the editor told it last."""
-
-    uri: str
-    path: Path
-    text: str
-    version: int | None
 
 
 @dataclass
@@ -57,7 +49,7 @@ class Folder:
         checking: the task that looks at its files.
         again: whether something came in since that task began.
         stop: set when nobody wants the findings any more that are being looked for.
-        shown: by document, the version that was looked at, and what was found in it.
+        shown: by address, the document as it was looked at, what was found in it, and its name in the project.
     """
 
     path: Path
@@ -65,7 +57,7 @@ class Folder:
     checking: asyncio.Task[None] | None = None
     again: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
-    shown: dict[str, tuple[int | None, Report, str]] = field(default_factory=dict)
+    shown: dict[str, tuple[OpenDocument, Report, str]] = field(default_factory=dict)
 
 
 class TorchliftServer(LanguageServer):
@@ -73,7 +65,12 @@ class TorchliftServer(LanguageServer):
 
     def __init__(self) -> None:
         # Whole texts: an edit of a part is told in lines that other line ends than the protocol's must not make.
-        super().__init__("torchlift", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(
+            "torchlift",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Full,
+            notebook_document_sync=types.NotebookDocumentSyncOptions([_NOTEBOOKS]),
+        )
         self.settings = ClientSettings()
         self.documents: dict[str, OpenDocument] = {}
         self.folders: dict[Path, Folder] = {}
@@ -96,9 +93,30 @@ class TorchliftServer(LanguageServer):
         """A document was opened or has another text now."""
         name = to_fs_path(uri) if uri.startswith("file:") else None
         if name is None:
-            return  # it is no file: a cell of a notebook, or not yet saved
-        self.documents[uri] = OpenDocument(uri, Path(name).resolve(), text, version)
-        self.look(self._folder_of(self.documents[uri].path))
+            return  # it is no file yet
+        self.taken(OpenDocument(uri, Path(name).resolve(), text, version))
+
+    def notebook_opened(self, uri: str) -> None:
+        """A notebook was opened or has other cells now."""
+        notebook = self.workspace.get_notebook_document(notebook_uri=uri)
+        name = to_fs_path(uri) if uri.startswith("file:") else None
+        if notebook is None or name is None:
+            return
+
+        def read(cell: str) -> tuple[str, str | None, int | None]:
+            document = self.workspace.get_text_document(cell)
+            return document.source, document.language_id, document.version
+
+        self.taken(open_notebook(notebook, Path(name).resolve(), read))
+
+    def taken(self, document: OpenDocument) -> None:
+        """A document is open in that state now."""
+        before = self.documents.get(document.uri)
+        self.documents[document.uri] = document
+        for cell in before.cells if before is not None else ():
+            if document.cell(cell.uri) is None:
+                self._publish(cell.uri, None, [])
+        self.look(self._folder_of(document.path))
 
     def closed(self, uri: str) -> None:
         """A document is not open any more."""
@@ -107,7 +125,8 @@ class TorchliftServer(LanguageServer):
             return
         folder = self._folder_of(document.path)
         folder.shown.pop(uri, None)
-        self._publish(uri, None, [])
+        for part, _, _ in document.parts():
+            self._publish(part, None, [])
         self.look(folder)
 
     def written(self, paths: list[Path]) -> None:
@@ -133,8 +152,9 @@ class TorchliftServer(LanguageServer):
             folder = self.folders.pop(path.resolve(), None)
             if folder is not None:
                 folder.stop.set()
-                for uri in folder.shown:
-                    self._publish(uri, None, [])
+                for document, _, _ in folder.shown.values():
+                    for uri, _, _ in document.parts():
+                        self._publish(uri, None, [])
 
     def _folder_of(self, path: Path) -> Folder:
         """The innermost folder of the workspace around a file, or the project that it belongs to."""
@@ -156,7 +176,7 @@ class TorchliftServer(LanguageServer):
 
     async def settled(self, uri: str) -> None:
         """Wait until what is found in a document is known."""
-        document = self.documents.get(uri)
+        document = self._document_of(uri)
         folder = self._folder_of(document.path) if document is not None else None
         while folder is not None and folder.checking is not None and not folder.checking.done():
             await asyncio.shield(folder.checking)
@@ -171,15 +191,13 @@ class TorchliftServer(LanguageServer):
                 if folder.project is None:
                     folder.project = await self._in_worker(partial(self._read, folder.path))
                 report = await self._in_worker(partial(_report, folder.project, documents, folder.stop.is_set))
+                if report is not None:
+                    self._show(folder, documents, report)
             except (ConfigError, RuleFileError) as error:
                 self.tell(str(error))
-                continue
             except Exception:
                 folder.project = None
                 self.log(f"A defect of torchlift: nothing is known about {folder.path}.\n{traceback.format_exc()}")
-                continue
-            if report is not None:
-                self._show(folder, documents, report)
 
     def _read(self, path: Path) -> OpenProject:
         return OpenProject(path, self.settings.config_of(path))
@@ -194,10 +212,13 @@ class TorchliftServer(LanguageServer):
             name = _name_in(project, document.path)
             if name not in report.findings:
                 continue
-            folder.shown[document.uri] = (document.version, report, name)
-            positions = Positions(document.text, self.encoding)
-            found = [messages.diagnostic(one, positions, project.root, rules) for one in report.findings[name]]
-            self._publish(document.uri, document.version, found)
+            folder.shown[document.uri] = (document, report, name)
+            source = report.sources[name]
+            for uri, version, number in document.parts():
+                positions = positions_in(source, document, uri, self.encoding)
+                here = found_in(list(report.findings[name]), source, number)
+                found = [messages.diagnostic(one, positions, project.root, rules) for one in here]
+                self._publish(uri, version, found)
 
     async def _in_worker(self, work: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
@@ -214,14 +235,14 @@ class TorchliftServer(LanguageServer):
 
     def found_at(self, uri: str, range: types.Range) -> list[Finding]:
         """What was found in a part of a document, in its present text."""
-        document = self.documents.get(uri)
+        document = self._document_of(uri)
         folder = self._folder_of(document.path) if document is not None else None
-        if document is None or folder is None or uri not in folder.shown:
+        if document is None or folder is None or document.uri not in folder.shown:
             return []
-        version, report, name = folder.shown[uri]
-        if version != document.version:
+        looked_at, report, name = folder.shown[document.uri]
+        if looked_at is not document:
             return []
-        positions = Positions(document.text, self.encoding)
+        positions = positions_in(report.sources[name], document, uri, self.encoding)
         start = positions.offset(range.start.line, range.start.character)
         end = positions.offset(range.end.line, range.end.character)
         return [one for one in report.findings[name] if one.span.start <= end and start <= one.span.end]
@@ -230,9 +251,10 @@ class TorchliftServer(LanguageServer):
         """What a finding below the pointer is about."""
         uri = params.text_document.uri
         found = self.found_at(uri, types.Range(params.position, params.position))
-        if not found:
+        document = self._document_of(uri)
+        if not found or document is None:
             return None
-        project = self._folder_of(self.documents[uri].path).project
+        project = self._folder_of(document.path).project
         rules = rules_with(project.options.own_rules if project is not None else ())
         text = "\n\n---\n\n".join(messages.explained(one, rules.get(one.code)) for one in found)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
@@ -253,18 +275,15 @@ class TorchliftServer(LanguageServer):
         return offered
 
     async def _fixes(self, uri: str, finding: Finding) -> list[types.CodeAction]:
-        document = self.documents[uri]
-        folder = self._folder_of(document.path)
-        shown, project = folder.shown.get(uri), folder.project
-        if shown is None or project is None:
+        document = self._document_of(uri)
+        folder = self._folder_of(document.path) if document is not None else None
+        shown = folder.shown.get(document.uri) if document is not None and folder is not None else None
+        if document is None or folder is None or shown is None or folder.project is None:
             return []
         _, report, name = shown
-        source = report.sources[name]
-        about = [
-            messages.diagnostic(
-                finding, Positions(source.text, self.encoding), project.root, rules_with(project.options.own_rules)
-            )
-        ]
+        project, source = folder.project, report.sources[name]
+        positions = positions_in(source, document, uri, self.encoding)
+        about = [messages.diagnostic(finding, positions, project.root, rules_with(project.options.own_rules))]
         offered = []
         if finding.fix is not None:
             title = f"{finding.fix.title} ({messages.SAFETY[finding.safety]})"
@@ -288,30 +307,36 @@ class TorchliftServer(LanguageServer):
         return offered
 
     async def _fix_all(self, uri: str) -> types.WorkspaceEdit | None:
-        document = self.documents.get(uri)
+        document = self._document_of(uri)
         folder = self._folder_of(document.path) if document is not None else None
-        if folder is None or folder.project is None or uri not in folder.shown:
+        if document is None or folder is None or folder.project is None or document.uri not in folder.shown:
             return None
-        name = folder.shown[uri][2]
+        name = folder.shown[document.uri][2]
         texts = await self._in_worker(partial(folder.project.all_fixed, name, frozenset({Safety.SAFE})))
         return self._edit(folder, folder.project, {name: texts}) if texts is not None else None
 
     def _edit(self, folder: Folder, project: OpenProject, texts: Any) -> types.WorkspaceEdit:
         """An edit for the texts as they were last looked at: where the editor has others by now, it refuses the edit."""
-        uris = {
-            _name_in(project, one.path): one.uri
-            for one in self.documents.values()
-            if one.path.is_relative_to(project.root)
-        }
-        versions = {uri: version for uri, (version, _, _) in folder.shown.items()}
+        open_ones = {_name_in(project, one.path): one for one in self.documents.values()}
+        open_ones |= {_name_in(project, one.path): one for one, _, _ in folder.shown.values()}
+        edited: dict[str, tuple[Any, Any]] = {}
+        versions: dict[str, int | None] = {}
+        for name, (before, after) in texts.items():
+            document = open_ones.get(name)
+            for part, old, new in edited_parts(before, after, document):
+                uri = part or (document.uri if document is not None else from_fs_path(str(project.root / name)) or "")
+                edited[uri] = (old, new)
+                if document is not None:
+                    cell = document.cell(uri)
+                    versions[uri] = document.version if cell is None else cell.version
         edits = self.client_capabilities.workspace and self.client_capabilities.workspace.workspace_edit
-        return messages.workspace_edit(
-            texts,
-            lambda name: uris.get(name) or from_fs_path(str(project.root / name)) or "",
-            lambda name: versions.get(uris.get(name, "")),
-            self.encoding,
-            versioned=bool(edits and edits.document_changes),
-        )
+        versioned = bool(edits and edits.document_changes)
+        return messages.workspace_edit(edited, versions, self.encoding, versioned=versioned)
+
+    def _document_of(self, uri: str) -> OpenDocument | None:
+        """The open file with that address, or the one with a cell of that address."""
+        found = self.documents.get(uri)
+        return found or next((one for one in self.documents.values() if one.cell(uri) is not None), None)
 
     def tell(self, sentence: str) -> None:
         """Show the user a sentence."""
@@ -365,6 +390,22 @@ def make_server() -> TorchliftServer:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def _(ls: TorchliftServer, params: types.DidCloseTextDocumentParams) -> None:
         ls.closed(params.text_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    async def _(ls: TorchliftServer, params: types.DidOpenNotebookDocumentParams) -> None:
+        ls.notebook_opened(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    async def _(ls: TorchliftServer, params: types.DidChangeNotebookDocumentParams) -> None:
+        ls.notebook_opened(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    async def _(ls: TorchliftServer, params: types.DidCloseNotebookDocumentParams) -> None:
+        ls.closed(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    async def _(ls: TorchliftServer, params: types.DidSaveNotebookDocumentParams) -> None:
+        ls.written(_paths([params.notebook_document.uri]))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def _(ls: TorchliftServer, params: types.DidSaveTextDocumentParams) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -92,22 +92,19 @@ def text_edits(before: SourceText, after: SourceText, encoding: str) -> list[typ
 
 def workspace_edit(
     texts: Mapping[str, tuple[SourceText, SourceText]],
-    uri_of: Callable[[str], str],
-    version_of: Callable[[str], int | None],
+    versions: Mapping[str, int | None],
     encoding: str,
     *,
     versioned: bool,
 ) -> types.WorkspaceEdit:
-    """An edit of several files, by path, each with the version it is meant for if the editor counts them."""
-    edits = {path: text_edits(before, after, encoding) for path, (before, after) in texts.items()}
+    """An edit of several documents, by address, each with the version it is meant for if the editor counts them."""
+    edits = {uri: text_edits(before, after, encoding) for uri, (before, after) in texts.items()}
     if not versioned:
-        return types.WorkspaceEdit(changes={uri_of(path): some for path, some in edits.items()})
+        return types.WorkspaceEdit(changes=edits)
     return types.WorkspaceEdit(
         document_changes=[
-            types.TextDocumentEdit(
-                types.OptionalVersionedTextDocumentIdentifier(uri_of(path), version_of(path)), list(some)
-            )
-            for path, some in edits.items()
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, versions.get(uri)), list(some))
+            for uri, some in edits.items()
         ]
     )
 

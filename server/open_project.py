@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os.path import relpath, sep
 from pathlib import Path
 
 from torchlift.finding import FileFailure, Finding, Safety
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.baseline import KnownFindings, known_findings
 from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner
 from torchlift.migrate.find.kept import without_kept
@@ -34,6 +36,18 @@ _DECIDES = (
     "pyproject.toml", "torchlift.toml", "setup.py", "setup.cfg", "noxfile.py", "tox.ini", ".gitignore", ".lock", ".txt",
     ".in", ".yml", ".yaml",
 )  # fmt: skip
+_NO_CELLS = b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+
+
+def _as_written(path: str, on_disk: SourceText | None, text: str) -> SourceText:
+    """What an open file holds: `text`, of a notebook a file of nbformat 4."""
+    if not is_notebook(path):
+        return (on_disk or SourceText("")).replaced(text)
+    try:
+        return read_source(path, text.encode("utf-8", "surrogatepass"))
+    except UnreadableSource:
+        # Half a sign, or a line end that no file of Python has: nothing is known until it is gone.
+        return read_source(path, _NO_CELLS)
 
 
 class CannotFix(Exception):
@@ -81,11 +95,16 @@ class OpenProject:
         self._written: set[str] = set()
         self._settled: Mapping[str, Sequence[Finding]] = {}
         self._noted = {one.path: one.noted for one in known.selected}
+        self._baseline_file: str | None = None
+        self._baseline: KnownFindings | None = None
+        if config.baseline is not None:
+            self._baseline = known_findings(config, self.options, write=False)
+            self._baseline_file = relpath(config.path_of(config.baseline), self.root).replace(sep, "/")
         calm_collector()
 
     def holds(self, path: str) -> bool:
         """Whether a file, relative to `root`, is one of those that a run over the folder looks at."""
-        return (path in self._python or path in self._texts) and not is_notebook(path)
+        return path in self._python or path in self._texts
 
     @staticmethod
     def decides(path: str) -> bool:
@@ -99,8 +118,10 @@ class OpenProject:
     def is_outdated_by(self, path: str) -> bool:
         """Whether the project has to be read anew after a file was written, made or removed."""
         on_disk = (self.root / path).is_file()
+        if path == self._baseline_file:
+            return True
         if self.decides(path) or on_disk is not self.holds(path):
-            return self.decides(path) or path.endswith((".py", ".pyi"))
+            return self.decides(path) or path.endswith((".py", ".pyi", ".ipynb"))
         noted = self._selected[path].noted if path in self._selected else frozenset()
         return self.options.ask_code and noted != self._noted.get(path, frozenset())
 
@@ -138,11 +159,14 @@ class OpenProject:
         asked = [path for path in texts if self.holds(path)]
         unreadable = {path: why for path in asked if path in self._known and (why := self._known[path].unreadable)}
         broken = unreadable_outcomes(self.options, unreadable)
+        left = {
+            path: broken[path].left if path in broken else tuple(sorted(self._settled[path], key=Finding.sort_key))
+            for path in asked
+        }
+        if self._baseline is not None:
+            left = {path: self._baseline.new_in(path, found, self._source_of(path)) for path, found in left.items()}
         return Report(
-            {
-                path: broken[path].left if path in broken else tuple(sorted(self._settled[path], key=Finding.sort_key))
-                for path in asked
-            },
+            left,
             {path: self._source_of(path) for path in asked},
             tuple(failure for path in asked if path in self._known for failure in self._known[path].failures),
         )
@@ -191,7 +215,7 @@ class OpenProject:
                 continue
             now = self._on_disk(path)
             if path in texts:
-                now = (now or SourceText("")).replaced(texts[path])
+                now = _as_written(path, now, texts[path])
             if now is not None and now != self._source_or_none(path):
                 changed[path] = now
         self._written.clear()

@@ -26,9 +26,12 @@ function told(setting) {
   return Object.fromEntries(SENT.map((name) => [name, setting(name)]).filter(([, value]) => isSet(value)));
 }
 
-/** Files that the server is told about: those that `torchlift migrate` reads. */
-const DOCUMENTS = ["python", "dockerfile", "shellscript", "yaml", "toml", "pip-requirements", "makefile", "powershell", "bat"].map(
-  (language) => ({ scheme: "file", language }),
-);
+/** Files that the server is told about, those that `torchlift migrate` reads, and cells of notebooks. */
+const DOCUMENTS = [
+  ...["python", "dockerfile", "shellscript", "yaml", "toml", "pip-requirements", "makefile", "powershell", "bat"].map(
+    (language) => ({ scheme: "file", language }),
+  ),
+  { notebook: "jupyter-notebook", language: "python" },
+];
 
 module.exports = { commandLine, told, DOCUMENTS, SENT };

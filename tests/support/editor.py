@@ -91,6 +91,58 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
         return await self.found(path) if wait else []
 
+    async def open_notebook(self, path: Path, cells: list[tuple[str, str]]) -> list[str]:
+        """Open a notebook with cells of some languages; the addresses of their documents, once something is known of them."""
+        uris = [f"vscode-notebook-cell:{path.as_posix()}#{number}" for number in range(len(cells))]
+        kinds = [
+            types.NotebookCellKind.Markup if language == "markdown" else types.NotebookCellKind.Code
+            for language, _ in cells
+        ]
+        notebook = types.NotebookDocument(
+            path.as_uri(), "jupyter-notebook", 1,
+            [types.NotebookCell(kind, uri) for kind, uri in zip(kinds, uris, strict=True)],
+        )  # fmt: skip
+        documents = [types.TextDocumentItem(uri, one[0], 1, one[1]) for uri, one in zip(uris, cells, strict=True)]
+        self._versions[path.as_uri()] = 1
+        self._versions |= dict.fromkeys(uris, 1)
+        self.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, documents))
+        await self.found_in_cells([uri for uri, (language, _) in zip(uris, cells, strict=True) if language == "python"])
+        return uris
+
+    async def type_in_cell(self, path: Path, uri: str, text: str) -> list[types.Diagnostic]:
+        """Give a cell of an open notebook another text; its diagnostics."""
+        self._versions[path.as_uri()] += 1
+        self._versions[uri] += 1
+        changes = types.NotebookDocumentCellContentChanges(
+            types.VersionedTextDocumentIdentifier(self._versions[uri], uri),
+            [types.TextDocumentContentChangeWholeDocument(text)],
+        )
+        self.client.notebook_document_did_change(
+            types.DidChangeNotebookDocumentParams(
+                types.VersionedNotebookDocumentIdentifier(self._versions[path.as_uri()], path.as_uri()),
+                types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(text_content=[changes])),
+            )
+        )
+        await self.found_in_cells([uri])
+        return self.published[uri][1]
+
+    def remove_cell(self, path: Path, uri: str, at: int) -> None:
+        """Take a cell out of an open notebook."""
+        self._versions[path.as_uri()] += 1
+        structure = types.NotebookDocumentCellChangeStructure(
+            types.NotebookCellArrayChange(at, 1), did_close=[types.TextDocumentIdentifier(uri)]
+        )
+        self.client.notebook_document_did_change(
+            types.DidChangeNotebookDocumentParams(
+                types.VersionedNotebookDocumentIdentifier(self._versions[path.as_uri()], path.as_uri()),
+                types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(structure=structure)),
+            )
+        )
+
+    async def found_in_cells(self, uris: list[str]) -> None:
+        """Wait for diagnostics of the present versions of cells."""
+        await self.until(lambda: all(self.published.get(uri, (None,))[0] == self._versions[uri] for uri in uris))
+
     async def found(self, path: Path) -> list[types.Diagnostic]:
         """Diagnostics of the present version of a file."""
         uri = path.as_uri()
@@ -118,10 +170,11 @@ class Editor:
         """Change settings."""
         self.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"torchlift": settings}))
 
-    async def actions(self, path: Path, at: types.Range, only: list[str] | None = None) -> list[types.CodeAction]:
-        """What is offered for a part of a file."""
+    async def actions(self, path: Path | str, at: types.Range, only: list[str] | None = None) -> list[types.CodeAction]:
+        """What is offered for a part of a file, or of the cell with that address."""
+        uri = path if isinstance(path, str) else path.as_uri()
         context = types.CodeActionContext([], list(only) if only else None)
-        params = types.CodeActionParams(types.TextDocumentIdentifier(path.as_uri()), at, context)
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), at, context)
         found = await self.client.text_document_code_action_async(params)
         return [one for one in found or () if isinstance(one, types.CodeAction)]
 
