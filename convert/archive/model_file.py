@@ -129,7 +129,8 @@ def _with_data(made: ModelFile, entries: ZipEntries, prefix: str) -> None:
         made.torchscript = read_torchscript(entries, prefix)
         made.imports, made.version = made.torchscript.imports, made.torchscript.version
         mobile = prefix + "bytecode.pkl" in names
-        made.kind = "mobile" if mobile and not made.torchscript.code.classes else "torchscript"
+        without_code = not made.torchscript.code.classes and made.torchscript.refused is None
+        made.kind = "mobile" if mobile and without_code else "torchscript"
         if mobile and made.kind == "torchscript":
             made.remarks.append("It also has the bytecode of PyTorch Mobile, for the lite interpreter.")
         return

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlift import __version__
+from torchlift.convert.archive.devices import other_devices
 from torchlift.convert.archive.model_file import ModelFile, read_model_file
 from torchlift.convert.archive.zip_entries import BadArchive, ZipEntries, opened
 from torchlift.convert.inspection.kinds import KINDS
@@ -122,12 +123,17 @@ class Converter:
         reads = bool(_ASKS_DTYPE & operators)
         libraries = ("torchvision",) if any(name.startswith("torchvision::") for name in operators) else ()
         task = Task(str(path.resolve()), digests, method, [], memory=self._wish.memory, seconds=self._wish.seconds)
-        task = replace(task, reads_dtype=reads, libraries=libraries)
+        devices = other_devices(found.torchscript.code)
+        task = replace(task, reads_dtype=reads, libraries=libraries, moved=bool(devices))
         self._tell(f"{path.name}: inputs")
         given, task, problem = self._inputs(found, task, self._wish, path)
         if given is None:
             return replace(start, outcome="refused", said=f"{path}: {problem}.")
-        start = replace(start, inputs=str(given), inputs_from=given.source, assumption=given.said)
+        moved = f"Its code names {' and '.join(devices)}: it ran with the CPU in that place, and so does this." * bool(
+            devices
+        )
+        said = f"{given.said} {moved}".strip()
+        start = replace(start, inputs=str(given), inputs_from=given.source, assumption=said)
         with tempfile.TemporaryDirectory(prefix="torchlift-") as folder:
             if self._wish.emit_python is not None:
                 return self._python(start, replace(task, program=folder), target)

@@ -18,6 +18,7 @@ _LARGEST = 1 << 16
 _NUMBERS = 12
 _MOST_DIMENSIONS = 5
 _MOST_ITEMS = 1 << 22
+_LARGE = 1 << 20
 _DTYPES = {
     "Long": "int64", "Int": "int32", "int64": "int64", "int": "int64", "Float": "float32", "Double": "float64", "Half": "float16",
     "Bool": "bool", "Byte": "uint8", "float": "float32", "double": "float64", "index": "int64", "indices": "int64",
@@ -34,8 +35,14 @@ def repaired(call: Call, error: str) -> Iterator[Call]:
         call: args and kwargs, as in `Given`.
         error: the message that it ended with.
     """
-    for _, changed in sorted(_places(call, error), key=lambda one: one[0]):
+    for _, changed in sorted(_places(call, error), key=lambda one: one[0] + _weight(one[1])):
         yield changed
+
+
+def _weight(call: Call) -> int:
+    """What large tensors add to how unlikely a call is: they take long, and layers are seldom meant for them."""
+    shapes = [[int(size) for size in one[2].split(",") if size] for one in _TENSOR.finditer(str(call))]
+    return 2 * sum(math.prod(shape) > _LARGE for shape in shapes)
 
 
 def _places(call: Call, error: str) -> Iterator[tuple[int, Call]]:
@@ -148,7 +155,10 @@ def _numbers(error: str) -> list[int]:
     apart = re.sub(r"(?<=\d)x(?=\d)", " ", error)
     viewed = _viewed(error)
     whole = [math.prod(viewed), math.prod(viewed[1:])] if viewed else []
-    found = dict.fromkeys([*whole, *(int(one) for one in _NUMBER.findall(apart))])
+    named = [int(one) for one in _NUMBER.findall(apart)]
+    # "Padding size should be less than the dimension", "expected at least": one more than what is named.
+    beyond = [one + 1 for one in named] if re.search(r"\b(less|smaller|greater|larger) than\b", error) else []
+    found = dict.fromkeys([*whole, *named, *beyond])
     return [one for one in found if 0 < one <= _LARGEST][:_NUMBERS]
 
 

@@ -7,11 +7,13 @@ import hashlib
 import importlib
 import resource
 import signal
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from torchlift.convert.archive.devices import copy_on_cpu
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.lazy_dataclass import dataclass
 from torchlift.testing.difference import Aspect
@@ -39,6 +41,7 @@ class Task:
         reads_dtype: whether the code asks for dtypes.
         searched: whether other inputs than the tries may be tried.
         libraries: that bring operators of the archive; imported where they are installed.
+        moved: whether the code names other devices than the CPU, which then stands in their place.
     """
 
     path: str
@@ -54,6 +57,7 @@ class Task:
     reads_dtype: bool = False
     libraries: tuple[str, ...] = ()
     searched: bool = False
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,7 @@ def loaded(task: Task) -> Any:
     import torch
 
     for library in task.libraries:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(library)
+        _bring_operators(library)
     reader = torch._C.PyTorchFileReader(task.path)
     names = [str(name) for name in reader.get_all_records()]
     code = {name for name in names if name.startswith("code/") and name.endswith(".py")}
@@ -114,7 +117,27 @@ def loaded(task: Task) -> Any:
     )
     if not same:
         raise BadArchive("is read by torch in another way than by torchlift: its tables contradict each other")
-    return torch.jit.load(task.path, map_location="cpu")  # type: ignore[no-untyped-call]
+    if not task.moved:
+        return torch.jit.load(task.path, map_location="cpu")  # type: ignore[no-untyped-call]
+    with tempfile.TemporaryDirectory(prefix="torchlift-") as folder:
+        copy = Path(folder, "on_cpu.pt")
+        copy_on_cpu(Path(task.path), copy)
+        return torch.jit.load(str(copy), map_location="cpu")  # type: ignore[no-untyped-call]
+
+
+def _bring_operators(library: str) -> None:
+    """Imports what brings operators of the archive. Raises `BadArchive` if it cannot."""
+    try:
+        importlib.import_module(library)
+    except ModuleNotFoundError:
+        raise BadArchive(
+            f"calls operators of {library}, which is not installed here; `pip install {library}` brings it"
+        ) from None
+    except Exception as error:
+        raise BadArchive(
+            f"calls operators of {library}, which is installed here and cannot be imported ({first_line(error)}); it has to be "
+            "one that was built for this torch"
+        ) from None
 
 
 def callee(script: Any, method: str) -> Any:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from torchlift.convert.archive.code import Class, Function, dotted
+from torchlift.convert.archive.devices import is_elsewhere
 from torchlift.convert.archive.values import Tensor
 from torchlift.convert.archive.zip_entries import BadArchive
 from torchlift.convert.translation.names import Names
@@ -23,8 +24,9 @@ from torchlift.convert.translation.vocabulary import (
 
 _SIZES = ("size", "len", "dim", "numel")
 _ON_TENSORS = ("max", "min", "sum", "abs", "all", "any")
-_SAME_CALL = {"str": "str", "dict": "dict", "device": "torch.device"}
+_SAME_CALL = {"str": "str", "dict": "dict"}
 _WHOLE_ARITHMETIC = ("add", "sub", "mul", "floor_divide", "remainder")
+_ROUNDED = ("floor", "trunc")
 
 
 class Expressions:
@@ -41,6 +43,10 @@ class Expressions:
         self._owner = owner
         self._wholes: set[str] = set()
         """Variables that are tensors without dimensions in TorchScript, and whole numbers here: sizes in traces."""
+        self._counts: set[str] = set()
+        """Those among them that are never negative."""
+        self._sizes: set[str] = set()
+        """Variables that are numbers in TorchScript too, and sizes."""
         self._dtypes: set[str] = set()
         self._renamed: dict[str, str] = {}
         self._inlined: dict[str, ast.expr] = {}
@@ -55,6 +61,10 @@ class Expressions:
                 self._renamed[variable] = f"{variable}_"
         self._once = {variable for variable in stored if stored.count(variable) == 1} - own
         self._never = own - set(stored)
+        loads = [
+            part.id for part in ast.walk(function.node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+        ]
+        self._read_once = {variable for variable in stored if loads.count(variable) == 1}
         self._self = function.node.args.args[0].arg if owner is not None and function.node.args.args else ""
 
     def expression(self, node: ast.expr) -> ast.expr:
@@ -110,24 +120,57 @@ class Expressions:
         if isinstance(node, ast.Name) and node.id in self._wholes:
             return ast.Name(self._renamed.get(node.id, node.id), ast.Load())
         name = dotted(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or name is None or node.keywords:
+        if not isinstance(node, ast.Call) or name is None:
+            return None
+        if self._is_rounded_division(name, node):
+            return self._whole_arithmetic(ast.FloorDiv(), node.args)
+        if node.keywords:
             return None
         if name == "ops.prim.NumToTensor":
             inner = node.args[0]
-            counted = isinstance(inner, ast.Call) and dotted(inner.func) in {f"torch.{one}" for one in _SIZES}
-            return (
-                self.expression(inner)
-                if counted or (isinstance(inner, ast.Call) and dotted(inner.func) == "int")
-                else None
-            )
+            return self.expression(inner) if self.is_size(inner) or _is_call(inner, "int") else None
         short = name.removeprefix("torch.")
+        # What is changed in place may stand for another value only where nobody reads the old one again.
+        first = next(iter(node.args), None)
+        if isinstance(first, ast.Call) or (isinstance(first, ast.Name) and first.id in self._read_once):
+            short = short.removesuffix("_")
         if short in _WHOLE_ARITHMETIC and len(node.args) == 2 and name.startswith("torch."):
-            sides = [self._whole(one) for one in node.args]
-            if any(sides):
-                both = [made or self._whole_constant(one) for made, one in zip(sides, node.args, strict=True)]
-                operator = BINARY.get(short, ast.FloorDiv)
-                return ast.BinOp(both[0], operator(), both[1]) if both[0] and both[1] else None
+            return self._whole_arithmetic(BINARY.get(short, ast.FloorDiv)(), node.args)
         return None
+
+    def _whole_arithmetic(self, operator: ast.operator, sides: list[ast.expr]) -> ast.expr | None:
+        found = [self._whole(one) for one in sides]
+        if not any(found):
+            return None
+        left, right = (made or self._whole_constant(one) for made, one in zip(found, sides, strict=True))
+        return ast.BinOp(left, operator, right) if left and right else None
+
+    def _is_rounded_division(self, name: str, node: ast.Call) -> bool:
+        """`torch.div(size, 4, rounding_mode="trunc")`, of what is never negative, so that both roundings are one."""
+        if name != "torch.div" or len(node.args) != len(("size", "parts")):
+            return False
+        modes = [one.value.value for one in node.keywords if isinstance(one.value, ast.Constant)]
+        return len(node.keywords) == 1 and set(modes) <= set(_ROUNDED) and bool(modes) and self.is_count(node)
+
+    def is_size(self, node: ast.expr) -> bool:
+        """Whether a number is a size, a length or a number of dimensions."""
+        return _is_call(node, *(f"torch.{one}" for one in _SIZES)) or (
+            isinstance(node, ast.Name) and node.id in self._sizes
+        )
+
+    def is_count(self, node: ast.expr) -> bool:
+        """Whether a whole number can be seen to be none below zero: a size, or sums, products and parts of sizes."""
+        if isinstance(node, ast.Name):
+            return node.id in self._counts
+        if not isinstance(node, ast.Call):
+            number = self._whole_constant(node)
+            return isinstance(number, ast.Constant) and type(number.value) is int and number.value > 0
+        name = (dotted(node.func) or "").removesuffix("_")
+        if name in ("ops.prim.NumToTensor", "int"):
+            return self.is_size(node.args[0]) or self.is_count(node.args[0])
+        return name in ("torch.add", "torch.mul", "torch.div", "torch.floor_divide") and all(
+            map(self.is_count, node.args)
+        )
 
     def _whole_constant(self, node: ast.expr) -> ast.expr | None:
         if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -244,6 +287,13 @@ class Expressions:
             return called(ast.Attribute(value, "to", ast.Load()), name_of(f"torch.{DTYPES[kind.value]}"))
         return operator_call("aten", "to", [value, *wanted], self._named(node))
 
+    def _operator_device(self, node: ast.Call) -> ast.expr:
+        names = [
+            ast.Constant("cpu") if isinstance(one, ast.Constant) and is_elsewhere(one.value) else self.expression(one)
+            for one in node.args
+        ]
+        return called("torch.device", *names)
+
     def _operator_neg(self, node: ast.Call) -> ast.expr:
         return ast.UnaryOp(ast.USub(), self.expression(node.args[0]))
 
@@ -356,6 +406,10 @@ class Expressions:
 
     def _word_fork(self, node: ast.Call) -> ast.expr:
         return called(*(self.expression(one) for one in node.args))
+
+
+def _is_call(node: ast.expr, *names: str) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) in names
 
 
 def _none(value: ast.expr) -> bool:

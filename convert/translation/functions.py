@@ -183,8 +183,12 @@ class _Body(Expressions):
         if isinstance(target, ast.Name):
             whole = self._whole(value)
             if whole is not None and target.id in self._once:
+                if self.is_count(value):
+                    self._counts.add(target.id)
                 self._wholes.add(target.id)
                 return [ast.Assign([self._target(target)], whole)]
+            if self.is_size(value) and target.id in self._once:
+                self._sizes.add(target.id)
             part = self._part_of_self(value) or self._constant_or_alias(target.id, value)
             if part is not None and target.id in self._once:
                 self._inlined[target.id] = part

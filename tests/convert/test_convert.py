@@ -149,6 +149,30 @@ def test_what_asks_for_too_much_ends_with_a_sentence(
     assert said in done.said
 
 
+def test_an_archive_that_was_traced_on_a_gpu_is_run_and_written_with_the_cpu_in_its_place(
+    tmp_path: Path, processes: FreshProcesses
+) -> None:
+    body = 'torch.add(x, torch.zeros([1], dtype=6, layout=0, device=torch.device("cuda:0"), pin_memory=False))'
+    path = tmp_path / "from_gpu.pt"
+    path.write_bytes(hostile_archives.torchscript(body))
+    (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+    assert done.outcome == "converted", done.said
+    assert "names cuda:0" in done.assumption
+    assert torch.equal(torch.export.load(tmp_path / "o.pt2").module()(torch.ones(2)), torch.ones(2))
+
+
+def test_what_is_missing_to_run_an_archive_is_named(tmp_path: Path, processes: FreshProcesses) -> None:
+    said = []
+    for body in ("ops.torchvision.nms(x, x, 0.5)", "ops.prepacked.conv2d_clamp_run(x, x)"):
+        path = tmp_path / "needs.pt"
+        path.write_bytes(hostile_archives.torchscript(body))
+        (done,) = Converter(Wish(given_by_user("float32[2]")), processes).convert(path, tmp_path / "o.pt2")
+        assert done.outcome == "refused"
+        said.append(done.said)
+    assert "torchvision, which is" in said[0]
+    assert "optimize_for_mobile" in said[1] and "not loaded" in said[1]
+
+
 def test_an_endless_loop_is_ended(tmp_path: Path, processes: FreshProcesses) -> None:
     lines = ("n = 0", "while torch.ge(n, 0):", "  n = torch.add(n, 1)", "return torch.mul(x, n)")
     code = hostile_archives._CODE.format(body="x").replace("    return x", "\n".join(f"    {line}" for line in lines))

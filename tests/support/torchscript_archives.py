@@ -114,6 +114,19 @@ for _name, _module, _inputs in (
 
 
 @_archive()
+def patches_counted() -> Any:
+    """Sizes that are divided and multiplied as tensors, as traces of older releases have them."""
+
+    def patches(x: torch.Tensor) -> torch.Tensor:
+        rows: Any = x.shape[0]
+        side = torch.div(x.shape[2], 4, rounding_mode="trunc")
+        parts = (x.shape[1] * side).mul_(side)
+        return x.reshape(torch.div(rows, 1, rounding_mode="floor"), parts, 16).tanh()
+
+    return torch.jit.trace(patches, torch.rand(2, 3, 8, 8))
+
+
+@_archive()
 def traced_mlp() -> Any:
     return _traced(models.Mlp(), torch.rand(4, 6))
 
