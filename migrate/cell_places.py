@@ -9,12 +9,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from torchlift.finding import Finding
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.notebook import is_notebook
 from torchlift.project import Project
 from torchlift.source import UnreadableSource
 
-_PLACE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*\.ipynb):(\d+)")
-_OWN_LINE = re.compile(r"\bline (\d+)\b")
+_PLACE = lazy_pattern(r"([\w.+-]+(?:/[\w.+-]+)*\.ipynb):(\d+)")
+_OWN_LINE = lazy_pattern(r"\bline (\d+)\b")
 _Record = TypeVar("_Record")
 
 

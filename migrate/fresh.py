@@ -13,7 +13,6 @@ from torchlift.migrate.cache.request import Request
 from torchlift.migrate.cache.whole_run import WholeRun
 from torchlift.migrate.find.rule_choice import choose_rules
 from torchlift.migrate.options import RunOptions
-from torchlift.migrate.remembered import EarlierChecks
 from torchlift.migrate.result import RunResult
 from torchlift.migrate.workspace.config import Config
 from torchlift.migrate.workspace.lowest import lowest_torch
@@ -21,6 +20,7 @@ from torchlift.rules.rule import Settings
 from torchlift.versions import LATEST
 
 if TYPE_CHECKING:
+    from torchlift.migrate.remembered import EarlierChecks
     from torchlift.migrate.verification.trials import Verification
 
 
@@ -97,7 +97,7 @@ def result(
 
         return refusals(root, paths, allow_dirty=config.allow_dirty, allow_no_vcs=config.allow_no_vcs)
 
-    memory = EarlierChecks(place.folder, request.project_name(), place.before) if place is not None else None
+    memory = _memory(place, request) if place is not None else None
     reading = read(replace(options, guard=None if options.overlay else guard, memory=memory), request)
     known = _examined(reading, verify)
     # A run that had to parse nothing is as cheap as an entry.
@@ -109,12 +109,19 @@ def result(
     return known
 
 
+def _memory(place: WholeRun, request: Request) -> EarlierChecks:
+    from torchlift.migrate.remembered import EarlierChecks
+
+    return EarlierChecks(place.folder, request.project_name(), place.before)
+
+
 def _examined(reading: run.KnownProject, verify: Verification | None) -> RunResult:
     if verify is None:
         return run.examine(reading.options, reading)
+    from torchlift.migrate.alternatives import Alternatives
     from torchlift.migrate.verification.verify import verified
 
-    return verified(run.Alternatives(reading.options, reading), verify)
+    return verified(Alternatives(reading.options, reading), verify)
 
 
 def _with_evidence(options: RunOptions, config: Config) -> RunOptions:

@@ -15,6 +15,7 @@ from torchlift.source import SourceText
 
 if TYPE_CHECKING:
     from torchlift.migrate.remembered import EarlierChecks
+    from torchlift.rules.rule import Rule
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,8 @@ class RunOptions:
         rules = rules_with(self.own_rules)
         late = {code for code, rule in rules.items() if rule.since is not None and rule.since > self.settings.target}
         return self.codes - late
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that run."""
+        return [rule for code, rule in rules_with(self.own_rules).items() if code in self.running]

@@ -15,9 +15,9 @@ from typing import Any
 
 from torchlift.finding import FileFailure, Finding
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, described, packed, unpacked
-from torchlift.migrate.cache.request import digest, hashed
 from torchlift.migrate.cache.tree import Tree
 from torchlift.notebook import read_source
 from torchlift.project import Collector, Project

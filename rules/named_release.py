@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from torchlift.finding import Finding
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.rule_index import indexed_rules
 from torchlift.rules.torchscript.facts.deprecation import DEPRECATED
 
-_NAMED = re.compile(r"\b(?:in|since|of|from) torch (\d+\.\d+)")
+_NAMED = lazy_pattern(r"\b(?:in|since|of|from) torch (\d+\.\d+)")
 
 
 def release_of(finding: Finding) -> str | None:

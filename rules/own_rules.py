@@ -7,20 +7,19 @@ configuration of a project that somebody may have cloned to look at it (`migrate
 from __future__ import annotations
 
 import importlib
-import re
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.registry import RuleFileError, rule_in
 from torchlift.rules.rule import Rule
 from torchlift.rules.rule_index import indexed_rules
 
-_CODE = re.compile(r"[A-Z]{1,12}\d{2,6}")
-_FILE = re.compile(r"([a-z]{1,12}\d{2,6})(_\w+)?\.py")
+_CODE = lazy_pattern(r"[A-Z]{1,12}\d{2,6}")
+_FILE = lazy_pattern(r"([a-z]{1,12}\d{2,6})(_\w+)?\.py")
 # Letters of codes that torchlift, and TorchFix whose codes it understands, may give to rules to come.
 _TAKEN = ("TL", "TOR")
 
@@ -121,6 +120,8 @@ def _imported(file: Path) -> ModuleType:
     try:
         return importlib.import_module(f"{package}.{file.stem}")
     except Exception as error:
+        import traceback
+
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise RuleFileError(
             f"The rule in {file} cannot be imported: {type(error).__name__}: {error} ({place.filename}:{place.lineno})."

@@ -9,7 +9,7 @@ from torchlift.finding import EditCall, EditImport, Finding, Fix, ReplaceExpress
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
 from torchlift.rules.rule import Context, Settings
-from torchlift.search.glance import Sighting
+from torchlift.search.parties import Sighting
 from torchlift.versions import TorchVersion
 from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.guards import is_last_resort_for

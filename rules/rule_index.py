@@ -13,11 +13,11 @@ import pickle
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torchlift
 import torchlift.rules
@@ -26,15 +26,55 @@ from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector
 from torchlift.rules.registry import loaded_rules, rule_in
 from torchlift.rules.rule import Rule
+from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, Wrappers
+
+if TYPE_CHECKING:
+    from torchlift.rules.search_terms import SearchTerms
 
 _IN_WHEEL = "rule_index.pickle"
 _INSTALLING = 600
 """Seconds between the first and the last file of one installation, at most."""
 
 
-@cache
+@dataclass(frozen=True)
+class _Index:
+    """What is known of the rules; the parts that only some runs need are pickled for themselves.
+
+    Attributes:
+        rules: every rule by its code, in the order of the codes.
+        terms: the `SearchTerms` of all rules, with the wrappers that are known without configuration.
+        newer: `newer_names.last_words()`.
+    """
+
+    rules: dict[str, Rule]
+    terms: bytes
+    newer: bytes
+
+
 def indexed_rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order of the codes: as `all_rules`, but without examples."""
+    return _index().rules
+
+
+@cache
+def search_terms(codes: frozenset[str], wrappers: tuple[Wrapper, ...]) -> SearchTerms | None:
+    """What the rules `codes`, and perhaps others, look for; None where they, or the wrappers, are not those of the index."""
+    index = _index()
+    if wrappers != DEFAULT_WRAPPERS or not codes <= index.rules.keys():
+        return None
+    terms: SearchTerms = pickle.loads(index.terms)
+    return terms
+
+
+@cache
+def newer_words() -> frozenset[bytes]:
+    """Last words of the names that are newer than the oldest release of the tables."""
+    words: frozenset[bytes] = pickle.loads(_index().newer)
+    return words
+
+
+@cache
+def _index() -> _Index:
     shipped = _shipped()
     if shipped is not None:
         return shipped
@@ -42,13 +82,13 @@ def indexed_rules() -> Mapping[str, Rule]:
     kept = Path(cache_from_source(__file__)).with_suffix(".pickle")
     if state is not None:
         with suppress(Exception):  # whatever is wrong with it, it is made anew
-            found, rules = pickle.loads(kept.read_bytes())
-            if found == state:
-                return dict(rules)
-    rules = _made()
+            found, index = pickle.loads(kept.read_bytes())
+            if found == state and isinstance(index, _Index):
+                return index
+    index = _made()
     if state is not None and not sys.dont_write_bytecode:
-        _keep(kept, pickle.dumps((state, rules), protocol=pickle.HIGHEST_PROTOCOL))
-    return rules
+        _keep(kept, pickle.dumps((state, index), protocol=pickle.HIGHEST_PROTOCOL))
+    return index
 
 
 def ship() -> None:
@@ -56,14 +96,14 @@ def ship() -> None:
     (Path(__file__).parent / _IN_WHEEL).write_bytes(pickle.dumps((_sizes(), _made()), protocol=4))
 
 
-def _shipped() -> Mapping[str, Rule] | None:
+def _shipped() -> _Index | None:
     """What came with the wheel; None where torchlift does not run from one, or somebody has changed a file since."""
     path = Path(__file__).with_name(_IN_WHEEL)
     with suppress(Exception):  # whatever is wrong with it, it is made anew
         data, installed = path.read_bytes(), path.stat().st_mtime
-        sizes, rules = pickle.loads(data)
-        if sizes == _sizes(written_before=installed + _INSTALLING):
-            return dict(rules)
+        sizes, index = pickle.loads(data)
+        if sizes == _sizes(written_before=installed + _INSTALLING) and isinstance(index, _Index):
+            return index
     return None
 
 
@@ -72,13 +112,18 @@ def _sizes(written_before: float | None = None) -> frozenset[tuple[str, int]]:
     (root,) = torchlift.__path__
     return frozenset(
         (path[len(root) :].replace(os.sep, "/"), size)
-        for path, written, size in code_files(root)
+        for path, written, size in code_files(root, without="migrate")
         if not path.endswith(_IN_WHEEL) and (written_before is None or written < written_before * 1e9)
     )
 
 
-def _made() -> dict[str, Rule]:
-    return {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}
+def _made() -> _Index:
+    from torchlift.rules.api.newer_names import last_words
+    from torchlift.rules.search_terms import terms_of
+
+    rules = {code: _described(rule, module) for code, (rule, module) in loaded_rules().items()}
+    parts = terms_of(rules.values(), Wrappers()), last_words()
+    return _Index(rules, *(pickle.dumps(part, protocol=4) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -108,12 +153,25 @@ def _found(late: _Late) -> Any:
 
 @dataclass(frozen=True)
 class _Table:
-    """The triggers of each target of a rule that makes them one by one."""
+    """The triggers of each target of a rule that makes them one by one, pickled: `search_terms` has them for most runs."""
 
-    triggers: Mapping[str, tuple[str, ...]] = field(hash=False)
+    triggers: bytes
 
     def __call__(self, targets: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted({trigger for target in targets for trigger in self.triggers[target]}))
+        known = _unpacked(self)
+        return tuple(sorted({trigger for target in targets for trigger in known[target]}))
+
+
+@cache
+def _unpacked(table: _Table) -> Mapping[str, tuple[str, ...]]:
+    triggers: Mapping[str, tuple[str, ...]] = pickle.loads(table.triggers)
+    return triggers
+
+
+def _table(rule: Rule) -> _Table | None:
+    if rule.gives_way is None:
+        return None
+    return _Table(pickle.dumps({target: rule.gives_way((target,)) for target in rule.targets}, protocol=4))
 
 
 def _described(rule: Rule, module: str) -> Rule:
@@ -138,7 +196,7 @@ def _described(rule: Rule, module: str) -> Rule:
         # Asked in every run: one that stands apart from the rule spares importing that.
         wants=late("wants") if rule.wants is not None and rule.wants.__module__ == module else rule.wants,
         applies=late("applies") if rule.applies is not None else None,
-        gives_way=_Table({t: rule.gives_way((t,)) for t in rule.targets}) if rule.gives_way is not None else None,
+        gives_way=_table(rule),
         collectors=tuple(map(described, rule.collectors)),
         examples=(),
     )
@@ -147,10 +205,9 @@ def _described(rule: Rule, module: str) -> Rule:
 def _state() -> tuple[object, ...] | None:
     """What tells one state of torchlift's files from another; None if they are no files."""
     try:
-        files = {entry for root in {*torchlift.__path__, *torchlift.rules.__path__} for entry in code_files(root)}
+        return (sys.version, *code_files(*torchlift.__path__, *torchlift.rules.__path__))
     except OSError:
         return None
-    return (sys.version, *sorted(files))
 
 
 def _keep(path: Path, data: bytes) -> None:

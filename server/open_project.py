@@ -13,7 +13,6 @@ from torchlift.migrate.baseline import KnownFindings, known_findings
 from torchlift.migrate.document import open_document
 from torchlift.migrate.examine import Examiner
 from torchlift.migrate.find.kept import without_kept
-from torchlift.migrate.find.newest_name import new_words
 from torchlift.migrate.find.selection import Selected, select_files, select_texts
 from torchlift.migrate.fix.obstacles import Obstacles
 from torchlift.migrate.fix.settle import components, settle
@@ -26,6 +25,7 @@ from torchlift.migrate.run import KnownProject, examine
 from torchlift.migrate.workspace.config import Config
 from torchlift.notebook import is_notebook, read_source
 from torchlift.rules.own_rules import rules_with
+from torchlift.rules.rule_index import newer_words
 from torchlift.search.changes import Changes
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.terminal.collector import calm_collector
@@ -233,7 +233,7 @@ class OpenProject:
     def _select(self, paths: Mapping[str, SourceText]) -> None:
         project, options = self._project, self.options
         python = [path for path in paths if path in self._python]
-        noting = new_words() if options.ask_code else frozenset()
+        noting = newer_words() if options.ask_code else frozenset()
         found = select_files(project, python, self._rules, options.settings, None, noting)
         asked = [rule for rule in self._rules if rule.wants is None or rule.wants(options.settings)]
         found += select_texts(project, [path for path in paths if path in self._texts], asked, options.named)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +13,7 @@ from typing import Any
 from torchlift.code_files import code_files
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.records import described
 from torchlift.migrate.result import Mode
 from torchlift.migrate.workspace.config import Config
@@ -71,16 +70,6 @@ class Request:
         return [code_state(), settings, own, self.found.root, self.machine]
 
 
-def digest(value: Any) -> str:
-    """A digest of a JSON value."""
-    return hashed(json.dumps(value, separators=(",", ":")).encode())
-
-
-def hashed(data: bytes) -> str:
-    """A digest of bytes."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
 def _contents(folder: Path) -> Any:
     """All Python below a folder, or one file: rules of the user's own, and what they import from beside them."""
     files = [folder] if folder.is_file() else sorted(folder.rglob("*.py"))
@@ -91,8 +80,7 @@ def code_state() -> Any:
     """What tells one torchlift on one Python from another, a working copy that is being edited included."""
     import torchlift.rules
 
-    folders = {*torchlift.__path__, *torchlift.rules.__path__, str(Path(__file__).parents[1])}
-    files = sorted({file for folder in folders for file in code_files(folder)})
+    files = code_files(*torchlift.__path__, *torchlift.rules.__path__, str(Path(__file__).parents[1]))
     edits = find_spec("libcst")
     stamp = os.stat(edits.origin) if edits is not None and edits.origin is not None else None  # noqa: PTH116
     return [torchlift.__version__, sys.version, digest(files), stamp and [stamp.st_mtime_ns, stamp.st_size]]

@@ -10,7 +10,6 @@ shortly before it was looked at that a later change could bear the same time is 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -20,6 +19,7 @@ from typing import Any
 
 from torchlift.file_bytes import MOST_BYTES, file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.cache.digests import hashed
 
 MOST_FILES = 100_000
 """A folder with more is no project, and to look at all of them takes longer than a run does."""
@@ -63,7 +63,7 @@ class Tree:
         """The same for trees of which nothing changed that is seen without reading files; empty where that could deceive."""
         if any(_is_fresh(row, self.seen) for row in self.rows):
             return ""
-        return hashlib.blake2b(repr(self.rows).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        return hashed(repr(self.rows).encode("utf-8", "surrogateescape"))
 
     def plain(self) -> list[list[Any]]:
         """All that `is_as_in` compares with; rows that could deceive are without their times."""
@@ -176,6 +176,6 @@ def _is_fresh(row: Row, seen: int) -> bool:
 def _content(root: str, path: str) -> str | None:
     """A digest of the content; None where it cannot be read, which is the same as nothing."""
     try:
-        return hashlib.blake2b(file_bytes(os.path.join(root, path)), digest_size=16).hexdigest()
+        return hashed(file_bytes(os.path.join(root, path)))
     except OSError:
         return None

@@ -11,9 +11,10 @@ from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.cache.digests import digest, hashed
 from torchlift.migrate.cache.folder import CacheFolder
 from torchlift.migrate.cache.records import NotARecord, packed, unpacked
-from torchlift.migrate.cache.request import Request, digest, hashed
+from torchlift.migrate.cache.request import Request
 from torchlift.migrate.cache.tree import TooLarge, Tree, look_at
 from torchlift.migrate.result import FileOutcome, Mode, RunResult
 from torchlift.migrate.workspace.config import ConfigError

@@ -8,31 +8,29 @@ needed by all. Bytes tell which files seem to do so; only these are parsed, thos
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import cache
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.find.selection import Selected
 from torchlift.migrate.options import RunOptions
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE, is_test_file
-from torchlift.rules.api.changes import first_releases
+from torchlift.rules.api.newer_names import newer_names
+from torchlift.rules.rule_index import newer_words
 from torchlift.search.vocabulary import words_in
 from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import ModuleView, Use
 from torchlift.view.guards import tests_release
 
-# Devices that plugins brought before torch did.
-_OF_DEVICES = ("torch.xpu.", "torch.mtia.", "torch.mps.")
 # A newline at the start is found ten times faster than the start of a line.
-_FROM = re.compile(rb"\nfrom[ \t]+(torch[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\r\n(]*)")
-_RENAMED = re.compile(rb"\bas[ \t]+\w+|#[^\r\n]*")
-_OUTSIDE = re.compile(rb"\n(?:[^\s#]|[ \t]+@)[^\r\n]*")
-_DOTTED = re.compile(rb"(?<![\w.])torch(?:\.\w+)+")
-_WORD = re.compile(rb"\w+")
+_FROM = lazy_pattern(rb"\nfrom[ \t]+(torch[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\r\n(]*)")
+_RENAMED = lazy_pattern(rb"\bas[ \t]+\w+|#[^\r\n]*")
+_OUTSIDE = lazy_pattern(rb"\n(?:[^\s#]|[ \t]+@)[^\r\n]*")
+_DOTTED = lazy_pattern(rb"(?<![\w.])torch(?:\.\w+)+")
+_WORD = lazy_pattern(rb"\w+")
 _NOT_EVALUATED = frozenset({"annotation", "string", "store", "delete"})
 _MAYBE = (ast.If, ast.IfExp, ast.Try, ast.ExceptHandler, ast.BoolOp, ast.Match, ast.Lambda)
 
@@ -46,25 +44,13 @@ class NewestName:
     place: str
 
 
-@cache
-def new_words() -> frozenset[bytes]:
-    """Last words of the names that are newer than the oldest release of the tables."""
-    return frozenset(name.rpartition(".")[2].encode() for name in _names())
-
-
-@cache
-def _names() -> Mapping[str, TorchVersion]:
-    """Names by the release that was the first to have them."""
-    return {name: since for name, since in first_releases().items() if not f"{name}.".startswith(_OF_DEVICES)}
-
-
 def with_newest_name(options: RunOptions, project: Project, selected: Iterable[Selected]) -> RunOptions:
     """The options of a run with the lowest torch that the code of the project leaves, where nothing names it.
 
     Args:
         options: what the run was asked to do.
         project: the project with all its files.
-        selected: those that the run was given, with `new_words` noted.
+        selected: those that the run was given, with `newer_words` noted.
     """
     settings = options.settings
     if not options.ask_code:
@@ -91,7 +77,7 @@ def newest_name(
 
     Args:
         project: the project with all its files.
-        noted: which of `new_words` stand in a file, as far as it is known.
+        noted: which of `newer_words` stand in a file, as far as it is known.
         above: a release that the project has at least.
         target: the release that it moves to.
     """
@@ -100,7 +86,7 @@ def newest_name(
         if is_test_file(path) or not FOLDERS_ASIDE.isdisjoint(path.split("/")):
             continue
         for name in _seen_in(project, path, noted):
-            if above < (since := _names()[name]) <= target:
+            if above < (since := newer_names()[name]) <= target:
                 candidates.setdefault(since, {}).setdefault(path, set()).add(name)
     for since in sorted(candidates, reverse=True):
         for path, names in candidates[since].items():
@@ -113,7 +99,7 @@ def newest_name(
 def _seen_in(project: Project, path: str, noted: Mapping[str, Set[bytes]]) -> Iterator[str]:
     """Names that a file seems to spell outside of functions, and in decorators."""
     try:
-        words = noted[path] if path in noted else words_in(project.data(path), new_words())
+        words = noted[path] if path in noted else words_in(project.data(path), newer_words())
         data = b"\n" + project.data(path) if words else b""
     except OSError:
         return
@@ -122,7 +108,7 @@ def _seen_in(project: Project, path: str, noted: Mapping[str, Set[bytes]]) -> It
     spelled = [name for line in _OUTSIDE.findall(data) for name in _DOTTED.findall(line)]
     for module, listed in _FROM.findall(data):
         spelled += [b"%b.%b" % (module, name) for name in _WORD.findall(_RENAMED.sub(b"", listed))]
-    names = _names()
+    names = newer_names()
     for parts in {tuple(public_name(name.decode()).split(".")) for name in spelled}:
         yield from (name for end in range(2, len(parts) + 1) if (name := ".".join(parts[:end])) in names)
 

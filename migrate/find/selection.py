@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import traceback
 from collections.abc import Callable, Collection, Sequence, Set
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from torchlift.file_bytes import is_in_file
 from torchlift.finding import FileFailure
@@ -14,8 +13,11 @@ from torchlift.migrate.find.unreadable import why_unreadable
 from torchlift.notebook import is_notebook
 from torchlift.project import Project
 from torchlift.rules.rule import Rule, Settings
-from torchlift.search.glance import Glance, Party, Sighting, Wanted
-from torchlift.search.prefilter import GroupedPrefilter, Prefilter, Words
+from torchlift.rules.rule_index import search_terms
+from torchlift.rules.search_terms import is_table, owner, tabled, terms_of
+from torchlift.search.glance import Glance
+from torchlift.search.parties import Party, Sighting, Wanted
+from torchlift.search.prefilter import Prefilter, Words
 from torchlift.search.vocabulary import encoded, words_in
 from torchlift.source import UnreadableSource
 from torchlift.view.text import read_text
@@ -69,6 +71,8 @@ def select_files(
         try:
             wanted_by = selection.wanted_by(path)
         except Exception:
+            import traceback
+
             reason = "It could not be told whether rules want the file, and nothing is known about it."
             failure = FileFailure(path, "select", reason, ours=True, detail=traceback.format_exc())
             found.append(Selected(path, failure=failure))
@@ -115,39 +119,55 @@ class Sieves:
     Args:
         rules: those that run.
         settings: what their tests of a call may depend on.
+
+    Attributes:
+        whole: codes of the rules that may report something about a whole file.
+        parties: who asks for a glance, but for `RULES`.
+        texts: what else in a file leads to a record of a collector, by its name.
+        words: all words that have to be known of a file.
     """
 
     def __init__(self, rules: Sequence[Rule], settings: Settings) -> None:
-        wrappers = Wrappers(settings.wrappers)
-        triggers = wrappers.triggers
-        collectors = {collector.name: collector for rule in rules for collector in rule.collectors}.values()
-        self.texts = {collector.name: collector.text for collector in collectors if collector.text is not None}
-        parties = {c.name: Party({c.name: Wanted(c.targets, c.matters)}) for c in collectors if c.targets}
-        wanted: dict[str, Wanted] = {}
-        groups: dict[str, tuple[str, ...]] = {}
+        self._rules = rules
+        self._settings = settings
+        self._wrappers = Wrappers(settings.wrappers)
+        codes = frozenset(rule.code for rule in rules)
+        terms = search_terms(codes, settings.wrappers) or terms_of(rules, self._wrappers)
+        self._prefilter = terms.prefilter
+        self.words = terms.words | frozenset(_SCRIPTING)
+        self._collectors = {collector.name: collector for rule in rules for collector in rule.collectors}
+        self.texts = {name: one.text for name, one in self._collectors.items() if one.text is not None}
         self.whole = frozenset(rule.code for rule in rules if looks_at_files(rule, settings))
-        for rule in rules:
-            test = _test(rule, settings)
+        self._together = frozenset(rule.code for rule in rules if rule.whole is None and rule.applies is None)
+        conditional = frozenset(rule.code for rule in rules if rule.whole is None and rule.applies is not None)
+        self.parties = conditional.union(name for name, one in self._collectors.items() if one.targets)
+        self._others = self.whole.union(conditional, self._collectors)
+
+    def found(self, words: Words) -> tuple[frozenset[str], frozenset[str]]:
+        """What has a trigger in a file: of the rules that ask together, and of the others and the collectors."""
+        named = self._prefilter.found_among(words)
+        together = frozenset(name for name in named if owner(name) in self._together)
+        return together, self._others & named
+
+    @cached_property
+    def glance(self) -> Glance:
+        """The glance, made for the first file that gets one."""
+        parties = {
+            name: Party({name: Wanted(c.targets, c.matters)}) for name, c in self._collectors.items() if c.targets
+        }
+        wanted: dict[str, Wanted] = {}
+        for rule in self._rules:
+            test = _test(rule, self._settings)
             if rule.whole is not None:
-                if rule.code in self.whole:
-                    groups[rule.code] = triggers(rule.words)
                 continue
             if rule.applies is not None:
                 parties[rule.code] = Party({rule.code: Wanted(rule.targets, test)})
-                groups[rule.code] = triggers(rule.words)
-            elif rule.gives_way is None:
-                wanted[rule.code], groups[rule.code] = Wanted(rule.targets, test), triggers(rule.words)
+            elif is_table(rule):
+                wanted.update((tabled(rule, target), Wanted((target,), test)) for target in rule.targets)
             else:
-                # A table of names: what looks like one of them is no reason to look for the others.
-                for target in rule.targets:
-                    name = f"{rule.code} {target}"
-                    wanted[name], groups[name] = Wanted((target,), test), triggers(rule.gives_way((target,)))
+                wanted[rule.code] = Wanted(rule.targets, test)
         parties[RULES] = Party(wanted)
-        self.askers = frozenset(wanted)
-        self.glance = Glance(parties, wrappers)
-        groups |= {collector.name: triggers(collector.triggers) for collector in collectors}
-        self.prefilter = GroupedPrefilter(groups)
-        self.words = self.prefilter.words | self.glance.words | frozenset(_SCRIPTING)
+        return Glance(parties, self._wrappers)
 
 
 @lru_cache(maxsize=4)
@@ -183,10 +203,9 @@ class Selection:
         sieves = self._sieves
         words = Words(data, self._words_of(path, data))
         self.noted = self._noting & words.present if self._noting else self._noting
-        found = sieves.prefilter.found_among(words)
-        whole = found & sieves.whole
-        askers, collectors = found & sieves.askers, found - sieves.askers - whole
-        asking = {name: frozenset((name,)) for name in collectors & sieves.glance.parties.keys()}
+        askers, found = sieves.found(words)
+        whole, collectors = found & sieves.whole, found - sieves.whole
+        asking = {name: frozenset((name,)) for name in collectors & sieves.parties}
         asking = {name: one for name, one in asking.items() if name not in sieves.texts or not sieves.texts[name](data)}
         if askers:
             asking[RULES] = askers

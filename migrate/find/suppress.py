@@ -6,7 +6,6 @@ They are the same in Python and in every other language whose comments begin wit
 from __future__ import annotations
 
 import io
-import re
 import tokenize
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
@@ -14,12 +13,13 @@ from dataclasses import replace
 
 from torchlift.finding import EditComment, Finding, Fix, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.registry import selected_by
 from torchlift.rules.rule import Rule
 from torchlift.source import SourceText, Span
 from torchlift.view.text import TextView
 
-_PRAGMA = re.compile(r"#\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
+_PRAGMA = lazy_pattern(r"#\s*torchlift:\s*(?P<verb>[\w-]+)?\s*(?:\[(?P<names>[^\]]*)\])?[ \t]*(?P<reason>.*)")
 
 
 @dataclass(frozen=True)

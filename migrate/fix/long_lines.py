@@ -18,6 +18,7 @@ from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.finding import TextEdit
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.toml_text import parsed_toml
 from torchlift.view import ModuleView
@@ -27,7 +28,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _STEP = "    "
 _MOST_CALLS = 2  # longer chains are broken at their dots
 _OPERATORS = frozenset("+ - * / // % ** @ | & ^ << >> < > <= >= == != and or not in is if else for lambda ;".split())
-_WIDE = re.compile(r"[^\x00-\x7f]")
+_WIDE = lazy_pattern(r"[^\x00-\x7f]")
 
 
 @lru_cache(maxsize=8)

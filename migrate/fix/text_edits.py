@@ -14,13 +14,14 @@ from itertools import pairwise
 from typing import Any
 
 from torchlift.finding import ReplaceText, Rewrite, TextEdit
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.source import SourceText
 from torchlift.toml_text import parsed_toml
 from torchlift.view.text import TextView
 
 # What an edit may write into a language that is not parsed: nothing that a shell, YAML or make gives a meaning.
-_PLAIN = re.compile(r"[\w.+:/=<>~!,; *-]*", re.ASCII)
+_PLAIN = lazy_pattern(r"[\w.+:/=<>~!,; *-]*", re.ASCII)
 
 
 def text_edits(view: TextView, rewrites: Iterable[Rewrite]) -> list[TextEdit]:

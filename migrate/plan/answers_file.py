@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.tell.write import ChangedOnDisk, write_atomic
 from torchlift.toml_text import parsed_toml
 
 Answers = Mapping[str, "str | Sequence[str]"]
 """Keys of `[tool.torchlift.torchscript]` with their values."""
 
-_HEADER = re.compile(r"^[ \t]*\[")
+_HEADER = lazy_pattern(r"^[ \t]*\[")
 
 
 class CannotWrite(Exception):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.plan.counting import Found
 from torchlift.migrate.plan.report import OtherReader, PlannedArtifact, PlannedOption
 from torchlift.project import Project
 from torchlift.rules.torchscript.facts.foreign_readers import foreign_readers
 
 # Sources, read 2026-11-23: the documentation of actions/upload-artifact, gh release, aws s3, gsutil, az storage and hf.
-_UPLOADS = re.compile(
+_UPLOADS = lazy_pattern(
     r"upload-artifact|upload-release-asset|action-gh-release|\bgh release (?:create|upload)\b|\baws s3 (?:cp|mv|sync)\b"
     r"|\bgsutil\b.*\b(?:cp|rsync)\b|\bgcloud storage cp\b|\baz storage blob upload|\b(?:hf|huggingface-cli) upload\b"
     r"|\bupload_(?:file|folder|fileobj)\(|\bpush_to_hub\("
@@ -23,9 +23,9 @@ _STEP = 8
 """Lines of one step of a job: what is uploaded stands below the name of the action."""
 _DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb")
 _READING = frozenset({"TL103", "TL138"})
-_DECLARES = re.compile(r"add_argument\(|\b[oO]ption\(|\bDEFINE_\w+\(|\bArgument\(")
+_DECLARES = lazy_pattern(r"add_argument\(|\b[oO]ption\(|\bDEFINE_\w+\(|\bArgument\(")
 # `--script` alone is the path of a script more often than not.
-_NAME = re.compile(r"""["'](-{0,2}(?:[\w-]*[-_])?(?:torch[-_]?script|jit|jitted|torchjit)(?:[-_][\w-]*)?)["']""")
+_NAME = lazy_pattern(r"""["'](-{0,2}(?:[\w-]*[-_])?(?:torch[-_]?script|jit|jitted|torchjit)(?:[-_][\w-]*)?)["']""")
 
 
 def artifacts_of(found: Iterable[Found], project: Project) -> tuple[PlannedArtifact, ...]:

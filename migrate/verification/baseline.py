@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.verification.command_run import CommandRun, SingleTest
 from torchlift.migrate.verification.complaint import Complaint, CopiedLine
 from torchlift.migrate.verification.returned import Returned, returned_otherwise
 
-_FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
+_FRAME = lazy_pattern(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
 # What pytest ends with: all passed, some failed. Everything else is no matter of single tests.
 _OF_TESTS = frozenset({0, 1})
 

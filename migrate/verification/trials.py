@@ -10,8 +10,8 @@ from pathlib import Path
 
 from torchlift.finding import DroppedFix
 from torchlift.lazy_dataclass import dataclass
+from torchlift.migrate.alternatives import Alternatives
 from torchlift.migrate.result import FileOutcome, RunResult
-from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
 from torchlift.migrate.verification.changed_code import ChangedCode
 from torchlift.migrate.verification.clusters import (

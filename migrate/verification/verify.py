@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from torchlift.finding import DroppedFix
+from torchlift.migrate.alternatives import Alternatives
 from torchlift.migrate.result import RunResult
-from torchlift.migrate.run import Alternatives
 from torchlift.migrate.verification.baseline import Baseline
 from torchlift.migrate.verification.clusters import Cluster, clusters_of, withheld
 from torchlift.migrate.verification.command_run import CommandRun

@@ -10,17 +10,17 @@ Sources: gitattributes(5), `convert.c` and `object-file.c` of git 2.39; read 202
 from __future__ import annotations
 
 import hashlib
-import re
 from enum import Enum, auto
 from pathlib import Path
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 
 ATTRIBUTES = ("text", "crlf", "eol", "ident", "working-tree-encoding", "filter")
 
 # git takes a file for binary by its first 8000 bytes.
 _LOOKED_AT = 8000
-_IDENT = re.compile(rb"\$Id:[^$\n]*\$")
+_IDENT = lazy_pattern(rb"\$Id:[^$\n]*\$")
 
 
 class BlobComparison(Enum):

@@ -17,13 +17,14 @@ from typing import Any
 
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.output_formats import OUTPUT_FORMATS, OutputFormat
 from torchlift.search.globs import PathPatterns, PatternError
 from torchlift.torchscript_intent import UNSTATED, TorchScriptIntent
 from torchlift.versions import TorchVersion
 from torchlift.wrappers import DEFAULT_WRAPPERS, Wrapper, problem_with_wrapper
 
-_VERSION = re.compile(r"v?\d+(\.\d+){0,2}([.+-]?[a-zA-Z][\w.+]*)?")
+_VERSION = lazy_pattern(r"v?\d+(\.\d+){0,2}([.+-]?[a-zA-Z][\w.+]*)?")
 
 
 class ConfigError(Exception):

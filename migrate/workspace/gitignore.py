@@ -10,6 +10,8 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from torchlift.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -93,7 +95,7 @@ _STAR = r"\[\^/\]\*"
 _ANYWHERE = "^(?:.+/)?"
 _DEEPER = "(?:/.+)?/"
 _FIXED = r"(?:\\.|\[\^/\](?!\*)|\[(?!\^/\]\*)\^?\]?(?:\\.|[^\]\\])*\]|[^\\\[\](){}|*+?^$/])+"
-_STAR_BEFORE_ANOTHER = re.compile(rf"{_STAR}({_FIXED})(?={_STAR})", re.DOTALL)
+_STAR_BEFORE_ANOTHER = lazy_pattern(rf"{_STAR}({_FIXED})(?={_STAR})", re.DOTALL)
 
 
 def without_retries(expression: str) -> str:

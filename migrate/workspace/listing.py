@@ -16,6 +16,7 @@ from pathlib import Path
 from torchlift.file_bytes import file_bytes
 from torchlift.finding import FileFailure
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.workspace.excludes import Excludes
 from torchlift.migrate.workspace.git import MOST_CHARACTERS, GitFailed, git, work_tree_of
 from torchlift.migrate.workspace.gitignore import IgnoreFiles
@@ -32,9 +33,9 @@ _HEAD = 128
 _MOST_TEXT = 1_000_000
 _MOST_LOCKED = 8_000_000
 _INCLUDABLE = (".txt", ".in")
-_PYTHON_SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?python")
-_INCLUDED = re.compile(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
-_UNREADABLE = re.compile(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
+_PYTHON_SHEBANG = lazy_pattern(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?python")
+_INCLUDED = lazy_pattern(r"^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*[\"']?([^\s\"'=]+)", re.MULTILINE)
+_UNREADABLE = lazy_pattern(r"^warning: could not open directory '(.*)': (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

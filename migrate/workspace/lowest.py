@@ -8,7 +8,6 @@ to be the newest, for which most fixes could be made and some would break the pr
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from torchlift.dependencies.lowest import lowest_release
@@ -16,12 +15,13 @@ from torchlift.dependencies.metadata import read_metadata, real_path
 from torchlift.dependencies.run_with import RunWith, releases_run_with
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.workspace.bounds import folders_from, read_bounds
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.wheels.offers import known_versions
 from torchlift.wheels.tables import table
 
-_CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
+_CLASSIFIER = lazy_pattern(r"Programming Language :: Python :: 3\.(\d+)")
 _UNNAMED = "No requirement names a lowest torch"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.project.foreign_packages import foreign_packages
 from torchlift.rules.analysis.project.installable import packaging_of
@@ -14,7 +14,7 @@ _SPELLINGS = tuple(
     spelling.format(device) for device in ("cuda", "cpu") for spelling in ("{}.amp", "torch.{} import", "torch.{} as")
 )
 # A dtype in words, or where a call that names no parameter has one.
-_DTYPE = re.compile(r"dtype|float16|\*\*|autocast\((?:[^()=]|\([^()]*\))*,(?:[^()=]|\([^()]*\))*\)")
+_DTYPE = lazy_pattern(r"dtype|float16|\*\*|autocast\((?:[^()=]|\([^()]*\))*,(?:[^()=]|\([^()]*\))*\)")
 _SET_DTYPE = tuple(f"set_autocast_{device}dtype" for device in ("", "cpu_", "gpu_"))
 _CACHE_WORDS = ("cache_enabled", "set_autocast_cache_enabled")
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.api.changes import Deprecated, deprecated_names, first_releases, gone_names, must_be_newer
 from torchlift.rules.api.successors import advice_for
 from torchlift.rules.api.table_rule import is_plain_use, triggers
@@ -14,7 +15,7 @@ from torchlift.torch_names import public_name
 from torchlift.versions import TorchVersion
 from torchlift.view import Use
 
-_NAMED_RELEASE = re.compile(r"deprecated (?:as of|since) (?:PyTorch |torch |version )?v?(\d+\.\d+)\b")
+_NAMED_RELEASE = lazy_pattern(r"deprecated (?:as of|since) (?:PyTorch |torch |version )?v?(\d+\.\d+)\b")
 _TARGETS = tuple(sorted(deprecated_names()))
 
 RULE = Rule(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import EditCall, Finding, Template
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector
 from torchlift.rules.api.old_call import CallAdvice, OldName, changed, old_uses, spelled
 from torchlift.rules.rule import Bad, Context, Ok, Rule
@@ -47,7 +48,7 @@ _OLD = OldName(
 )
 # Not `bias_v`, which is a parameter of attention layers; where there is a normed bias there is a `bias_g`.
 _OLD_STATE = ("weight_g", "weight_v", "remove_weight_norm", "bias_g")
-_IN_CODE = re.compile(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
+_IN_CODE = lazy_pattern(rf"^[^#\n]*?\b({'|'.join(_OLD_STATE)})\b", re.MULTILINE)
 
 
 def _collect(source: SourceText) -> int | None:
@@ -59,8 +60,8 @@ def _collect(source: SourceText) -> int | None:
 _STATE = Collector("weight_norm_state", _OLD_STATE, _collect, reads_text=True)
 
 # A method that loads a state dict, with its body: the lines below it that are further in.
-_LOADING = re.compile(r"^([ \t]+)def load_state_dict\(.*\n(?:(?:\1[ \t]+.*|[ \t]*)\n?)*", re.MULTILINE)
-_CLASS = re.compile(r"^[ \t]*class (\w+)", re.MULTILINE)
+_LOADING = lazy_pattern(r"^([ \t]+)def load_state_dict\(.*\n(?:(?:\1[ \t]+.*|[ \t]*)\n?)*", re.MULTILINE)
+_CLASS = lazy_pattern(r"^[ \t]*class (\w+)", re.MULTILINE)
 
 
 def _collect_copies(source: SourceText) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.rule import Bad, Context, Ok, Rule
 from torchlift.source import Span
 from torchlift.versions import TorchVersion
@@ -43,8 +44,8 @@ RULE = Rule(
 
 _CXX20_SINCE = TorchVersion(2, 15)
 _CXX17_SINCE = TorchVersion(2, 1)
-_FLAG = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?P<standard>0x|11|1y|14|1z|17)")
-_LATER = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?:2\w|latest)")
+_FLAG = lazy_pattern(r"[-/]std[=:](?:c|gnu)\+\+(?P<standard>0x|11|1y|14|1z|17)")
+_LATER = lazy_pattern(r"[-/]std[=:](?:c|gnu)\+\+(?:2\w|latest)")
 _BEFORE_17 = frozenset({"0x", "11", "1y", "14"})
 # Calls that ask about a flag, or take it away.
 _NOT_PASSED = frozenset(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from torchlift.dependencies.pin_set import Index, PinSet
 from torchlift.finding import Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import (
     allowed,
     is_older_than_all,
@@ -22,7 +21,7 @@ from torchlift.rules.rule import Settings
 from torchlift.source import Span
 from torchlift.wheels.offers import line_of
 
-_CUDA = re.compile(r"cu\d{2,3}\Z")
+_CUDA = lazy_pattern(r"cu\d{2,3}\Z")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import lru_cache
 
 from torchlift.dependencies.commands import read_commands, read_words
@@ -16,6 +15,7 @@ from torchlift.dependencies.pyproject_file import read_pyproject
 from torchlift.dependencies.requirements_file import read_requirements
 from torchlift.dependencies.setup_file import read_setup, string_place
 from torchlift.finding import Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.rule import Context
@@ -40,7 +40,7 @@ SETUP = ("setuptools.setup", "distutils.core.setup", "skbuild.setup")
 """What rules about setup.py are asked for."""
 
 _MOST_INCLUDED = 50
-_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$)")
+_TESTS = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$)")
 
 
 @lru_cache(maxsize=8)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Literal
 
 from torchlift.dependencies.pin_set import PinSet
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import (
     Line,
     allowed,
@@ -24,8 +24,8 @@ from torchlift.wheels.compatibility import capability
 from torchlift.wheels.offers import Offer, cuda_of, index_of, known_versions, line_of, offers
 
 Platform = Literal["linux_x86_64", "windows_amd64"]
-_CPU_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:\w+/)?cpu\b")
-_PYTORCH = re.compile(r"download\.pytorch\.org|pytorch\.s3|pypi\.nvidia|jetson")
+_CPU_INDEX = lazy_pattern(r"download\.pytorch\.org/whl/(?:\w+/)?cpu\b")
+_PYTORCH = lazy_pattern(r"download\.pytorch\.org|pytorch\.s3|pypi\.nvidia|jetson")
 
 
 @cache

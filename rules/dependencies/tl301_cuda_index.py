@@ -9,6 +9,7 @@ from torchlift.dependencies.commands import is_code, loose_indexes
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.hardware import advice
 from torchlift.rules.dependencies.index_problem import builds_in, channel_problem, problem_of
@@ -55,7 +56,7 @@ RULE = Rule(
 )
 
 # Lines of a script or a table of cases that compare with an address, and do not use it.
-_EXPECTED = re.compile(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
+_EXPECTED = lazy_pattern(r"\bassert|\bexpect|\bgrep\b|(?<!\w)==(?!\d)", re.IGNORECASE)
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.images import ImageLine, image_named, read_images, stages
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import allowed, default_build, spelled, target_line
 from torchlift.rules.dependencies.reading import NAMING, sets_of, torch_of
@@ -42,15 +42,15 @@ RULE = Rule(
     ),
 )
 
-_COMPILES = re.compile(
+_COMPILES = lazy_pattern(
     r"\bnvcc\b|TORCH_CUDA_ARCH_LIST|--no-build-isolation|\bflash[-_]attn\b|\bapex\b|\bMAX_JOBS\b|FORCE_CUDA|CUDA_HOME|"
     r"setup\.py[\"', ]+(?:install|develop|build|bdist)|--global-option|DS_BUILD_|transformer[-_]engine|pip3? install[^\n]*"
     r"(?: -e)? \.(?:\s|\[|$)"
 )
 
 
-_IS_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-_REFERENCE = re.compile(r"(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
+_IS_TEST = lazy_pattern(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+_REFERENCE = lazy_pattern(r"(?:docker://)?(?:[\w.-]+/)*(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:

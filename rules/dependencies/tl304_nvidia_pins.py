@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import allowed, allows, default_build, target_line
 from torchlift.rules.dependencies.companions import nvidia_pins
 from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in, torch_of
@@ -42,7 +42,7 @@ RULE = Rule(
 )
 
 # What torch itself requires; a library beyond these may be there for somebody else.
-_LIBRARY = re.compile(
+_LIBRARY = lazy_pattern(
     r"nvidia-(?:cublas|cuda-cupti|cuda-nvrtc|cuda-runtime|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|"
     r"nvjitlink|nvshmem|nvtx)-cu(?P<major>\d{2})\Z"
 )

@@ -10,6 +10,7 @@ from torchlift.dependencies.architecture_lists import ArchitectureList, ListedAr
 from torchlift.dependencies.commands import is_code
 from torchlift.dependencies.setup_file import string_place
 from torchlift.finding import Finding, Fix, ReplaceText, Safety, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.reading import severity_in
 from torchlift.rules.dependencies.toolkit import Cuda, lowest_capability, names_toolkit, toolkit_in, toolkit_of_target
@@ -58,11 +59,11 @@ RULE = Rule(
 )
 
 # A file that asks for the toolkit's version chooses the list by it.
-_ASKS_FOR_TOOLKIT = re.compile(
+_ASKS_FOR_TOOLKIT = lazy_pattern(
     r"(?:CUDA|cuda)[A-Za-z_]*_?(?:VERSION|version|MAJOR|major|MAJ)\b|\b(?i:cu(?:da)?_?ver(?:sion)?)\b|bare_metal|NVCC_VERSION|nvcc[\"', -]+V\b"
 )
-_WORDS = re.compile(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
-_CUBIN = re.compile(r"(\d+)\.(\d)([af]?)")
+_WORDS = lazy_pattern(r"TORCH_CUDA_ARCH_LIST|CUDA_ARCHITECTURES|-gencode|generate-code")
+_CUBIN = lazy_pattern(r"(\d+)\.(\d)([af]?)")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.reading import INSTALLING, SETUP, sets_of, setup_of, severity_in
 from torchlift.rules.rule import Bad, Context, Ok, Rule, TextContext
 from torchlift.view import Use
@@ -34,8 +35,8 @@ RULE = Rule(
     ),
 )
 
-_SOURCE = re.compile(r"^\s*torchcomms\s*=\s*[\[{]", re.MULTILINE)
-_OTHER_INDEX = re.compile(r"--(?:extra-)?index-url|--find-links|--index\b|--default-index|(?<!\S)-[if]\b")
+_SOURCE = lazy_pattern(r"^\s*torchcomms\s*=\s*[\[{]", re.MULTILINE)
+_OTHER_INDEX = lazy_pattern(r"--(?:extra-)?index-url|--find-links|--index\b|--default-index|(?<!\S)-[if]\b")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:

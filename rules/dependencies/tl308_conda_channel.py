@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import allowed, reaches_beyond, target_line
 from torchlift.rules.dependencies.reading import INSTALLING, is_pytorch_channel, sets_of, severity_in
 from torchlift.rules.rule import Bad, Ok, Rule, TextContext, nothing
@@ -35,7 +35,7 @@ _LAST = (2, 5)
 _PACKAGES = ("pytorch", "torchvision", "torchaudio", "pytorch-cuda")
 _CHANNEL = "pytorch"
 # A command in YAML, such as a step of a job, and no environment.
-_COMMAND = re.compile(r"\b(?:conda|(?:micro)?mamba)\s+(?:install|create|update)\b")
+_COMMAND = lazy_pattern(r"\b(?:conda|(?:micro)?mamba)\s+(?:install|create|update)\b")
 _TOOLKITS = ("pytorch-cuda", "cudatoolkit")
 # Packages that come from the channel nvidia for their own sake.
 _NEED_NVIDIA = ("cuda", "cuda-toolkit", "cuda-nvcc", "cuda-compiler", "cuda-libraries-dev")

@@ -10,6 +10,7 @@ from torchlift.dependencies.commands import is_command, loose_indexes, loose_pin
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import PinSet, indexes_in
 from torchlift.finding import Finding, Severity
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.rules.dependencies.builds import Line, allows, lines_of, spelled, target_line
 from torchlift.rules.dependencies.companions import can_go_together, known_releases, torch_for
@@ -63,14 +64,14 @@ RULE = Rule(
 
 _UPPER = frozenset({"==", "===", "<", "<=", "~="})
 _COMPANIONS = ("torchvision", "torchaudio", "triton")
-_MADE_FOR = re.compile(
+_MADE_FOR = lazy_pattern(
     r"(?:[+./-]|%2B|\bpt|cu\d{2,3}|\d)(?:torch|pt)-?(?P<release>[12]\.\d{1,2}(?:\.\d+)?)(?!\d)", re.IGNORECASE
 )
-_MARK = re.compile(r"\.whl\b|whl/torch-\d[^\s\"';,<>()]*")
+_MARK = lazy_pattern(r"\.whl\b|whl/torch-\d[^\s\"';,<>()]*")
 _BREAKS = frozenset(" \t\r\n\"'=;,<>()")
 _LONGEST_NAME = 400
-_LOWEST = re.compile(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
-_BESIDE = re.compile(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
+_LOWEST = lazy_pattern(r"(?:^|[-_./])(?:min|minimum|minimal|lowest|oldest|legacy)(?=[-_./]|\Z)")
+_BESIDE = lazy_pattern(r"(?:^|/)(?:docs?|examples?|tests?|benchmarks?)/")
 
 
 def text(view: TextView, context: TextContext) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from torchlift.dependencies.images import read_images
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.dependencies.builds import default_build, target_line
 from torchlift.rules.dependencies.hardware import wheel_for
 from torchlift.rules.rule import Settings
@@ -17,11 +18,11 @@ DROPPED: tuple[tuple[Cuda, Cuda], ...] = (((13, 0), (7, 5)), ((12, 0), (5, 0)))
 """From this toolkit on, nothing below this compute capability is compiled for. Sources: NVIDIA, "Navigating GPU
 Architecture Support: A Guide for NVIDIA CUDA Developers" (13.0); CUDA 12.0 release notes (Kepler)."""
 
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"nvidia/cuda|pytorch/pytorch|nvcr\.io|-cuda(?=[\d.$:-])|cuda-toolkit|cuda-nvcc|/usr/local/cuda-\d|^\s*FROM\s+\S*\$|cudatoolkit",
     re.MULTILINE,
 )
-_INSTALLED = re.compile(r"cuda-(?:toolkit|nvcc|compiler)[-=](\d{2})[-.](\d{1,2})")
+_INSTALLED = lazy_pattern(r"cuda-(?:toolkit|nvcc|compiler)[-=](\d{2})[-.](\d{1,2})")
 
 
 def lowest_capability(cuda: Cuda) -> Cuda:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.finding import Finding, Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.value_of import assigned_value
 from torchlift.rules.distributed.facts.nccl_environment import ESCAPE
 from torchlift.rules.distributed.facts.new_engine import NEW_ENGINE
@@ -123,8 +123,8 @@ def _operations(context: Context, owner: ast.ClassDef) -> list[_Operation] | Non
 
 _Neighbour = Literal["next", "previous"]
 
-_NEXT = re.compile(r"(?:^|_)(?:next|succ|successor|downstream|right)(?:_|$)")
-_PREVIOUS = re.compile(r"(?:^|_)(?:prev|previous|pred|predecessor|upstream|left)(?:_|$)")
+_NEXT = lazy_pattern(r"(?:^|_)(?:next|succ|successor|downstream|right)(?:_|$)")
+_PREVIOUS = lazy_pattern(r"(?:^|_)(?:prev|previous|pred|predecessor|upstream|left)(?:_|$)")
 
 
 def _neighbour(view: ModuleView, peer: ast.expr, depth: int = 3) -> _Neighbour | None:

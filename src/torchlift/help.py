@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from torchlift.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 ENTRIES = ("rules", "doctor", "errors", "smokes")
 """Pages that are not installed: each entry of theirs is a topic."""
 
-_LISTED = re.compile(r"^- \[([\w-]+)\.md\]\(\1\.md\): (.+)$", re.MULTILINE)
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:)[^)\s]*\)")
+_LISTED = lazy_pattern(r"^- \[([\w-]+)\.md\]\(\1\.md\): (.+)$", re.MULTILINE)
+_LINK = lazy_pattern(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:)[^)\s]*\)")
 
 
 def _pages() -> Mapping[str, str]:

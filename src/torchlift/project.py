@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torchlift.notebook import read_source
 from torchlift.search.asked import Asked, Ear
-from torchlift.search.glance import Glance, Party, Wanted
+from torchlift.search.glance import Glance
 from torchlift.search.module_files import ModuleFiles
+from torchlift.search.parties import Party, Wanted
 from torchlift.search.project_files import ProjectFiles, changed_texts
 from torchlift.search.reads import STAR, Reads, holds_attribute, reads_of, starred
 from torchlift.search.records import Collector, Deferred, Records

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import codecs
 import io
-import re
 import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass  # not the lazy one, which has no `order`
@@ -17,8 +16,10 @@ from functools import cached_property
 from itertools import accumulate, count
 from operator import add
 
+from torchlift.lazy_pattern import lazy_pattern
+
 # The newlines of Python's own tokenizer. `str.splitlines` would also break at form feeds and Unicode separators.
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+_NEWLINE = lazy_pattern(r"\r\n|\r|\n")
 
 
 class UnreadableSource(Exception):

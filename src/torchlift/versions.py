@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-_NUMBER = re.compile(r"\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?")
+from torchlift.lazy_pattern import lazy_pattern
+
+_NUMBER = lazy_pattern(r"\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
 
 class TorchVersion(NamedTuple):

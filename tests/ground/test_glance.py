@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchlift.project import Project
-from torchlift.search.glance import Glance, Party, Sighting, Wanted
+from torchlift.search.glance import Glance
+from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.vocabulary import words_in
 from torchlift.source import SourceText
 from torchlift.view import ModuleView
@@ -170,7 +171,7 @@ def test_a_longer_target_of_the_same_party_takes_the_use() -> None:
     data = b"import torch\ntorch.jit.mobile.load(f)\n"
     short = {"a": Wanted({"torch.jit.mobile"}), "b": Wanted({"torch.jit.mobile.load"}, lambda sighting: False)}
     glance = Glance({"all": Party(short)}, Wrappers())
-    assert not glance.served(data, glance.words, {"all": {"a", "b"}}, lambda head: False)
+    assert not glance.served(data, words_in(data), {"all": {"a", "b"}}, lambda head: False)
 
 
 def test_targets_that_are_no_names_are_looked_for_as_text() -> None:

@@ -21,8 +21,9 @@ from repositories import commit
 from tried_project import BROKEN_IMPORT, GOOD, SILENT, WRONG
 
 from torchlift.migrate import Config, RunResult, migrate
+from torchlift.migrate.alternatives import Alternatives
 from torchlift.migrate.result import Mode
-from torchlift.migrate.run import Alternatives, RunOptions, read
+from torchlift.migrate.run import RunOptions, read
 from torchlift.migrate.verification.baseline import Baseline
 from torchlift.migrate.verification.clusters import clusters_of
 from torchlift.migrate.verification.complaint import Complaint, CopiedLine

@@ -13,6 +13,7 @@ from typing import Literal
 
 from torchlift.finding import TextEdit
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.areas import Areas
 from torchlift.migrate.fix.rewrite.fragments import CannotEdit
 from torchlift.migrate.fix.rewrite.lines import line_end, statement_at
@@ -21,7 +22,7 @@ from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _BLANK = " \t\f"
-_ELSE = re.compile(r"[ \t\f]*else[ \t\f]*:")
+_ELSE = lazy_pattern(r"[ \t\f]*else[ \t\f]*:")
 
 
 class _If:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import (
@@ -17,12 +16,13 @@ from torchlift.finding import (
     ReplaceExpression,
     Rewrite,
 )
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.rewrite.branches import keep_branch
 from torchlift.project import Project
 from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 
-_WORD = re.compile(r"(?<![.$\w])\w+")
+_WORD = lazy_pattern(r"(?<![.$\w])\w+")
 
 # Packages that a rewrite can leave behind altogether; `import torch` and modules by their full name always stay.
 _LEFT_BEHIND = frozenset({"functorch"})

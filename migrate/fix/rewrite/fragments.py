@@ -7,11 +7,12 @@ lone carriage returns), and a fragment is checked to.
 from __future__ import annotations
 
 import ast
-import re
 
 import libcst as cst
 
-_HOLE = re.compile(r"\$([a-z_][a-z0-9_]*)")
+from torchlift.lazy_pattern import lazy_pattern
+
+_HOLE = lazy_pattern(r"\$([a-z_][a-z0-9_]*)")
 _PREFIX = "_torchlift_hole_"
 _ATOMS = (
     cst.Name,

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchlift.finding import DeleteStatement, DropDecorator, DropOperand, EditComment, EditImport, KeepBranch, Rewrite
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.areas import Areas
 from torchlift.migrate.fix.rewrite.cleanup import new_texts, removed
 from torchlift.project import Project
@@ -22,7 +23,7 @@ from torchlift.source import Span
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 # Modules that do nothing which is wanted when they are imported and not used.
 _QUIET = frozenset(
     "typing typing_extensions collections functools itertools contextlib abc dataclasses warnings math torch timm".split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -11,16 +10,17 @@ from pathlib import Path
 
 from torchlift.file_bytes import file_bytes
 from torchlift.finding import TextEdit
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.rewrite.lines import alone, insert_lines, line_end, statement_at
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
 _Import = ast.Import | ast.ImportFrom
 # Packages whose imports fixes bring in; where those of other ones stand, their authors know.
-_MOVED = re.compile(r"torch(?:vision|audio)?(?:\.|$)")
+_MOVED = lazy_pattern(r"torch(?:vision|audio)?(?:\.|$)")
 # Where isort and ruff are told that `import a` and `from b import c` are sorted together.
 _CONFIGURED = ("pyproject.toml", "ruff.toml", ".ruff.toml", ".isort.cfg", "setup.cfg", "tox.ini")
-_MIXED = re.compile(rb"(?i)force[_-]sort[_-]within[_-]sections[ \t]*=[ \t]*(?:true|1|on|yes)\b")
+_MIXED = lazy_pattern(rb"(?i)force[_-]sort[_-]within[_-]sections[ \t]*=[ \t]*(?:true|1|on|yes)\b")
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 from torchlift.finding import DeleteStatement, EditImport, Rewrite
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_test_file
@@ -20,9 +21,9 @@ from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_SET_UP = re.compile(r"(?:setUp|tearDown|setup|teardown)\w*$|__\w+__$|async(?:SetUp|TearDown)$")
-_GRADIENTS = re.compile(r"\btorch\.(?:no_grad|inference_mode|enable_grad)\b")
-_FRAMEWORKS = re.compile(r"(?:\w*TestCase|object)$")
+_SET_UP = lazy_pattern(r"(?:setUp|tearDown|setup|teardown)\w*$|__\w+__$|async(?:SetUp|TearDown)$")
+_GRADIENTS = lazy_pattern(r"\btorch\.(?:no_grad|inference_mode|enable_grad)\b")
+_FRAMEWORKS = lazy_pattern(r"(?:\w*TestCase|object)$")
 
 
 def orphans(project: Project, view: ModuleView, rewrites: Iterable[Rewrite]) -> list[DeleteStatement | EditImport]:

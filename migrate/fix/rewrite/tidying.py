@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torchlift.finding import DeleteStatement, EditComment, EditImport, KeepBranch, Rewrite
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.fix.conflicts import agree
 from torchlift.migrate.fix.rewrite.build import apply_edits, build_edits
 from torchlift.migrate.fix.rewrite.leftovers import does_nothing_when_loaded
@@ -26,9 +27,9 @@ from torchlift.view.walk import walk
 
 _ROUNDS = 5
 _ASKS = frozenset({"isinstance", "hasattr", "getattr", "len", "bool", "int", "str", "is_available"})
-_COMPILED = re.compile(r"(?i)(?:^|[._])(?:_?c|ext|cuda|cpp|native|ops|kernels?)(?:[._]|$)")
-_REDEFINED = re.compile(r"#\s*noqa:\s*F811\s*$")
-_RUNS_TESTS = re.compile(r"(?:unittest|pytest|absltest)\.main$|run_tests$")
+_COMPILED = lazy_pattern(r"(?i)(?:^|[._])(?:_?c|ext|cuda|cpp|native|ops|kernels?)(?:[._]|$)")
+_REDEFINED = lazy_pattern(r"#\s*noqa:\s*F811\s*$")
+_RUNS_TESTS = lazy_pattern(r"(?:unittest|pytest|absltest)\.main$|run_tests$")
 
 Shape = tuple[str, tuple[Rewrite, ...]]
 

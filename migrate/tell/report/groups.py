@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.tell.report.frame import CONTEXT
 from torchlift.migrate.tell.report.items import Item
 
-_QUOTED = re.compile(r"\blines? \d+(?:-\d+)?(?: \(`[^`]*`(?: \.\.\.)?\))?")
+_QUOTED = lazy_pattern(r"\blines? \d+(?:-\d+)?(?: \(`[^`]*`(?: \.\.\.)?\))?")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import lru_cache
 from pathlib import Path
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.terminal.columns import cells
 
@@ -34,7 +34,7 @@ def place_in(source: SourceText, offset: int) -> str:
     return f"{cell}{row - part.first + 1}:{source.column(offset)}"
 
 
-_PLACE = re.compile(r"(?<![\w/.])[\w.+-]+(?:/[\w.+-]+)*\.\w+(?=:(?:cell )?\d)")
+_PLACE = lazy_pattern(r"(?<![\w/.])[\w.+-]+(?:/[\w.+-]+)*\.\w+(?=:(?:cell )?\d)")
 
 
 def with_places(root: Path, text: str) -> str:

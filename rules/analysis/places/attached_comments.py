@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.view import ModuleView
 
 # Comments to tools, and lines drawn across the file.
-_NOT_ATTACHED = re.compile(r"(?i)#\s*(?:fmt|type|mypy|pylint|ruff|isort|noqa|pragma|region|endregion)\b|#[#=\-* ]*$|#!")
+_NOT_ATTACHED = lazy_pattern(
+    r"(?i)#\s*(?:fmt|type|mypy|pylint|ruff|isort|noqa|pragma|region|endregion)\b|#[#=\-* ]*$|#!"
+)
 
 
 def comments_above(view: ModuleView, statement: ast.stmt) -> list[str]:

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.expected_errors import TAKES_ERRORS
 from torchlift.rules.rule import Context
@@ -15,7 +16,7 @@ UsePlace = Literal[
     "call", "decorator", "base", "annotation", "test", "except", "raises", "raise", "store", "string", "import", "value"
 ]
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DOTTED = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _TESTS = frozenset({"isinstance", "issubclass"})
 
 

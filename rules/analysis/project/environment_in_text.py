@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.shown_text import is_shown
 from torchlift.source import Span
 from torchlift.view.text import TextKind, TextView
@@ -39,8 +40,8 @@ _PATTERNS: dict[TextKind, str] = {
         r"|(?<!\w)[\"']?name[\"']?[ \t]*:[ \t]*[\"']?(?P<named>%s)[\"']?[ \t]*(?:,|\}|$|\r?\n)"
     ),
 }
-_VALUE = re.compile(r"""[ \t]*(?:value[ \t]*:[ \t]*|-[ \t]+value[ \t]*:[ \t]*)?["']?(?P<value>[^\s"',;}]*)""")
-_VALUE_BELOW = re.compile(r"""\s*["']?value["']?[ \t]*:[ \t]*["']?(?P<value>[^\s"',;}]*)""")
+_VALUE = lazy_pattern(r"""[ \t]*(?:value[ \t]*:[ \t]*|-[ \t]+value[ \t]*:[ \t]*)?["']?(?P<value>[^\s"',;}]*)""")
+_VALUE_BELOW = lazy_pattern(r"""\s*["']?value["']?[ \t]*:[ \t]*["']?(?P<value>[^\s"',;}]*)""")
 
 
 @cache

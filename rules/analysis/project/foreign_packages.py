@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 
 # Packages that do not use torch, by the names their wheels install.
@@ -14,7 +15,7 @@ _WITHOUT_TORCH = frozenset(
     "psutil pydantic pytest requests rich scipy setuptools six sklearn sympy tabulate toml tomli tqdm typing_extensions "
     "yaml".split()
 )
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
+_IMPORT = lazy_pattern(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
 
 
 def foreign_packages(project: Project) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchlift.file_bytes import file_bytes
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import FOLDERS_ASIDE
 
@@ -15,7 +16,7 @@ _SURE = frozenset({"setup.py", "PKG-INFO"})
 _AT_THE_TOP = "hubconf.py"  # which `torch.hub` reads nowhere else
 _SURE_ENDS = (".dist-info", ".egg-info")
 _MAYBE = frozenset({"pyproject.toml", "setup.cfg"})
-_SECTION = re.compile(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
+_SECTION = lazy_pattern(r"^\s*\[(?:project|build-system|tool\.poetry|tool\.flit\.\w+|metadata)\]", re.MULTILINE)
 
 # At the top of a repository these are not installed with it; a library may offer a folder `testing` to its users.
 _NOT_INSTALLED = FOLDERS_ASIDE - {"testing"}

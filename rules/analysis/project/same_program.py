@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.search.vocabulary import stands_in
 
-_WORD = re.compile(rb"(?:from|import)[ \t]")
-_IMPORT = re.compile(
+_WORD = lazy_pattern(rb"(?:from|import)[ \t]")
+_IMPORT = lazy_pattern(
     rb"from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\r?\n|[^\r\n#;])*)|import[ \t]+((?:\\\r?\n|[^\r\n#;])+)"
 )
 _COMPUTING = tuple(
     b"import_module __import__ spec_from_file_location runpy load_entry_point iter_entry_points entry_points locate "
     b"instantiate get_class get_method exec _target_".split()
 )
-_NAME = re.compile(rb"(?:^|,)\s*([\w.]+)")
-_NOISE = re.compile(rb"#[^\n]*|[()\\]")
+_NAME = lazy_pattern(rb"(?:^|,)\s*([\w.]+)")
+_NOISE = lazy_pattern(rb"#[^\n]*|[()\\]")
 
 
 def in_one_program(project: Project, path: str, other: str) -> bool:

@@ -7,14 +7,14 @@ forms of comments: `get_type_line` in torch/jit/annotations.py of torch 2.13.0, 
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Mapping
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_COMMENT = re.compile(r"#\s*type:(?!\s*ignore)")
+_COMMENT = lazy_pattern(r"#\s*type:(?!\s*ignore)")
 _TENSORS = frozenset({"Tensor", "torch.Tensor"})
 _NOTHING: Mapping[str, str] = {}
 

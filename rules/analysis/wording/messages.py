@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _LONG = 60
-_PLACED = re.compile(r"(?P<clause>.+) \((?P<place>[^()\s]+:\d+|line \d+)\)")
+_PLACED = lazy_pattern(r"(?P<clause>.+) \((?P<place>[^()\s]+:\d+|line \d+)\)")
 
 
 def sentence(reasons: list[str]) -> str:

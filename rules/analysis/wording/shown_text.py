@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.view.text import TextView
 
 _START = r"(?:^(?:\s*(?:RUN|CMD|ENTRYPOINT)\s)?|[;&|({]|\b(?:then|else|do)\b)\s*(?:[@-]\s*)?(?:sudo\s+)?"
 # From the name of a command to a word among its arguments, which may stand in a quote that is still open.
 _ARGUMENTS = r"""\b(?:[^;&|"']|"[^"]*"|'[^']*')*(?:"[^"]*|'[^']*)?$"""
-_PRINTED = re.compile(
+_PRINTED = lazy_pattern(
     rf"{_START}(?:echo|printf|logger|log|info|warn|error|die|usage|(?:log|echo|print|msg)_\w+){_ARGUMENTS}"
 )
-_SEARCHED = re.compile(rf"{_START}(?:sed|[ef]?grep|zgrep|rg|ack|awk|pgrep|pkill){_ARGUMENTS}")
-_TITLE = re.compile(
+_SEARCHED = lazy_pattern(rf"{_START}(?:sed|[ef]?grep|zgrep|rg|ack|awk|pgrep|pkill){_ARGUMENTS}")
+_TITLE = lazy_pattern(
     r"""^(?P<indent>\s*)(?:-\s+)?["']?(?:name|run-name|description|title|help|label|summary|message)["']?\s*:\s"""
 )
-_BLOCK = re.compile(r":[ \t]+[|>][-+0-9]*[ \t]*$")
-_LABEL = re.compile(r"^\s*(?:LABEL|MAINTAINER)\s", re.IGNORECASE)
-_HEREDOC = re.compile(
+_BLOCK = lazy_pattern(r":[ \t]+[|>][-+0-9]*[ \t]*$")
+_LABEL = lazy_pattern(r"^\s*(?:LABEL|MAINTAINER)\s", re.IGNORECASE)
+_HEREDOC = lazy_pattern(
     r"""^(?P<head>[^\r\n]*?)<<-?[ \t]*(?P<quote>["']?)(?P<end>[A-Za-z_]\w*)(?P=quote)(?P<tail>[^\r\n]*)\r?\n"""
     r"""(?P<body>(?s:.*?))^[ \t]*(?P=end)[ \t]*\r?$""",
     re.MULTILINE,
 )
 # `: <<X` is how a block of a script is commented out; `cat <<X` that goes nowhere else is a text of help.
-_NOWHERE = re.compile(r"(?:^|[;&|{]|(?<!\$)\(|\b(?:then|else|do)\b)\s*(?::|cat)\s*$")
-_STREAM = re.compile(r"[12]?>&[12]|>[ \t]*/dev/(?:stderr|stdout|null|tty)")
+_NOWHERE = lazy_pattern(r"(?:^|[;&|{]|(?<!\$)\(|\b(?:then|else|do)\b)\s*(?::|cat)\s*$")
+_STREAM = lazy_pattern(r"[12]?>&[12]|>[ \t]*/dev/(?:stderr|stdout|null|tty)")
 
 
 def is_shown(view: TextView, offset: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.environment_reads import environment_variable
 from torchlift.rules.analysis.wording.messages import spelled_out
@@ -16,10 +17,10 @@ from torchlift.rules.distributed.facts.launchers import SET_BY_TORCHRUN
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-NUMBER = re.compile(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
+NUMBER = lazy_pattern(r"(?:rank|gpu|gpu_id|index|idx|device_id)$", re.IGNORECASE)
 """How names of numbers end; it only decides between two spellings of what somebody reviews anyway."""
 
-_ANYWHERE = re.compile(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)")
+_ANYWHERE = lazy_pattern(r"(?!self\b)\w+\.local_rank|int\(os\.environ.*LOCAL_RANK.*\)")
 
 
 def advised_device(view: ModuleView, project: Project, init: InitCall, found: ProcessDevice | None) -> tuple[str, str]:

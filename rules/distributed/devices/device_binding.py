@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import field, replace
 
@@ -19,6 +18,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
 from torchlift.rules.analysis.values.repeatable import is_repeatable, is_unchanged
 from torchlift.rules.distributed.devices.advised_device import NUMBER, advised_device
@@ -51,7 +51,7 @@ _EAGER_BY_DEFAULT = TorchVersion(2, 15)
 _HANG_FIXED = TorchVersion(2, 7, 1)
 
 # They make "cuda" and "nccl" mean the devices of another maker.
-_OTHER_DEVICES = re.compile(r"\b(?:transfer_to_\w+|gpu_migration|torch_npu|torch_musa|torch_mlu|torch_gcu)\b")
+_OTHER_DEVICES = lazy_pattern(r"\b(?:transfer_to_\w+|gpu_migration|torch_npu|torch_musa|torch_mlu|torch_gcu)\b")
 
 _SPAWNED = (
     "In a process made by `mp.spawn`, a `LOCAL_RANK` inherited from the launcher of the parent wins over the index that "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.places.order import has_surely_run, run_before
 from torchlift.rules.analysis.values.environment_reads import environment_variable
@@ -156,7 +156,9 @@ def visible_rank(view: ModuleView, init: InitCall) -> VisibleRank | None:
     return None
 
 
-_TEST_BASES = re.compile(r"(?:^|\.)(?:Multi(?:Process|Proc|Thread)\w*|\w*DTensor\w*|\w*Distributed\w*|FSDP\w*)Test\w*$")
+_TEST_BASES = lazy_pattern(
+    r"(?:^|\.)(?:Multi(?:Process|Proc|Thread)\w*|\w*DTensor\w*|\w*Distributed\w*|FSDP\w*)Test\w*$"
+)
 """Bases of tests in torch.testing._internal, and of what projects derive from them, that start a process for every rank."""
 
 

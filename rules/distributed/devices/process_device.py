@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.repeatable import (
     is_repeatable,
@@ -202,7 +203,7 @@ def _leaves(statement: ast.stmt) -> bool:
 
 
 # `select_gpu(...)`, `setup_device(...)`: functions of other files that may well set a device.
-_SETS_BY_NAME = re.compile(
+_SETS_BY_NAME = lazy_pattern(
     r"(?:set|select|init|choose|pick|assign|bind|use|config)\w*(?:device|gpu|cuda)", re.IGNORECASE
 )
 

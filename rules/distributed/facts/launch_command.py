@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 
+from torchlift.lazy_pattern import lazy_pattern
+
 MODULE = "torch.distributed.launch"
 
 _MODULE = re.escape(MODULE) + r"(?![\w.])"
 # Blanks, the comma between two items of a list, or the line break and dash between two items of a YAML list.
 _BETWEEN = r"[\"']?(?:\s*,\s*|[ \t]*\r?\n[ \t]*-[ \t]+|[ \t]*)[\"']?"
 
-RUN = re.compile(rf"(?<![\w-])-m{_BETWEEN}{_MODULE}")
+RUN = lazy_pattern(rf"(?<![\w-])-m{_BETWEEN}{_MODULE}")
 """Where a command runs the module; the match ends behind its name."""
 
-VALUE = re.compile(rf"(?:=|:[ \t])[ \t]*[\"']?(?P<module>{_MODULE})(?=[\"']?[ \t]*(?:$|[\r\n])|[ \t]+-)", re.MULTILINE)
+VALUE = lazy_pattern(
+    rf"(?:=|:[ \t])[ \t]*[\"']?(?P<module>{_MODULE})(?=[\"']?[ \t]*(?:$|[\r\n])|[ \t]+-)", re.MULTILINE
+)
 """Where the value of a variable or a key is the module, or begins with it and goes on with options."""
 
 MESSAGE = (
@@ -25,7 +29,7 @@ MESSAGE = (
     "removed."
 )
 
-_USE_ENV = re.compile(r"(?<![\w-])--use[-_]env\b")
+_USE_ENV = lazy_pattern(r"(?<![\w-])--use[-_]env\b")
 
 
 def advice_for(options: str) -> str:

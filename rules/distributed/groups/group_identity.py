@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Literal
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.literals import is_none
 from torchlift.rules.analysis.values.parameter_values import named_arguments
 from torchlift.rules.analysis.values.value_of import stored_value
@@ -17,7 +17,7 @@ _NEW_GROUP = (
     "ranks", "timeout", "backend", "pg_options", "use_local_synchronization", "group_desc", "device_id", "sort_ranks",
 )  # fmt: skip
 _WITHOUT_NCCL = frozenset({"gloo", "cpu", "mpi"})
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 Default = Literal["default"]
 

@@ -9,10 +9,10 @@ enough.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.order import running
 from torchlift.rules.analysis.values.environment_reads import environment_read
 from torchlift.rules.analysis.values.parameter_values import is_spawned_index
@@ -30,7 +30,7 @@ _Origin = Literal["number", "text", "constant", "unknown"]
 
 _GETTERS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_node_local_rank"})
 # `rank`, `global_rank`, `self.rank`: a parameter or attribute of that name is nobody else's.
-_NAME = re.compile(r"_?(?:global_|local_|my_|node_|dist_|world_)?rank(?:_id)?")
+_NAME = lazy_pattern(r"_?(?:global_|local_|my_|node_|dist_|world_)?rank(?:_id)?")
 _DEEPEST = 6
 
 

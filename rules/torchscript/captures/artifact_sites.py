@@ -8,7 +8,7 @@ from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
 from torchlift.project import Collector, Project
-from torchlift.search.glance import Sighting
+from torchlift.search.parties import Sighting
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 

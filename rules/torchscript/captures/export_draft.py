@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.modules.scripted_module import ScriptedModule
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _AUTO = "torch.export.Dim.AUTO"
 _NUMBERS = frozenset({"int", "float", "bool", "str"})
-_CONTAINERS = re.compile(r"\b(?:List|list|Dict|dict|Tuple|tuple)\b")
-_TEXT = re.compile(r"\bstr\b(?!\s*,)")
-_NUMBER_LIST = re.compile(r"\b[Ll]ist\[(?:[Ll]ist\[)?(?:int|float|bool)\b")
+_CONTAINERS = lazy_pattern(r"\b(?:List|list|Dict|dict|Tuple|tuple)\b")
+_TEXT = lazy_pattern(r"\bstr\b(?!\s*,)")
+_NUMBER_LIST = lazy_pattern(r"\b[Ll]ist\[(?:[Ll]ist\[)?(?:int|float|bool)\b")
 _DEPTH = 4
 _EMPTY = "Its `forward` takes no inputs: what is called in its place needs a program of its own."
 _UNREAD = (

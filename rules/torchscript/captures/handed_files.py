@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.messages import one_line
 from torchlift.rules.torchscript.captures.artifact_sites import path_key
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_READS_NOTHING = re.compile(
+_READS_NOTHING = lazy_pattern(
     r"(?:torch|os|pathlib|shutil|io|tempfile|logging|builtins|zipfile|hashlib)\.|(?:.*\.)?(?:print|open|str|len|isinstance|Path|"
     r"debug|info|warning|error|exists|isfile|is_file|getsize|remove|unlink|append|add|join|format|assert\w*|save|seek|fspath)$"
 )

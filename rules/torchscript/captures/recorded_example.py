@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from torchlift.finding import Template
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.captures.capture_writer import Capture
 from torchlift.rules.torchscript.captures.export_arguments import CannotExport, ExportArguments
 from torchlift.rules.torchscript.captures.proven_variant import proved_variant
 
-_TENSOR = re.compile(r"(\w+)\[([\d,]*)\]")
+_TENSOR = lazy_pattern(r"(\w+)\[([\d,]*)\]")
 
 
 def recorded_example(capture: Capture) -> ExportArguments | None:

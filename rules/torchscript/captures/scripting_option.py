@@ -8,12 +8,13 @@ from typing import Literal
 
 from torchlift.finding import DeleteStatement, KeepBranch, ReplaceExpression, Rewrite, Template
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _CAPTURES = frozenset({"torch.jit.script", "torch.jit.trace"})
-_OPTION = re.compile(r"jit|script|trac(?:e|ing)|compil|fus(?:e|ion)|(?:\b|_)ts(?:\b|_)", re.IGNORECASE)
+_OPTION = lazy_pattern(r"jit|script|trac(?:e|ing)|compil|fus(?:e|ion)|(?:\b|_)ts(?:\b|_)", re.IGNORECASE)
 _READS = frozenset({"get", "getattr", "hasattr", "isinstance", "getenv", "is_available", "bool"})
 _SHOWS = frozenset({"print", "info", "debug", "warning", "warn", "log"})
 

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.possible_callers import Found, called_where
 from torchlift.rules.analysis.places.purpose import is_test_file
@@ -19,12 +20,12 @@ from torchlift.rules.analysis.project.same_program import in_one_program
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_AUTOCAST = re.compile(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
-_SUBCLASS = re.compile(
+_AUTOCAST = lazy_pattern(rb"\b(?:autocast|custom_fwd|GradScaler|mixed_precision)\b|\bprecision\s*=\s*[\"']?(?:bf)?16")
+_SUBCLASS = lazy_pattern(
     rb"\b(?:as_subclass|_make_(?:wrapper_)?subclass|MetaTensor|tv_tensors|__torch_function__|__torch_dispatch__)\b"
     rb"|\bclass +\w+\([^)\n]*\bTensor\b"
 )
-_SYMBOLIC = re.compile(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
+_SYMBOLIC = lazy_pattern(rb"\b(?:symbolic_trace|create_feature_extractor|fx\.Tracer)\b")
 # Of each pattern, words of which one stands in every line where it matches, and what stands there besides: a quick look
 # before the pattern itself.
 _AUTOCAST_WORDS = {"autocast": "", "custom_fwd": "", "GradScaler": "", "precision": "16", "mixed_precision": ""}
@@ -33,10 +34,10 @@ _SYMBOLIC_WORDS = {"symbolic_trace": "", "create_feature_extractor": "", "fx.Tra
 _USERS = "makes this code installable, and its users may run it under autocast or ask the function for its graph"
 _UNDER = "under which TorchScript chooses other dtypes than Python"
 # Lines that only import it, ask about it or switch it off.
-_SILENT = re.compile(
+_SILENT = lazy_pattern(
     rb"^\s*(?:from|import)\s|\bautocast\s*\([^()]*\benabled\s*=\s*False\b|\bautocast\s*\(\s*(?:[\"']\w+[\"']\s*,\s*)?False\s*\)"
 )
-_ON = re.compile(rb"^\s*(?:async\s+)?with\b.*\bautocast|^\s*@.*\b(?:autocast|custom_fwd)\b")
+_ON = lazy_pattern(rb"^\s*(?:async\s+)?with\b.*\bautocast|^\s*@.*\b(?:autocast|custom_fwd)\b")
 _NO_CASTS = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled", "torch.cuda.", "torch.profiler.",
     "torch.autograd.", "torch.random.", "warnings.", "tempfile.", "pytest.", "time.", "tqdm.", "contextlib.suppress",

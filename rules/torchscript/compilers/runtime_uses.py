@@ -8,7 +8,7 @@ from torchlift.project import Collector, Project
 from torchlift.rules.analysis.wording.nearest_place import nearest
 from torchlift.rules.torchscript.compilers.scripting_uses import uses
 from torchlift.rules.torchscript.facts.c_bindings import bindings
-from torchlift.search.glance import Sighting
+from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView
 
 _LOADING = frozenset(

@@ -6,13 +6,13 @@ Compilers that other packages bring (`LightningModule.to_torchscript`, `e3nn.uti
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Collector, Project
 from torchlift.rules.analysis.wording.nearest_place import Place, nearest
-from torchlift.search.glance import Sighting
+from torchlift.search.parties import Sighting
 from torchlift.view import ModuleView, Use
 
 _FUNCTIONS = frozenset(f"torch.jit.{name}" for name in ("script", "script_method", "CompilationUnit", "_recursive"))
@@ -50,14 +50,14 @@ _MARK_WORDS = (
     "__torch_script_interface__",
     "__original_fn",
 )
-_MARK = re.compile(rf"\b(?:{'|'.join(_MARK_WORDS)})\b")
+_MARK = lazy_pattern(rf"\b(?:{'|'.join(_MARK_WORDS)})\b")
 
 # Names under which other packages script what they are given.
 _FOREIGN = frozenset(
     "to_torchscript convert_to_torchscript export_torchscript save_torchscript to_torch_script jit_script jittable".split()
 )
 _OTHER_WORDS = tuple(word.encode() for word in sorted((*_FOREIGN, *_MARK_WORDS)))
-_FOREIGN_JIT = re.compile(r"(?:^|\.)jit\.(?:script|compile)\w*$")
+_FOREIGN_JIT = lazy_pattern(r"(?:^|\.)jit\.(?:script|compile)\w*$")
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def _matters(seen: Sighting) -> bool:
 
 
 # `torch.jit` itself, handed on or given another name, and compilers of other packages.
-_ITSELF = re.compile(
+_ITSELF = lazy_pattern(
     rb"jit(?:\s*(?:[,)#]|as\b|\.\s*compile)|\s+import[^\n;]*(?:script|compile|\()|[ \t]*(?:[;\\\r\n]|\Z))"
 )
 

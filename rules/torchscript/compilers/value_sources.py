@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.parameter_values import defaults_of, named_arguments
 from torchlift.rules.analysis.values.value_of import definition_of
@@ -26,12 +27,12 @@ _SAME = frozenset(
     """eval train to cpu cuda half float double bfloat16 requires_grad_ load_state_dict state_dict parameters items keys
     values get zero_grad share_memory""".split()
 )
-_PLAIN_TYPES = re.compile(
+_PLAIN_TYPES = lazy_pattern(
     r"\b(?:int|float|bool|str|bytes|Path|PathLike|device|dtype|Tensor|Namespace|Size|ndarray|DataLoader|Dataset)\b"
 )
-_MAY_BE_CODE = re.compile(r"Module|Callable|[Tt]ype\[|\bnn\b|Any")
+_MAY_BE_CODE = lazy_pattern(r"Module|Callable|[Tt]ype\[|\bnn\b|Any")
 # What a parameter is called that code is handed in by; a configuration or a number is called otherwise.
-_CODE_NAMES = re.compile(
+_CODE_NAMES = lazy_pattern(
     r"(?:^|_)(?:model|net|network|module|encoder|decoder|layer|block|backbone|head|norm|act|activation|policy|generator|"
     r"critic|actor|joiner|embed|embedding|cls|class|klass|fn|func|function|factory|builder|ctor|constructor|kwargs|args)"
     r"s?\d*(?:_|$)",

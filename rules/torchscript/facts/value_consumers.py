@@ -19,7 +19,7 @@ Read 2026-11-23:
 
 from __future__ import annotations
 
-import re
+from torchlift.lazy_pattern import lazy_pattern
 
 _EXECUTORCH = (
     "its successor is ExecuTorch, `to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()])"
@@ -59,7 +59,7 @@ _ADVICE = {
 }
 
 
-_ONLY = re.compile(
+_ONLY = lazy_pattern(
     r"optimize_for_mobile|generate_mobile_module_lints|coremltools|augment_m\w+_with_bundled_inputs|bundle_inputs|torch_neuronx?\b"
     r"|torch\.neuron|intel_extension|\bipex\b|torch2trt|\b_nnapi\.|openmmtorch\.TorchForce|relay\.frontend\.from_pytorch"
     r"|bentoml\.torchscript|torch\._export\.converter|torch\.jit\.|torch\._C\."

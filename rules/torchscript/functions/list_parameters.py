@@ -7,16 +7,16 @@ and `shape + [3]` raises TypeError (run on torch 2.13.0, 2026-11-23).
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, definition_of
 from torchlift.rules.torchscript.functions.scripted_expressions import FunctionNode
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_LIST = re.compile(r"[\"']?(?:(?:typing|t)\.)?(?:Optional\[(?:typing\.)?)?[Ll]ist\b")
+_LIST = lazy_pattern(r"[\"']?(?:(?:typing|t)\.)?(?:Optional\[(?:typing\.)?)?[Ll]ist\b")
 _ALIKE = frozenset(
     "len list tuple sorted reversed enumerate zip range sum max min any all set print str repr int float bool map".split()
 )

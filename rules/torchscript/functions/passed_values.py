@@ -7,9 +7,9 @@ and instances of scripted classes (run on torch 2.13.0, 2026-11-22). What it mer
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.uses_everywhere import uses_everywhere
 from torchlift.rules.analysis.values.literals import is_none
@@ -30,8 +30,8 @@ _FLOAT_CALLS = frozenset(
     {"float", "math.sqrt", "math.exp", "math.log", "math.pow", "math.sin", "math.cos", "math.tanh"}
 )
 _REDUCED = frozenset("max min sum mean prod argmax argmin median amax amin".split())
-_CONTAINER = re.compile(r"\b(?:[Ll]ist|[Dd]ict)\b")
-_CLASS = re.compile(r"(?!(?:bool|str|int|float|(?:torch\.)?(?:Tensor|dtype|device|Size))$)\w+(?:\.\w+)*")
+_CONTAINER = lazy_pattern(r"\b(?:[Ll]ist|[Dd]ict)\b")
+_CLASS = lazy_pattern(r"(?!(?:bool|str|int|float|(?:torch\.)?(?:Tensor|dtype|device|Size))$)\w+(?:\.\w+)*")
 
 Call = tuple[ModuleView, ast.Call]
 

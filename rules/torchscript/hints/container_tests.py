@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 
 from torchlift.finding import Parts
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
@@ -28,7 +28,7 @@ _CONTAINERS = {
     "typing.Optional": "optional",
 }
 _NAMES = ("item", "entry", "element", "key", "value", "inner_key", "inner_value", "part", "field")
-_HOLE = re.compile(r"\$([a-z_][a-z0-9_]*)")
+_HOLE = lazy_pattern(r"\$([a-z_][a-z0-9_]*)")
 
 
 class CannotTest(Exception):

@@ -6,11 +6,12 @@ import ast
 import re
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.hints.hint_conditions import Flag, is_truth, settle
 from torchlift.view import ModuleView
 
 _LONGEST = 56
-_REPORTING = re.compile(
+_REPORTING = lazy_pattern(
     r"(?:print|warn|log(?!_$)|check|assert|valid|verif|ensure|deprecat|range_push|range_pop|nvtx)", re.IGNORECASE
 )
 _ENDS: dict[type[ast.stmt], str] = {ast.Return: "returned", ast.Raise: "raised"}

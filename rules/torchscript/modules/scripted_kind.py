@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Literal
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.values.self_attributes import self_attribute, stored_on_self
 from torchlift.rules.analysis.values.value_of import MOST_STEPS
@@ -20,7 +21,7 @@ MODULE_ATTRIBUTES = frozenset(
     state_dict load_state_dict zero_grad requires_grad_ forward training""".split()
 )
 _FUNCTION_NAMES = frozenset({"f", "fn", "func", "function", "method", "callable"})
-_MODULE_NAMES = re.compile(
+_MODULE_NAMES = lazy_pattern(
     r"(?:^|_)(?:model|net|network|module|encoder|decoder|layer|block|backbone|policy|generator|discriminator)\d*$",
     re.IGNORECASE,
 )

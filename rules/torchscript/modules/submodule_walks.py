@@ -14,16 +14,17 @@ import pathlib
 import re
 from collections.abc import Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.torchscript.modules.reached_classes import reached_classes
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
 _WORDS = ("apply", "modules", "children", "get_submodule")
-_WALK = re.compile(
+_WALK = lazy_pattern(
     rb"(?<!\bsys)\.\s*(?:apply|(?:named_)?(?:modules|children)|get_submodule|_modules)\b|[\"'](?:apply|(?:named_|_)?modules|(?:named_)?children)[\"']"
 )
-_TEST = re.compile(
+_TEST = lazy_pattern(
     rb"\bisinstance\(\s*(?P<value>[^,()]+),\s*(?P<kinds>\([^()]*\)|[^()\n]*)|"
     rb"\btype\((?P<other>\w+)\)\s*(?:==|is|in|!=|not\s+in|is\s+not)\s*(?P<type>\([^()]*\)|[\w.]+)|"
     rb"\bcase\s+(?P<case>[\w.]+)\(|"
@@ -33,9 +34,9 @@ _TEST = re.compile(
 _NO_PARTS = frozenset(
     [*dir(builtins), *numbers.__all__, *pathlib.__all__, *"Tensor Parameter Mapping Sequence Iterable".split()]
 )
-_ERROR = re.compile(r"(?:Error|Exception|Warning)$")
-_NAME = re.compile(rb"[\w.]+")
-_PART = re.compile(rb"\b(?:m|mod|module|modules|layer|part|child|sub\w*|block|net|model)\w*$")
+_ERROR = lazy_pattern(r"(?:Error|Exception|Warning)$")
+_NAME = lazy_pattern(rb"[\w.]+")
+_PART = lazy_pattern(rb"\b(?:m|mod|module|modules|layer|part|child|sub\w*|block|net|model)\w*$")
 _NEWLINE = b"\n"
 _ANY = ""
 

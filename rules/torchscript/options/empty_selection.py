@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 
 from torchlift.finding import Finding
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.rule import TextContext
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
 _NAME = r"\w*(?:jit|torch_?script|scripting|scriptable)\w*"
-_COMMAND = re.compile(rf"\bpy\.?test\b[^\n|;&]*?\s-m[ =]\s*(?P<quote>[\"']?)(?P<mark>{_NAME})(?P=quote)(?=[\s\"']|\Z)")
-_DECLARED = re.compile(r"^markers\s*=\s*\[(?P<inside>[^\]]*)\]", re.MULTILINE)
-_MARKER = re.compile(rf"[\"'](?P<mark>{_NAME})\s*(?::[^\"']*)?[\"']")
+_COMMAND = lazy_pattern(
+    rf"\bpy\.?test\b[^\n|;&]*?\s-m[ =]\s*(?P<quote>[\"']?)(?P<mark>{_NAME})(?P=quote)(?=[\s\"']|\Z)"
+)
+_DECLARED = lazy_pattern(r"^markers\s*=\s*\[(?P<inside>[^\]]*)\]", re.MULTILINE)
+_MARKER = lazy_pattern(rf"[\"'](?P<mark>{_NAME})\s*(?::[^\"']*)?[\"']")
 
 
 def empty_selections(view: TextView, context: TextContext, code: str) -> Iterator[Finding]:

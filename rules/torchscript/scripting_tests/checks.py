@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.same_values import SameValues
 from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues, called_function
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-COMPARES = re.compile(r"(?i)equal|close|same|match|compare|almost|expected$")
-_CHECKS = re.compile(r"(?i)assert|check|expect|verif|valid|equal|close|compare|match|raises|warns|fail|test")
-_EXPECTS = re.compile(r"(?i)assert|expect|raises|warns|fail|error")
+COMPARES = lazy_pattern(r"(?i)equal|close|same|match|compare|almost|expected$")
+_CHECKS = lazy_pattern(r"(?i)assert|check|expect|verif|valid|equal|close|compare|match|raises|warns|fail|test")
+_EXPECTS = lazy_pattern(r"(?i)assert|expect|raises|warns|fail|error")
 # Packages whose functions check nothing unless their names say so.
 _LIBRARIES = frozenset(
     """torch numpy random os sys io tempfile shutil warnings logging math copy json pickle time gc pathlib itertools
@@ -21,7 +22,7 @@ _LIBRARIES = frozenset(
 _BUILTINS = frozenset("print setattr getattr next len list dict set del exec".split())
 STEPS_ASIDE = frozenset({"skipTest", "skip", "xfail", "importorskip"})
 """Calls by which a test stops without having checked anything."""
-_CAPTURES = re.compile(r"(?:symbolic_trace|GraphModule|Tracer|make_fx|(?:prepare|prepare_qat|convert)_fx)$")
+_CAPTURES = lazy_pattern(r"(?:symbolic_trace|GraphModule|Tracer|make_fx|(?:prepare|prepare_qat|convert)_fx)$")
 _WRAPS = frozenset({"bool", "all", "assertTrue", "assert_", "assert_true"})
 _METHODS = frozenset({"all", "item", "any"})
 

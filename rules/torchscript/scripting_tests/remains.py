@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.checks import STEPS_ASIDE, called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.values.stale_comments import SPEAKS
 from torchlift.view.walk import walk
 
-_IN_NAMES = re.compile(r"(?i)(?:^|_)(?:torch)?script|jit|(?:^|_)trac(?:e|ed|ing)(?:$|_)|[a-z]Script")
+_IN_NAMES = lazy_pattern(r"(?i)(?:^|_)(?:torch)?script|jit|(?:^|_)trac(?:e|ed|ing)(?:$|_)|[a-z]Script")
 
 
 def still_speaks(reduction: Reduction, deleted: Collection[ast.stmt]) -> list[str]:

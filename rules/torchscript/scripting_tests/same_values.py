@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Hashable
 from functools import cached_property
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.scripted_values import ScriptedValues
 from torchlift.view import Binding
 from torchlift.view.walk import walk
@@ -25,7 +25,7 @@ COPIES = frozenset({"clone", "deepcopy", "copy", "detach", "contiguous", "requir
 # Methods whose call as a statement leaves what a later call computes as it is, as far as a test of scripting can mean.
 _HARMLESS = frozenset({"eval", "train", "to", "cuda", "cpu", "append", "seek", "zero_grad"})
 # Methods of any value that give another form of it.
-_CONVERTS = re.compile(r"(?:to|as)_[a-z]+$|(?:items|keys|values|numpy|tolist|float|double|long|size)$")
+_CONVERTS = lazy_pattern(r"(?:to|as)_[a-z]+$|(?:items|keys|values|numpy|tolist|float|double|long|size)$")
 _DEPTH = 25
 
 

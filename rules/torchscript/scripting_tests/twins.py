@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Hashable, Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.expected_errors import is_expected_to_fail
 from torchlift.rules.torchscript.scripting_tests.checks import called_name, is_check
 from torchlift.rules.torchscript.scripting_tests.scripted_values import FunctionNode, ScriptedValues, assigned_from
@@ -15,7 +15,7 @@ from torchlift.view.walk import walk
 _NOT_MADE = frozenset({"eval", "to", "cuda", "cpu", "train", "double", "half", "float", "deepcopy", "copy", "cast"})
 _MODES = frozenset({"eval", "train", "double", "half", "bfloat16"})
 _DEPTH = 5
-_RUNS = re.compile(r"pytest\.mark\.(?:skip|xfail|parametrize|usefixtures)")
+_RUNS = lazy_pattern(r"pytest\.mark\.(?:skip|xfail|parametrize|usefixtures)")
 
 
 def twin_of(view: ModuleView, function: FunctionNode, values: ScriptedValues) -> FunctionNode | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 
 from torchlift.finding import DeleteStatement, Elsewhere, Finding, Fix, Group, Rewrite, Safety, Severity
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.rules.analysis.places.purpose import is_benchmark, is_program, is_test_beside, is_test_file
 from torchlift.rules.analysis.wording.messages import sentence
@@ -32,14 +32,14 @@ from torchlift.view.walk import walk
 
 # The first release whose exported modules are called like the module in every way that tests do.
 _SUCCESSORS = TorchVersion(2, 5)
-_PROGRAM = re.compile(r"=\s*torch\.jit\.(?:load|script|trace)\(")
+_PROGRAM = lazy_pattern(r"=\s*torch\.jit\.(?:load|script|trace)\(")
 _RUNNERS = frozenset("write write_text writelines exec run Popen call check_call check_output system".split())
 _ERRORS = frozenset({"torch.jit.Error", "torch._C.JITException", "torch.jit.frontend.NotSupportedError"})
 UNDECIDED = "tests nothing but scripting, and no test without it was found that tests"
 """Stands in the help about a test of which the user has to say what becomes of it."""
 _GRAPHS = frozenset({"graph", "inlined_graph", "graph_for", "code", "code_with_constants"})
-_OPERATION = re.compile(r"\b(?:prim|aten)::\w")
-_SPEAKS = re.compile(r"(?i)script|jit|trac(?:e|ing|able)")
+_OPERATION = lazy_pattern(r"\b(?:prim|aten)::\w")
+_SPEAKS = lazy_pattern(r"(?i)script|jit|trac(?:e|ing|able)")
 
 
 @dataclass(frozen=True)

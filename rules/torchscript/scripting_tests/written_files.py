@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.torchscript.scripting_tests.checks import called_name
 from torchlift.rules.torchscript.scripting_tests.reduction import Reduction
 from torchlift.rules.torchscript.scripting_tests.scripted_values import LOAD, stem
 from torchlift.view import Binding, ModuleView
 from torchlift.view.walk import walk
 
-_FILES = re.compile(r"(?i)tmp|temp|path|dir|folder|file|buf")
-_MAKERS = re.compile(r"(?:^|\.)(?:join|Path|PosixPath|str|format|BytesIO|StringIO|mkdtemp|mktemp|\w*Temporary\w*)$")
+_FILES = lazy_pattern(r"(?i)tmp|temp|path|dir|folder|file|buf")
+_MAKERS = lazy_pattern(r"(?:^|\.)(?:join|Path|PosixPath|str|format|BytesIO|StringIO|mkdtemp|mktemp|\w*Temporary\w*)$")
 
 
 def missing_file(reduction: Reduction) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.values.tensor_sizes import kept_shape, sizes_of
 from torchlift.rules.analysis.values.value_of import MOST_STEPS, assigned_value
 from torchlift.view import ModuleView
@@ -40,7 +41,7 @@ class TensorInput:
     known: bool = True
 
 
-_SEVERAL = re.compile(r"tuple|list|dict|Sequence|Mapping|Iterable", re.IGNORECASE)
+_SEVERAL = lazy_pattern(r"tuple|list|dict|Sequence|Mapping|Iterable", re.IGNORECASE)
 
 
 @dataclass

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
 from torchlift.finding import EditComment
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.places.attached_comments import comments_above
 from torchlift.source import Span
 from torchlift.view import ModuleView
 
-SPEAKS = re.compile(r"(?i)\b(?:torch\s*script\w*|jit\w*|script(?:ed|ing|able|ability|s)?|trac(?:e|ed|ing|eable))\b")
-_SAYS_MORE = re.compile(
+SPEAKS = lazy_pattern(r"(?i)\b(?:torch\s*script\w*|jit\w*|script(?:ed|ing|able|ability|s)?|trac(?:e|ed|ing|eable))\b")
+_SAYS_MORE = lazy_pattern(
     r"(?i)\b(?:and|but|check|verify|ensure|assert|that|because|since|so|test|compare|not|todo|fixme)\b"
 )
 _MOST_WORDS = 8
-_OF_COMPILER = re.compile(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
-_OF_MORE = re.compile(
+_OF_COMPILER = lazy_pattern(r"(?i)torch[ -]?script|torch\.jit\b|\bjit\b")
+_OF_MORE = lazy_pattern(
     r"(?i)\b(?:todo|fixme|xxx|hack|onnx|export\w*|dynamo|inductor|torch\.compile|trac(?:e|ed|ing)|xla|http\w*|issues?)\b|[.!?;:] +\w"
 )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.project import Project
 from torchlift.rules.analysis.places.purpose import is_test_file
 from torchlift.rules.torchscript.facts.trusted_operations import SELF_RETURNING
@@ -14,7 +14,7 @@ from torchlift.rules.torchscript.values.value_life import ValueLife
 from torchlift.view import ModuleView
 from torchlift.view.walk import walk
 
-_SPELLINGS = re.compile(
+_SPELLINGS = lazy_pattern(
     rb"jit\s*\.\s*(?:save|freeze|optimize_for_inference|run_frozen_optimizations)\b|\boptimize_for_mobile\b"
     rb"|\b(?:TorchForce|convert_model_to_nnapi|generate_mobile_module_lints)\b|\bbentoml\.torchscript\b"
     rb"|\.\s*(?:save_to_buffer|_save_for_lite_interpreter|inlined_graph|code_with_constants|graph_for)\b"
@@ -26,13 +26,13 @@ _WORDS = (
 )  # fmt: skip
 _TORCH = ("torch.jit.", "torch._C.")
 # What stands wherever `_taken` finds something: files without any of it are not parsed.
-_TAKES = re.compile(
+_TAKES = lazy_pattern(
     rb"\b(?:save|save_to_buffer|_save_for_lite_interpreter)\b|optimize_for_mobile|generate_mobile_module_lints|coremltools"
     rb"|_with_bundled_inputs|bundle_inputs|neuron|intel_extension|\bipex\b|torch2trt|_nnapi|TorchForce|from_pytorch|bentoml"
     rb"|_export\b"
 )
 _METHODS = frozenset({"save_to_buffer", "_save_for_lite_interpreter"})
-_MODEL = re.compile(r"(?i)model|net|script|trac|module|jit")
+_MODEL = lazy_pattern(r"(?i)model|net|script|trac|module|jit")
 _STEPS = 4
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from torchlift.authoring.checkout import checkout_around, families, family_folder
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.own_rules import code_in_name, problem_with_code
 from torchlift.rules.rule_index import indexed_rules
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_WANTED = re.compile(r"([A-Z]+)(\d*)")
+_NAME = lazy_pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_WANTED = lazy_pattern(r"([A-Z]+)(\d*)")
 # Digits of the first code of an author's own letters.
 _FIRST_OWN = 100
 

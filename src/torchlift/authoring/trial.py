@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable
 from difflib import unified_diff
@@ -12,6 +11,7 @@ from pathlib import Path
 from torchlift.authoring.completeness import is_placeholder
 from torchlift.finding import Finding
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.migrate.options import RunOptions
 from torchlift.migrate.result import Mode, RunResult
 from torchlift.migrate.run import analyse
@@ -29,7 +29,7 @@ from torchlift.testing.nodes import Container, Scalar
 from torchlift.view.text import text_kind
 
 # What the help of a finding says that has no fix.
-_CANNOT = re.compile(
+_CANNOT = lazy_pattern(
     r"(?i)not rewritten|no fix is offered|nothing is rewritten|raise its lower bound|(?:write|ask for|change) [^.:;]* first\b"
 )
 _SECONDS = 300.0

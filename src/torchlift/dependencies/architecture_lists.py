@@ -6,30 +6,30 @@ in the documentation of nvcc; `CMAKE_CUDA_ARCHITECTURES` in CMake's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
 _NAME = r"(?<![\w$.{(-])(?:-D)?"
-_LIST = re.compile(
+_LIST = lazy_pattern(
     _NAME + r"(?P<name>TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_ARCHITECTURES)[\"']?"
     r"(?:[ \t]*[:?+]?=[ \t]*|[ \t]*:[ \t]+|[ \t]+)"
     r"(?:\"(?P<double>[^\"\r\n]*)\"|'(?P<single>[^'\r\n]*)'|(?P<bare>[^\s\"',}&|)]*))"
 )
-_SET = re.compile(
+_SET = lazy_pattern(
     r"(?<!\w)set\s*\(\s*(?P<name>CMAKE_CUDA_ARCHITECTURES|TORCH_CUDA_ARCH_LIST)[ \t]+"
     r"(?:\"(?P<double>[^\"\r\n]*)\"|(?P<bare>[^()\"\r\n]*?))\s*(?:CACHE\b[^()]*)?\)"
 )
-_GENCODE = re.compile(
+_GENCODE = lazy_pattern(
     r"(?<![\w-])-?-(?:gencode|generate-code)(?:[ \t=]*|[\"'],[ \t]*[\"'])(?P<flag>arch=compute_(?P<arch>\d{2,3})[af]?,"
     r"code=\[?[\w,]+\]?)"
 )
-_TORCH_ITEM = re.compile(r"(?P<number>\d{1,2}\.\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?\Z")
-_CMAKE_ITEM = re.compile(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?P<ptx>-real|-virtual)?\Z")
-_SEPARATOR = re.compile(r"[; ,]+")
+_TORCH_ITEM = lazy_pattern(r"(?P<number>\d{1,2}\.\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?\Z")
+_CMAKE_ITEM = lazy_pattern(r"(?P<number>\d{2,3})(?P<suffix>[af]?)(?P<ptx>-real|-virtual)?\Z")
+_SEPARATOR = lazy_pattern(r"[; ,]+")
 
 
 @dataclass(frozen=True, slots=True)

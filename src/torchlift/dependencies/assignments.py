@@ -10,30 +10,31 @@ import re
 from collections.abc import Iterator
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextKind, TextView
 
 _QUOTED = r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"';&|#)}\]]+))"""
-_INSTRUCTION = re.compile(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECASE | re.MULTILINE)
-_PAIR = re.compile(r"(?<![\w.-])([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
-_OLD_ENV = re.compile(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
-_OPTION = re.compile(r"--build-arg[ =][\"']?([\w.-]+)=" + _QUOTED)
-_DEFAULT = re.compile(r"\$\{(\w+):?[-=]([^}\s\"']{0,80})()()\}")
+_INSTRUCTION = lazy_pattern(r"^[ \t]*(?:ARG|ENV)[ \t]+(?P<rest>.+)", re.IGNORECASE | re.MULTILINE)
+_PAIR = lazy_pattern(r"(?<![\w.-])([\w.-]+)[ \t]*=[ \t]*" + _QUOTED)
+_OLD_ENV = lazy_pattern(r"([\w.-]+)[ \t]+" + _QUOTED + r"[ \t]*\Z")
+_OPTION = lazy_pattern(r"--build-arg[ =][\"']?([\w.-]+)=" + _QUOTED)
+_DEFAULT = lazy_pattern(r"\$\{(\w+):?[-=]([^}\s\"']{0,80})()()\}")
 _PLAIN: dict[TextKind, re.Pattern[str]] = {
-    "shell": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
-    "env": re.compile(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
-    "makefile": re.compile(r"(?<![\w.$/-])(\w+)[ \t]*[:?]?=(?!=)[ \t]*" + _QUOTED),
-    "batch": re.compile(r"(?i)\bset[ \t]+\"?(\w+)=()()([^\s\"&]+)"),
-    "powershell": re.compile(r"\$(?:env:)?(\w+)[ \t]*=[ \t]*" + _QUOTED),
+    "shell": lazy_pattern(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
+    "env": lazy_pattern(r"(?<![\w.$/-])(\w+)=(?!=)" + _QUOTED),
+    "makefile": lazy_pattern(r"(?<![\w.$/-])(\w+)[ \t]*[:?]?=(?!=)[ \t]*" + _QUOTED),
+    "batch": lazy_pattern(r"(?i)\bset[ \t]+\"?(\w+)=()()([^\s\"&]+)"),
+    "powershell": lazy_pattern(r"\$(?:env:)?(\w+)[ \t]*=[ \t]*" + _QUOTED),
 }
-_KEY = re.compile(
+_KEY = lazy_pattern(
     r"^(?P<indent>[ \t]*)(?P<item>-[ \t]+)?[\"']?(?P<name>\w(?:[\w. -]*\w)?)[\"']?[ \t]*:(?:[ \t]+(?P<value>\S.*))?$"
 )
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*)$")
-_FLOW = re.compile(
+_ITEM = lazy_pattern(r"^(?P<indent>[ \t]*)-[ \t]+(?P<value>\S.*)$")
+_FLOW = lazy_pattern(
     r"[\[{,][ \t]*[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*" + r"""(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\]}]+))"""
 )
-_SCALAR = re.compile(r"""\s*(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\[\]{}]+))\s*(?:,|\Z|(?=\]))""")
+_SCALAR = lazy_pattern(r"""\s*(?:"([^"\r\n]*)"|'([^'\r\n]*)'|([^\s"',\[\]{}]+))\s*(?:,|\Z|(?=\]))""")
 
 
 @dataclass(frozen=True, slots=True)

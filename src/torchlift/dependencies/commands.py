@@ -16,16 +16,17 @@ from torchlift.dependencies.grammar import is_template, read_pin
 from torchlift.dependencies.pin import Pin
 from torchlift.dependencies.pin_set import Include, Index, PackageSource, PinSet, indexes_in, source_of
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import LogicalLine, TextView
 
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"(?<![\w./-])(?:(?P<pip>(?:uv[ \t]+)?pip[\d.]*[ \t]+(?:-\S+[ \t]+)*install|uv[ \t]+add)"
     r"|(?P<conda>(?:conda|mamba|micromamba)[ \t]+(?:-\S+[ \t]+)*(?:install|create|env[ \t]+create)))(?=[ \t])"
 )
-_TOKEN = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
+_TOKEN = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;&|()`])+|&&|\|\||[;&|()`]""")
 _END = frozenset({"&&", "||", ";", "&", "|", "(", ")", "`"})
-_REDIRECTION = re.compile(r"\d?[<>]{1,2}(?:[^=].*)?")
+_REDIRECTION = lazy_pattern(r"\d?[<>]{1,2}(?:[^=].*)?")
 _WITH_VALUE = {
     "pip": frozenset({
         "-t", "--target", "--prefix", "--root", "--cache-dir", "--progress-bar", "--timeout", "--retries", "--python",
@@ -39,11 +40,11 @@ _WITH_VALUE = {
 _SOURCES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index", "--default-index"})
 _CHANNELS = frozenset({"-c", "--channel"})
 _FILES = frozenset({"-r", "--requirement", "-c", "--constraint", "--constraints", "-f", "--file"})
-_LOOSE = re.compile(
+_LOOSE = lazy_pattern(
     r"(?<![\w./$-])torch(?:vision|audio)?(?:\[\w+\])?[ ]?(?:[<>~=!]=?[ ]?[\d.]+,[ ]?)*(?:===?|~=|<=?)[ ]?\d+(?:\.\d+)+(?:\+\w+)?(?![\w.]*[*$])"
 )
-_INLINE = re.compile(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
-_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
+_INLINE = lazy_pattern(r"(?<!`)(`{1,2})(?!`).{1,400}?(?<!`)\1(?!`)")
+_FENCE = lazy_pattern(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import re
 from torchlift.dependencies.grammar import read_pin
 from torchlift.dependencies.pin_set import PinSet
 from torchlift.dependencies.requirements_file import take_line
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
-_KEY = re.compile(r"([\w-]+)\s*:\s*\Z")
-_ITEM = re.compile(r"(\s*)-\s+([\"']?)(.*?)\2\s*\Z")
+_KEY = lazy_pattern(r"([\w-]+)\s*:\s*\Z")
+_ITEM = lazy_pattern(r"(\s*)-\s+([\"']?)(.*?)\2\s*\Z")
 
 
 def read_conda(view: TextView) -> PinSet | None:

@@ -12,18 +12,19 @@ from dataclasses import replace
 
 from torchlift.dependencies.pin import Clause, Notation, Pin
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
-_NAME = re.compile(r"\s*((?:[\w./-]+::)?[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^\]]*\])?\s*")
-_CLAUSE = re.compile(r"(===|==|~=|>=|<=|!=|>|<|=|\^|~|)\s*(\*|v?\d[\w.*+!-]*)\s*")
-_UNREAD = re.compile(r"[<>=!~^]*\s*[^,\s]*")
+_NAME = lazy_pattern(r"\s*((?:[\w./-]+::)?[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^\]]*\])?\s*")
+_CLAUSE = lazy_pattern(r"(===|==|~=|>=|<=|!=|>|<|=|\^|~|)\s*(\*|v?\d[\w.*+!-]*)\s*")
+_UNREAD = lazy_pattern(r"[<>=!~^]*\s*[^,\s]*")
 _NOT_OF_PIP = frozenset({"", "=", "^", "~"})
-_AND = re.compile(r",\s*")
-_AND_OR = re.compile(r",\s*|\|\|?\s*")
-_KEYWORD = re.compile(r"""\bversion\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]*))""")
-_WHEEL = re.compile(r"(?:^|[/\\@\s])([A-Z0-9](?:[\w.]*[A-Z0-9])?)-(\d[^-/\\]*)-[^/\\]+\.whl", re.IGNORECASE)
-_LOCAL_TEMPLATE = re.compile(r"\+\w*(?:\$\{?\w+\}?|\$\{\{[^{}]*\}\}|%\w+%)\Z")
-_TEMPLATE = re.compile(r"[${}%`]|<<|\[\[")
+_AND = lazy_pattern(r",\s*")
+_AND_OR = lazy_pattern(r",\s*|\|\|?\s*")
+_KEYWORD = lazy_pattern(r"""\bversion\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]*))""")
+_WHEEL = lazy_pattern(r"(?:^|[/\\@\s])([A-Z0-9](?:[\w.]*[A-Z0-9])?)-(\d[^-/\\]*)-[^/\\]+\.whl", re.IGNORECASE)
+_LOCAL_TEMPLATE = lazy_pattern(r"\+\w*(?:\$\{?\w+\}?|\$\{\{[^{}]*\}\}|%\w+%)\Z")
+_TEMPLATE = lazy_pattern(r"[${}%`]|<<|\[\[")
 
 
 def is_template(text: str) -> bool:

@@ -11,23 +11,24 @@ from typing import Literal
 
 from torchlift.dependencies.commands import is_command
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
-_FROM = re.compile(r"^\s*FROM\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
-_YAML = re.compile(r"(?:^|[\s{,-])(?:image|container|name)\s*:\s*[\"']?(?P<image>[^\s\"'},]+)")
+_FROM = lazy_pattern(r"^\s*FROM\s+(?:--platform=\S+\s+)?[\"']?(?P<image>[^\s\"']+)", re.IGNORECASE)
+_YAML = lazy_pattern(r"(?:^|[\s{,-])(?:image|container|name)\s*:\s*[\"']?(?P<image>[^\s\"'},]+)")
 _HUB = r"(?:(?:docker\.io|index\.docker\.io|mirror\.gcr\.io|public\.ecr\.aws/docker)/)?"
-_CUDA = re.compile(
+_CUDA = lazy_pattern(
     rf"{_HUB}(?:nvcr\.io/)?nvidia/cuda:(?P<cuda>\d+\.\d+)(?:\.\d+)?-(?:cudnn\d*-)?(?P<flavour>base|runtime|devel)\b"
 )
-_TORCH = re.compile(
+_TORCH = lazy_pattern(
     rf"{_HUB}pytorch/pytorch:(?P<torch>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+\.\d+)-cudnn\d+-(?P<flavour>runtime|devel)\b"
 )
-_NGC = re.compile(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
-_PYTHON = re.compile(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
+_NGC = lazy_pattern(r"(?:nvcr\.io/)?nvidia/pytorch:(?P<tag>\d\d\.\d\d)(?:\.\d+)?-py3\b")
+_PYTHON = lazy_pattern(rf"{_HUB}(?:library/)?python:(?P<python>3\.\d+)(?:\.\d+)?(?:-[\w.-]+)?\Z")
 
 
-_ANYWHERE = re.compile(r"(?<![\w./-])(?:[\w-]+(?:\.[\w-]+)+/(?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
+_ANYWHERE = lazy_pattern(r"(?<![\w./-])(?:[\w-]+(?:\.[\w-]+)+/(?:[\w-]+/)*)?(?:pytorch/pytorch|nvidia/pytorch):[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)

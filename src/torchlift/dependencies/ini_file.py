@@ -10,13 +10,14 @@ import re
 from torchlift.dependencies.grammar import read_versions
 from torchlift.dependencies.pin_set import Include, PinSet
 from torchlift.dependencies.requirements_file import take_line
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
-_SECTION = re.compile(r"\[([^\]]*)\]\s*\Z")
-_OPTION = re.compile(r"([\w.-]+)\s*[=:]\s*")
-_FACTOR = re.compile(r"\s*[!\w{},.-]+:\s+")
-_FILES = re.compile(r"file:\s*")
+_SECTION = lazy_pattern(r"\[([^\]]*)\]\s*\Z")
+_OPTION = lazy_pattern(r"([\w.-]+)\s*[=:]\s*")
+_FACTOR = lazy_pattern(r"\s*[!\w{},.-]+:\s+")
+_FILES = lazy_pattern(r"file:\s*")
 _REQUIREMENTS = frozenset({"install_requires", "setup_requires", "tests_require", "deps", "constraint_dependencies"})
 
 

@@ -5,20 +5,20 @@ Sources: the lock files of these tools; "pylock.toml Specification" of PyPA.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
 _PATTERNS = (
     # Tables of TOML, items of YAML
-    re.compile(
+    lazy_pattern(
         r"\bname(?:: | = )[\"']?(?:py)?torch[\"']?\r?\n[ \t]*version(?:: | = )[\"']?(?P<release>\d+\.\d+(?:\.\d+)?)"
     ),
     # Pipenv's JSON
-    re.compile(r"\"torch\": \{[^{}]*\"version\": \"==(?P<release>\d+\.\d+(?:\.\d+)?)"),
+    lazy_pattern(r"\"torch\": \{[^{}]*\"version\": \"==(?P<release>\d+\.\d+(?:\.\d+)?)"),
     # Addresses of pixi
-    re.compile(r"(?:pypi|conda): \S*/(?:py)?torch-(?P<release>\d+\.\d+(?:\.\d+)?)[-+%]"),
+    lazy_pattern(r"(?:pypi|conda): \S*/(?:py)?torch-(?P<release>\d+\.\d+(?:\.\d+)?)[-+%]"),
 )
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
 Notation = Literal["pip", "poetry", "conda"]
 
-_LOCAL = re.compile(r"([^+]*)\+([A-Za-z0-9][A-Za-z0-9.]*)\Z")
+_LOCAL = lazy_pattern(r"([^+]*)\+([A-Za-z0-9][A-Za-z0-9.]*)\Z")
 _TORCH_OF_CONDA = frozenset({"pytorch", "pytorch-cpu", "pytorch-gpu"})
 
 

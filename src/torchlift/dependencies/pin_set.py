@@ -8,12 +8,13 @@ from dataclasses import field
 
 from torchlift.dependencies.pin import Pin
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
-_INDEX = re.compile(
+_INDEX = lazy_pattern(
     r"https?://download\.pytorch\.org/whl/(?P<channel>nightly/|test/|lts/[\d.]+/)?(?P<build>cu\d{2,3})(?![\w.])"
 )
-_BOUND = re.compile(r"cu1?\d{2}|torch-?\d")
+_BOUND = lazy_pattern(r"cu1?\d{2}|torch-?\d")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ Sources: PEP 621 and PEP 735; "Dynamic Metadata" of setuptools' documentation; "
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from torchlift.dependencies.grammar import read_pin, read_versions
 from torchlift.dependencies.pin import Notation, Pin
 from torchlift.dependencies.pin_set import Include, PackageSource, PinSet
 from torchlift.dependencies.toml_strings import Path, TomlString, toml_strings
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
@@ -69,7 +69,7 @@ _ROOTS = {
     place[: 2 if place[0] == "tool" else 1] for place in (*_LISTS, *_POETRY, *_CONDA, *_ADDRESSES, *_PYTHON, _DYNAMIC)
 }
 _PDM_SOURCE = ("tool", "pdm", "source")
-_NAMES_CUDA = re.compile(r"cu\d{2,3}(?!\d)")
+_NAMES_CUDA = lazy_pattern(r"cu\d{2,3}(?!\d)")
 
 
 def read_pyproject(view: TextView) -> PinSet:

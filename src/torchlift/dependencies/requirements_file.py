@@ -5,22 +5,22 @@ Source: "Requirements File Format" in pip's documentation.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from torchlift.dependencies.grammar import is_template, read_pin
 from torchlift.dependencies.pin_set import Include, PinSet, source_of
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
-_OPTION = re.compile(
+_OPTION = lazy_pattern(
     r"\s*(?P<name>--index-url|-i|--extra-index-url|--find-links|-f|--requirement|-r|--constraint|-c)(?:[ \t]*=[ \t]*|[ \t]+|(?<=-[ircf]))"
     r"[\"']?(?P<value>[^\s\"']+)"
 )
 _FILES = frozenset({"-r", "-c", "--requirement", "--constraint"})
-_SEVERAL = re.compile(r"\s*[\w.-]+==[^\s;#]+(?:\s+[\w.-]+==[^\s;#]+)+\s*")
-_WORD = re.compile(r"\S+")
-_PER_REQUIREMENT = re.compile(r"\s--?[a-z]")
+_SEVERAL = lazy_pattern(r"\s*[\w.-]+==[^\s;#]+(?:\s+[\w.-]+==[^\s;#]+)+\s*")
+_WORD = lazy_pattern(r"\S+")
+_PER_REQUIREMENT = lazy_pattern(r"\s--?[a-z]")
 
 
 def read_requirements(view: TextView) -> PinSet:

@@ -23,6 +23,7 @@ from torchlift.dependencies.lowest import lowest_release
 from torchlift.dependencies.metadata import real_path
 from torchlift.file_bytes import file_bytes
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.versions import LATEST, TorchVersion
 from torchlift.view.text import TextKind, TextView
@@ -48,7 +49,7 @@ _FILES: tuple[tuple[TextKind | None, tuple[str, ...]], ...] = (
     ("ini", ("tox.ini",)),
     (None, ("noxfile.py",)),
 )
-_BUILDS = re.compile(
+_BUILDS = lazy_pattern(
     rb"\b(?:docker|podman|buildah)[ -](?:compose )?build|build-push-action|buildx|kaniko|devcontainers/ci"
 )
 _KEY = r"(?:py)?torch(?:[-_ ]?ver(?:sion)?s?)?"
@@ -65,7 +66,7 @@ _LISTS: dict[TextKind | None, tuple[str, ...]] = {
         r"[\"'](torch==[^\"']*)[\"']",
     ),
 }
-_RELEASE = re.compile(r"(?<![\w.<!+-])(?<!<=|!=)([12]\.\d+(?:\.\d+)?)(?:\.\*|\+\w+)?(?![\w.])")
+_RELEASE = lazy_pattern(r"(?<![\w.<!+-])(?<!<=|!=)([12]\.\d+(?:\.\d+)?)(?:\.\*|\+\w+)?(?![\w.])")
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 
 Path = tuple[str | int, ...]
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"#[^\n]*|[\[\]{}]|"
     r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'",
     re.DOTALL,
 )
-_BEHIND_KEY = re.compile(r"[ \t]*[.=]")
+_BEHIND_KEY = lazy_pattern(r"[ \t]*[.=]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from torchlift.dependencies.assignments import Assignment, assignments
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import Span
 from torchlift.view.text import TextView
 
@@ -15,18 +16,18 @@ _VARIABLE = r"(?:\$\{\{\s*(?:[\w-]+\.)*(?P<github>[\w-]+)\s*\}\}|\$\{(?P<braces>
 _USES = (
     (
         "torch",
-        re.compile(
+        lazy_pattern(
             r"(?<![\w-])(?P<package>torch|torchvision|torchaudio|pytorch)[\"']?(?:===?|~=|<=|=)[\"']?" + _VARIABLE
         ),
     ),
-    ("torch", re.compile(r"(?P<package>pytorch)/pytorch:" + _VARIABLE)),
-    ("cuda", re.compile(r"(?P<package>whl/(?:cu)?|\+(?:cu)?)" + _VARIABLE)),
+    ("torch", lazy_pattern(r"(?P<package>pytorch)/pytorch:" + _VARIABLE)),
+    ("cuda", lazy_pattern(r"(?P<package>whl/(?:cu)?|\+(?:cu)?)" + _VARIABLE)),
 )
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"(?:\w+[-_. ])?(?P<package>(?:py)?torch|torch_?vision|torch_?audio)(?:[-_. ]?ver(?:sion)?s?)?", re.IGNORECASE
 )
-_RELEASE = re.compile(r"[\^v=~<]{0,2}\s*(?P<release>\d+\.\d+(?:\.\d+)?)(?:\.\*)?(?P<build>\+\w+)?\Z")
-_CUDA = re.compile(r"(?:cu|cuda)?[-_]?(?P<major>1[0-3])\.?(?P<minor>\d)(?:\.\d+)?\Z")
+_RELEASE = lazy_pattern(r"[\^v=~<]{0,2}\s*(?P<release>\d+\.\d+(?:\.\d+)?)(?:\.\*)?(?P<build>\+\w+)?\Z")
+_CUDA = lazy_pattern(r"(?:cu|cuda)?[-_]?(?P<major>1[0-3])\.?(?P<minor>\d)(?:\.\d+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)

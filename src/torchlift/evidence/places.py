@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+from torchlift.lazy_pattern import lazy_pattern
+
+_NEWLINE = lazy_pattern(r"\r\n|\r|\n")
 _HEX_DIGITS = 16
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import UnreadableSource
 
-_BLANK = re.compile(r"[ \t\n\r]*")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_ESCAPED = re.compile(r"\\u(?:00[89a-f]|0[1-9a-f]|[1-9a-f])", re.IGNORECASE)
-_NO_TEXT = re.compile(r"[\ud800-\udfff\0]|\r(?!\n)")
+_BLANK = lazy_pattern(r"[ \t\n\r]*")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
+_ESCAPED = lazy_pattern(r"\\u(?:00[89a-f]|0[1-9a-f]|[1-9a-f])", re.IGNORECASE)
+_NO_TEXT = lazy_pattern(r"[\ud800-\udfff\0]|\r(?!\n)")
 """What no file of Python can hold, or what would be another line of it: half of a UTF-16 pair, NUL, a carriage return alone."""
 _value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().raw_decode
 

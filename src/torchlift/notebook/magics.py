@@ -17,18 +17,20 @@ import ast
 import re
 import warnings
 
+from torchlift.lazy_pattern import lazy_pattern
+
 MARK = "# ipython| "
 
 _PYTHON_BELOW = frozenset("capture debug lprun memit mprun prun px snakeviz time timeit".split())
 _SHELL_BELOW = frozenset("bash sh cmd script system sx !".split())
-_SHELL = re.compile(r"[ \t]*(?:[^=#]*=[ \t]*)?(?:!!?|%(?:pip|conda|mamba|micromamba|uv|sx|system)(?=[ \t]))")
-_MAGIC = re.compile(r"[ \t]*(?:[%!?/,;]|[^#'\"]*[\w*\]]\?\??$)")
-_ASSIGNED = re.compile(r"[ \t]*(?P<target>[^=#]+?)[ \t]*=[ \t]*(?:!|%(?=[^\W\d]))")
-_TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[()\[\]{}]")
-_WITH_PYTHON = re.compile(
+_SHELL = lazy_pattern(r"[ \t]*(?:[^=#]*=[ \t]*)?(?:!!?|%(?:pip|conda|mamba|micromamba|uv|sx|system)(?=[ \t]))")
+_MAGIC = lazy_pattern(r"[ \t]*(?:[%!?/,;]|[^#'\"]*[\w*\]]\?\??$)")
+_ASSIGNED = lazy_pattern(r"[ \t]*(?P<target>[^=#]+?)[ \t]*=[ \t]*(?:!|%(?=[^\W\d]))")
+_TOKEN = lazy_pattern(r"#.*|\"\"\"|'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[()\[\]{}]")
+_WITH_PYTHON = lazy_pattern(
     rf"[ \t]*%%?(?:{'|'.join(sorted(_PYTHON_BELOW))})[ \t]+\S|[^#]*[{{$?]|[ \t]*[/,;]|[^=!%]+=[ \t]*%"
 )
-_PYTHON = re.compile(r"\{[ \t]*sys\.executable[ \t]*\}")
+_PYTHON = lazy_pattern(r"\{[ \t]*sys\.executable[ \t]*\}")
 
 
 def masked(text: str) -> str | None:

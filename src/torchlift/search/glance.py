@@ -8,99 +8,43 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Literal
 
-from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
+from torchlift.search.parties import Party, Sighting, Wanted
 from torchlift.search.vocabulary import encoded
 from torchlift.torch_names import public_name
 from torchlift.view.names import longest_target
 from torchlift.wrappers import Wrappers
 
-_FROM = re.compile(rb"(?<!\w)from[ \t\f]+([\w. \t\f]*?)[ \t\f]*\Z")
+_FROM = lazy_pattern(rb"(?<!\w)from[ \t\f]+([\w. \t\f]*?)[ \t\f]*\Z")
 # Comments reach to the end of their line, or matching could try every length of each of them.
-_LISTED = re.compile(rb"[\s\\]*(\((?:[^)#]|#[^\r\n]*(?=[\r\n]|\Z))*\)|(?:[^\r\n;#(\\]|\\(?:\r?\n|\r)?)*)")
-_COMMENT = re.compile(rb"#[^\r\n]*")
-_AROUND_DOT = re.compile(rb"[\s\\]*\.[\s\\]*")
-_IMPORTED = re.compile(rb"[\s\\()]*([\w.]+|\*)(?:[\s\\]+as[\s\\]+(\w+))?")
+_LISTED = lazy_pattern(rb"[\s\\]*(\((?:[^)#]|#[^\r\n]*(?=[\r\n]|\Z))*\)|(?:[^\r\n;#(\\]|\\(?:\r?\n|\r)?)*)")
+_COMMENT = lazy_pattern(rb"#[^\r\n]*")
+_AROUND_DOT = lazy_pattern(rb"[\s\\]*\.[\s\\]*")
+_IMPORTED = lazy_pattern(rb"[\s\\()]*([\w.]+|\*)(?:[\s\\]+as[\s\\]+(\w+))?")
 # A dotted name alone to the right of an equals sign gets another name there.
-_ALIAS = re.compile(
+_ALIAS = lazy_pattern(
     rb"=[\s\\(]*([A-Za-z_]\w*)(?=[\s\\.)=;#]|\Z)((?:[\s\\]*\.[\s\\]*\w+)*)(?!\w)[\s\\)]*(?=[=;#\r\n]|\Z)"
 )
 _OTHER_OPERATORS = frozenset(b"=!<>+-*/%&|^@:")
-_WORDS = re.compile(rb"\w+")
+_WORDS = lazy_pattern(rb"\w+")
 _WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789")
 _BLANK = frozenset(b" \t\f\v\\")
 _NEWLINE = frozenset(b"\r\n")
-_FURTHER = re.compile(rb"(?:[\s\\]*\.[\s\\]*[A-Za-z_]\w*)*")
-_CALL = re.compile(rb"((?:[\s\\)]|#[^\r\n]*[\r\n])*)\(")
-_DOT_AT_END = re.compile(rb"(?<!\.)\.\s*(?:#|\Z)")
-_NUMBER = re.compile(rb"(?<!\w)\d[\d_]*\.\Z")
+_FURTHER = lazy_pattern(rb"(?:[\s\\]*\.[\s\\]*[A-Za-z_]\w*)*")
+_CALL = lazy_pattern(rb"((?:[\s\\)]|#[^\r\n]*[\r\n])*)\(")
+_DOT_AT_END = lazy_pattern(rb"(?<!\.)\.\s*(?:#|\Z)")
+_NUMBER = lazy_pattern(rb"(?<!\w)\d[\d_]*\.\Z")
 _MAYBE_CODE = frozenset(b"'\"{")
 _MOST_ARGUMENTS = 4000
 _LONGEST_LINE = 2000
 _LONGEST_CHAIN = 50
 _MOST_MEANINGS = 200
 _MOST_PARTS = 12
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rb'#[^\r\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|"(?:[^"\\\r\n]|\\.)*"|\'(?:[^\'\\\r\n]|\\.)*\'|[()\[\]{}]',
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A name that may be a target, seen in the bytes of a file.
-
-    Attributes:
-        target: the target that it would be a use of.
-        kind: `import`, `call`, or `other` for anything else.
-        call: for a call its arguments; the call stands in no module, so nothing else is known of it.
-    """
-
-    target: str
-    kind: Literal["import", "call", "other"]
-    call: ast.Call | None = None
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What somebody looks for.
-
-    Attributes:
-        targets: qualified names; `*.name` is the attribute `name` of any value.
-        test: whether a sighting matters; all do unless given.
-    """
-
-    targets: Collection[str]
-    test: Callable[[Sighting], bool] | None = None
-
-
-class Party:
-    """Some who look for names together: a use is of the longest target of them all, and one of them is enough.
-
-    Args:
-        wanted: what each of them looks for, by name.
-    """
-
-    def __init__(self, wanted: Mapping[str, Wanted]) -> None:
-        self.askers: dict[str, list[tuple[str, Wanted]]] = {}
-        self._words: dict[str, frozenset[bytes]] = {}
-        self._texts: dict[str, tuple[bytes, ...]] = {}
-        for name, one in wanted.items():
-            for target in one.targets:
-                self.askers.setdefault(target, []).append((name, one))
-            self._words[name] = frozenset(encoded(target.rpartition(".")[2]) for target in one.targets)
-            # What is no dotted name stands in strings.
-            odd = (target for target in one.targets if not target.removeprefix("*.").replace(".", "_").isidentifier())
-            self._texts[name] = tuple(encoded(target) for target in odd)
-
-    def words(self, names: Iterable[str] | None = None) -> frozenset[bytes]:
-        """Last words of the targets of those in `names`: one of them stands in every file that uses a target."""
-        return frozenset().union(*(self._words[name] for name in (self._words if names is None else names)))
-
-    def has_text(self, names: Iterable[str], data: bytes) -> bool:
-        """Whether a target that is no name stands in `data`."""
-        return any(text in data for name in names for text in self._texts[name])
 
 
 class Glance:
@@ -117,7 +61,6 @@ class Glance:
         self._public: dict[str, str] = {}
         self._targets: dict[str, tuple[tuple[str, str], ...]] = {}
         targets = {target for party in parties.values() for target in party.askers}
-        self.words = frozenset().union(*(party.words() for party in parties.values()))
         self.attributes = frozenset(encoded(target[2:]) for target in targets if target.startswith("*."))
         self.heads = frozenset(encoded(target.partition(".")[0]) for target in targets)
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from torchlift.lazy_pattern import lazy_pattern
+
 _MOST_VARIANTS = 1000
 
 
@@ -177,7 +179,7 @@ def _parts(pattern: str) -> list[str]:
     return parts
 
 
-_GROUP = re.compile(r"\[!?(?:\][^\]/]*|[^\]/]+)\]")
+_GROUP = lazy_pattern(r"\[!?(?:\][^\]/]*|[^\]/]+)\]")
 
 
 def _class(text: str) -> list[str]:

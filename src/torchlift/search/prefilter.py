@@ -22,21 +22,22 @@ class GroupedPrefilter:
 
     Args:
         groups: triggers by the name of their group.
-
-    Attributes:
-        words: all words that it has to know of.
     """
 
     def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
-        self._asked: dict[bytes, list[tuple[str, str]]] = {}
-        self._triggers: dict[bytes, tuple[_Trigger, ...]] = {}
-        texts: set[str] = set()
+        asked: dict[bytes, list[str]] = {}
         for name, triggers in groups.items():
             for text in triggers:
-                texts.add(text)
-                self._asked.setdefault(_word(text), []).append((text, name))
-        self._first = frozenset(self._asked)
-        self.words = frozenset(re.findall(rb"\w+", "\n".join(texts).encode()))
+                asked.setdefault(_word(text), []).append(f"{text}\t{name}")
+        # One text for each word: it is sooner read from where it is kept than all triggers are, few of which are needed.
+        self._asked = {word: "\n".join(some) for word, some in asked.items()}
+        self._triggers: dict[bytes, tuple[_Trigger, ...]] = {}
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        """All words that it has to know of."""
+        texts = {line.partition("\t")[0] for lines in self._asked.values() for line in lines.split("\n")}
+        return frozenset(re.findall(rb"\w+", "\n".join(texts).encode()))
 
     def found(self, data: bytes) -> frozenset[str]:
         """The groups that have a trigger in `data`."""
@@ -46,7 +47,7 @@ class GroupedPrefilter:
         """The groups that have a trigger in a file."""
         names: set[str] = set()
         present = words.present
-        for word in self._first & present:
+        for word in self._asked.keys() & present:
             for group, needed, companion, text in self._of(word):
                 if (
                     group not in names
@@ -61,7 +62,8 @@ class GroupedPrefilter:
         """Triggers that are asked about files with a word; most words are in no file of a project."""
         known = self._triggers.get(word)
         if known is None:
-            known = self._triggers[word] = tuple(_trigger(text, group) for text, group in self._asked[word])
+            asked = (line.partition("\t") for line in self._asked[word].split("\n"))
+            known = self._triggers[word] = tuple(_trigger(text, group) for text, _, group in asked)
         return known
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
-from torchlift.search.glance import Sighting
+from torchlift.search.parties import Sighting
 from torchlift.search.prefilter import GroupedPrefilter
 from torchlift.source import SourceText, UnreadableSource
 from torchlift.view import ModuleView

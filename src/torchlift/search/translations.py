@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.search.asked import Asked, Ear
 from torchlift.search.module_files import ModuleFiles
 from torchlift.search.vocabulary import Needle, encoded
@@ -24,7 +24,7 @@ class _Exports:
 
 
 _NO_EXPORTS = _Exports({})
-_STAR = re.compile(rb"\bimport[\s\\]*\*")
+_STAR = lazy_pattern(rb"\bimport[\s\\]*\*")
 _NONE: frozenset[Any] = frozenset()
 _Key = tuple[str, str]
 """A name, and the folder of the file that asks."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Set
+
+from torchlift.lazy_pattern import lazy_pattern
 
 WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789"
 _ONLY_WORDS = bytes(byte if byte in WORD else 0x20 for byte in range(256))
 _PART = 1 << 20
 """Bytes that are taken apart at a time: the words of a file need several times its size."""
-_PARTS_OF_TEXT = re.compile(rb"\w+")
+_PARTS_OF_TEXT = lazy_pattern(rb"\w+")
 
 
 def encoded(text: str) -> bytes:

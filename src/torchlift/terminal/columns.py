@@ -6,8 +6,9 @@ the terminal that shows it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from torchlift.lazy_pattern import lazy_pattern
 
 _TAB = 4
 
@@ -17,7 +18,7 @@ _SOFT_HYPHEN = "\u00ad"
 
 # Where it stands in a log, GitHub Actions, Azure Pipelines and TeamCity carry it out, in the middle of a line, too.
 # Sources: actions/runner, src/Runner.Common/ActionCommand.cs; Azure "Logging commands"; TeamCity "Service Messages".
-_COMMAND = re.compile(r"#(?=#(?:\[|vso\[|teamcity\[))")
+_COMMAND = lazy_pattern(r"#(?=#(?:\[|vso\[|teamcity\[))")
 _JOINER = "\u2060"  # takes no column
 
 

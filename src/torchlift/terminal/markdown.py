@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.terminal.columns import one_line
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!@&$])")
+_SPECIAL = lazy_pattern(r"([\\`*_{}\[\]<>|#~!@&$])")
 
 
 def prose(text: str) -> str:

@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Callable
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
 from torchlift.view.release_tests import Lookup, assigned, compares_release, decided
 from torchlift.view.scopes import Binding
 from torchlift.view.walk import walk
 
-_VERSION_WORD = re.compile(
+_VERSION_WORD = lazy_pattern(
     r"(?<!opset_)version|torch_?(?:ge|gt|le|lt|eq|greater|less)(?:_|\b|\d)|torch_?\d|is_torch_\w*\d"
     r"|torch_?(?:major|minor)|(?:major|minor)_?torch",
     re.IGNORECASE,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.versions import TorchVersion
 from torchlift.view.module import ModuleView
 from torchlift.view.release_helpers import arguments, known_helper, returned
@@ -14,7 +14,7 @@ from torchlift.view.scopes import Binding
 from torchlift.view.walk import walk
 
 _TORCH_VERSION = frozenset({"torch.__version__", "torch.version.__version__", "torch.torch_version.__version__"})
-_RELEASE = re.compile(r"v?\d+(?:\.\d+)*$")
+_RELEASE = lazy_pattern(r"v?\d+(?:\.\d+)*$")
 _STEPS = 4
 
 # Newer than every release: a condition that it decides compares torch's release.

@@ -6,10 +6,11 @@ Nothing is resolved here. The walk is iterative, so depth of nesting costs memor
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any, Literal
 from weakref import ref
+
+from torchlift.lazy_pattern import lazy_pattern
 
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 BindingKind = Literal[
@@ -152,7 +153,7 @@ _SKIPPED_FIELDS = frozenset(
     ]
 )
 # What an annotation in quotes looks like: names, dots, brackets; one capital letter keeps most other strings out.
-_ANNOTATION = re.compile(r"(?=.*[A-Z])[A-Za-z_][\w.]*(?:\s*[\[\],|]\s*[\w.]*)*")
+_ANNOTATION = lazy_pattern(r"(?=.*[A-Z])[A-Za-z_][\w.]*(?:\s*[\[\],|]\s*[\w.]*)*")
 _child_fields: dict[type, tuple[str, ...]] = {}
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText, Span, UnreadableSource
 
 TextKind = Literal[
@@ -62,17 +63,17 @@ _NAMES: tuple[tuple[TextKind, str], ...] = (
 )
 _WITHOUT_CONTINUATION = frozenset({"env", "toml", "ini", "cmake", "lock"})
 _ESCAPES = {"batch": "^", "powershell": "`"}
-_REMARK = re.compile(r"[ \t]*@?(?:rem(?![^\s])|::)", re.IGNORECASE)
-_BY_NAME = re.compile(r"(?:^|/)(?:" + "|".join(f"(?P<{kind}>{name})" for kind, name in _NAMES) + r")\Z")
-_ANY_NAME = re.compile((r"(?:^|/)(?:" + "|".join(name for _, name in _NAMES) + r")\Z").encode())
-_SHEBANG = re.compile(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?sh\b")
+_REMARK = lazy_pattern(r"[ \t]*@?(?:rem(?![^\s])|::)", re.IGNORECASE)
+_BY_NAME = lazy_pattern(r"(?:^|/)(?:" + "|".join(f"(?P<{kind}>{name})" for kind, name in _NAMES) + r")\Z")
+_ANY_NAME = lazy_pattern((r"(?:^|/)(?:" + "|".join(name for _, name in _NAMES) + r")\Z").encode())
+_SHEBANG = lazy_pattern(rb"#![ \t]*\S*/(?:env[ \t]+(?:-\S+[ \t]+)*)?(?:ba|da|k|z)?sh\b")
 
 # Comments to the shell, options to the batch system that reads the script.
-_DIRECTIVE = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|\$) ")
-_ESCAPE_DIRECTIVE = re.compile(r"\A(?:#[^\n]*\n)*?#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
+_DIRECTIVE = lazy_pattern(r"#(?:SBATCH|PBS|BSUB|COBALT|\$) ")
+_ESCAPE_DIRECTIVE = lazy_pattern(r"\A(?:#[^\n]*\n)*?#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
 # Comments of the templates that YAML is often made from: Helm's, and those of Jinja.
-_TEMPLATE_COMMENT = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?<!\$)\{#.*?#\}", re.DOTALL)
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+_TEMPLATE_COMMENT = lazy_pattern(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?<!\$)\{#.*?#\}", re.DOTALL)
+_LINE = lazy_pattern(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 
 def is_text_name(path: bytes) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.source import SourceText
 from torchlift.torch_names import public_name
 from torchlift.view.names import NO_WRAPPERS, NamedFile, Resolution, longest_target
@@ -63,7 +63,7 @@ class _Meant(NamedTuple):
     wrapper: Wrapper | None
 
 
-_NAMES = re.compile(r"[A-Za-z_][\w.]*")
+_NAMES = lazy_pattern(r"[A-Za-z_][\w.]*")
 
 
 @lru_cache(maxsize=64)

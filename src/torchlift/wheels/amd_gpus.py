@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-_INSTINCT = re.compile(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)
-_INTEGRATED = re.compile(r"gfx(902|909|90c|1013|103[3-7]|11(03|5\d))", re.ASCII)
+from torchlift.lazy_pattern import lazy_pattern
+
+_INSTINCT = lazy_pattern(r"gfx9(06|08|0a|4\d|5\d)", re.ASCII)
+_INTEGRATED = lazy_pattern(r"gfx(902|909|90c|1013|103[3-7]|11(03|5\d))", re.ASCII)
 
 ROCM_WHEELS = frozenset(
     """
@@ -19,21 +21,21 @@ ROCM_WHEELS = frozenset(
 """Architectures that PyTorch's ROCm wheels since 2.13 are built for; older ones have fewer."""
 
 _NAMED = (
-    (re.compile(r"\bmi3(00|25)[ax]?\b"), "gfx942"),
-    (re.compile(r"\bmi35[05]x?\b"), "gfx950"),
-    (re.compile(r"\bmi2(10|50x?)\b"), "gfx90a"),
-    (re.compile(r"\bmi100\b"), "gfx908"),
-    (re.compile(r"\bmi[56]0\b|\bradeon vii\b"), "gfx906"),
-    (re.compile(r"\brx 9070\b"), "gfx1201"),
-    (re.compile(r"\brx 9060\b"), "gfx1200"),
-    (re.compile(r"\brx 7900\b|\bw7900\b"), "gfx1100"),
-    (re.compile(r"\brx 7[78]00\b"), "gfx1101"),
-    (re.compile(r"\brx 7600\b"), "gfx1102"),
-    (re.compile(r"\brx 6[89][05]0\b"), "gfx1030"),
-    (re.compile(r"\brx 67[05]0\b"), "gfx1031"),
-    (re.compile(r"\brx 66[05]0\b"), "gfx1032"),
+    (lazy_pattern(r"\bmi3(00|25)[ax]?\b"), "gfx942"),
+    (lazy_pattern(r"\bmi35[05]x?\b"), "gfx950"),
+    (lazy_pattern(r"\bmi2(10|50x?)\b"), "gfx90a"),
+    (lazy_pattern(r"\bmi100\b"), "gfx908"),
+    (lazy_pattern(r"\bmi[56]0\b|\bradeon vii\b"), "gfx906"),
+    (lazy_pattern(r"\brx 9070\b"), "gfx1201"),
+    (lazy_pattern(r"\brx 9060\b"), "gfx1200"),
+    (lazy_pattern(r"\brx 7900\b|\bw7900\b"), "gfx1100"),
+    (lazy_pattern(r"\brx 7[78]00\b"), "gfx1101"),
+    (lazy_pattern(r"\brx 7600\b"), "gfx1102"),
+    (lazy_pattern(r"\brx 6[89][05]0\b"), "gfx1030"),
+    (lazy_pattern(r"\brx 67[05]0\b"), "gfx1031"),
+    (lazy_pattern(r"\brx 66[05]0\b"), "gfx1032"),
 )
-_LIKE_GFX1030 = re.compile(r"gfx103[124]", re.ASCII)
+_LIKE_GFX1030 = lazy_pattern(r"gfx103[124]", re.ASCII)
 
 
 def architecture_of(name: str) -> str | None:

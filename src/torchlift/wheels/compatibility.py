@@ -7,11 +7,11 @@ variant for CUDA 13.2 and later (cubins and the integrated GPUs of Jetson); NVID
 
 from __future__ import annotations
 
-import re
+from torchlift.lazy_pattern import lazy_pattern
 
-_CAPABILITY = re.compile(r"\s*(?:sm_|compute_)?(\d{1,3})\.(\d)[af]?\s*")
-_COMPACT = re.compile(r"\s*(?:sm_|compute_)?(\d{1,3})(\d)[af]?\s*")
-_IMAGE = re.compile(r"\s*(?:sm_|compute_)?(\d{1,3})(\d)([af]?)\s*")
+_CAPABILITY = lazy_pattern(r"\s*(?:sm_|compute_)?(\d{1,3})\.(\d)[af]?\s*")
+_COMPACT = lazy_pattern(r"\s*(?:sm_|compute_)?(\d{1,3})(\d)[af]?\s*")
+_IMAGE = lazy_pattern(r"\s*(?:sm_|compute_)?(\d{1,3})(\d)([af]?)\s*")
 
 INTEGRATED = frozenset({(5, 3), (6, 2), (7, 2), (8, 7)})
 """GPUs of Jetson modules that share a major number with other chips, whose code they do not run. (Thor's 11.0 shares

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.compatibility import INTEGRATED, capability
 from torchlift.wheels.gpus import KnownGpu, by_name
 from torchlift.wheels.machine import Device, Machine
@@ -19,11 +20,11 @@ from torchlift.wheels.machine import Device, Machine
 FACTS_SCHEMA = 1
 """The schema number of the facts that are understood, as in the doctor."""
 
-_COUNT = re.compile(r"\s*(\d{1,3})\s*[x\u00d7*]\s*(.+)", re.IGNORECASE)
-_DRIVER = re.compile(r"[rR]?(\d{3,4}(?:\.\d+){0,3})")
+_COUNT = lazy_pattern(r"\s*(\d{1,3})\s*[x\u00d7*]\s*(.+)", re.IGNORECASE)
+_DRIVER = lazy_pattern(r"[rR]?(\d{3,4}(?:\.\d+){0,3})")
 # Source: NVIDIA's product pages of GH200, GB200, GB300, DGX Spark and Jetson Thor: these come on Arm boards only.
 _ARM_ONLY = frozenset({(11, 0), (12, 1)})
-_GRACE = re.compile(r"\b(gh200|gb200|gb300)\b", re.IGNORECASE)
+_GRACE = lazy_pattern(r"\b(gh200|gb200|gb300)\b", re.IGNORECASE)
 
 
 class MachineError(ValueError):

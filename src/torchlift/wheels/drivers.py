@@ -6,14 +6,14 @@ such as "580.65.06", or a branch alone, "580", where NVIDIA names no more.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.compatibility import renamed
 from torchlift.wheels.tables import table
 
-_VERSION = re.compile(r"\s*(\d+(?:\.\d+)*)")
+_VERSION = lazy_pattern(r"\s*(\d+(?:\.\d+)*)")
 
 
 def parts(driver: str | None) -> tuple[int, ...]:

@@ -10,21 +10,22 @@ from difflib import get_close_matches
 from functools import cache
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.compatibility import capability as read_capability
 from torchlift.wheels.tables import text
 
 _BRANDS = frozenset({"nvidia", "geforce", "tesla", "graphics", "gpu", "card"})
-_VARIANT = re.compile(r"\d+gb|sxm\d*|pcie|pci|nvl\d*|hbm\d*e?|dgxs|fhhl")
+_VARIANT = lazy_pattern(r"\d+gb|sxm\d*|pcie|pci|nvl\d*|hbm\d*e?|dgxs|fhhl")
 _ALIASES = {"dgx spark": "gb10", "spark": "gb10", "jetson thor": "thor", "drive thor": "thor"}
 _OTHER_VENDORS = (
-    (re.compile(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx ?\d{4}[a-z]*|vega|gfx\d+[a-f]?)\b"), "amd"),
+    (lazy_pattern(r"\b(amd|radeon|instinct|mi\d{2,3}[a-z]?|rx ?\d{4}[a-z]*|vega|gfx\d+[a-f]?)\b"), "amd"),
     (
-        re.compile(
+        lazy_pattern(
             r"\b(intel|arc|battlemage|ponte vecchio|data center gpu (max|flex)|max 1[1357]\d0|flex 1[47]0|iris|uhd)\b"
         ),
         "intel",
     ),
-    (re.compile(r"\b(apple|m[1-9]( (pro|max|ultra))?)\b"), "apple"),
+    (lazy_pattern(r"\b(apple|m[1-9]( (pro|max|ultra))?)\b"), "apple"),
 )
 
 

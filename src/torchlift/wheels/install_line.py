@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.tables import table
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_NAME = lazy_pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def install_lines(torch: str, index: str | None, companions: tuple[str, ...], version: str) -> tuple[str, str]:

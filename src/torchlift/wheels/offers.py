@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.compatibility import runs_on
 from torchlift.wheels.tables import table
 
-_CUDA = re.compile(r"cu(\d+)(\d)")
+_CUDA = lazy_pattern(r"cu(\d+)(\d)")
 
 
 @dataclass(frozen=True)

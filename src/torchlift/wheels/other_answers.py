@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.wheels.amd_gpus import ROCM_WHEELS, override_for
 from torchlift.wheels.answer import Answer, Choice
 from torchlift.wheels.choice import choice_of
@@ -15,7 +16,7 @@ from torchlift.wheels.tables import data_date
 from torchlift.wheels.wish import Wish
 
 # Integrated graphics that came before Xe; XPU builds ask for Arc, Core Ultra or a data-centre GPU.
-_OLD_INTEL = re.compile(r"\b(u?hd graphics|iris|uhd|hd \d+)\b", re.IGNORECASE)
+_OLD_INTEL = lazy_pattern(r"\b(u?hd graphics|iris|uhd|hd \d+)\b", re.IGNORECASE)
 
 
 def for_cpu(host: Host, wish: Wish, companions: tuple[str, ...], why: str) -> Answer:

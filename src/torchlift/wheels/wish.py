@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 
-_BARE = re.compile(r"\s*v?(\d+(?:\.\d+)*)\s*")
-_LOCAL = re.compile(r"(==\s*[^,+\s]+)\+([A-Za-z0-9][A-Za-z0-9._-]*)")
+_BARE = lazy_pattern(r"\s*v?(\d+(?:\.\d+)*)\s*")
+_LOCAL = lazy_pattern(r"(==\s*[^,+\s]+)\+([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 @dataclass(frozen=True)

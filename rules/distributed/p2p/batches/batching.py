@@ -23,6 +23,7 @@ from torchlift.finding import (
     Template,
 )
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.distributed.p2p.batches.batch_surroundings import Surroundings
 from torchlift.rules.distributed.p2p.batches.requests import (
     PlacedOperation,
@@ -36,7 +37,7 @@ from torchlift.view import Binding, ModuleView, Use
 from torchlift.view.walk import walk
 
 _RENAMED = {"dst": "peer", "src": "peer", "group_dst": "group_peer", "group_src": "group_peer"}
-_DIRECTIVES = re.compile(r"#\s*(?:noqa|type:|pylint:|fmt:|pragma|mypy:|pyright:)", re.IGNORECASE)
+_DIRECTIVES = lazy_pattern(r"#\s*(?:noqa|type:|pylint:|fmt:|pragma|mypy:|pyright:)", re.IGNORECASE)
 CLOSED = (
     "every rank of the group has to run this exchange, with at least one operation, and every send in it has to be received "
     "in it"

@@ -7,11 +7,11 @@ does not matter whether an operation is posted before or after it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import field
 
 from torchlift.lazy_dataclass import dataclass
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.analysis.wording.messages import shortened
 from torchlift.view import ModuleView
 
@@ -24,7 +24,7 @@ _QUERIES = frozenset(
 )  # fmt: skip
 # `torch.empty`, `torch.cat`: functions of the module itself compute a new value, unless their name ends in an underscore or
 # they are told where to write.
-_FUNCTION = re.compile(r"torch\.\w*[^\W_]")
+_FUNCTION = lazy_pattern(r"torch\.\w*[^\W_]")
 # Methods that tensors have and that leave their tensor as it is.
 _READING_METHODS = frozenset({
     "contiguous", "clone", "detach", "view", "view_as", "reshape", "size", "stride", "numel", "dim", "to", "cpu", "cuda",

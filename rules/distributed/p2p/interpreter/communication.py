@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.distributed.groups.group_identity import says_without_nccl
 from torchlift.rules.distributed.p2p.calls import OP_PARAMETERS, RECV_PARAMETERS, SEND_PARAMETERS
 from torchlift.rules.distributed.p2p.interpreter.operators import Unworkable, elements
@@ -99,14 +100,14 @@ COMMUNICATION = frozenset(f"torch.distributed.{name}" for name in _HANDLED)
 WORTH_READING = frozenset(f"torch.distributed.{name}" for name in (*_POINT_TO_POINT, *_BATCHES))
 """Those of them that make a function worth reading."""
 
-_LIKELY = re.compile(
+_LIKELY = lazy_pattern(
     r"(?:^|_)(?:i?send|i?recv|receive|exchange|barrier|all_?reduce|broadcast|all_?gather|reduce_scatter|all_?to_?all"
     r"|communicate|p2p|sendrecv|wait_?all|flush|(?:start|end)_?coalescing|group_(?:start|end))(?:$|_)"
 )
 """Names of functions that most likely communicate, whoever defines them."""
 
 
-_OLD_ENGINE = re.compile(r"nccl_?(?:lazy|legacy)", re.IGNORECASE)
+_OLD_ENGINE = lazy_pattern(r"nccl_?(?:lazy|legacy)", re.IGNORECASE)
 
 
 def _is_other(backend: Value) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from torchlift.lazy_pattern import lazy_pattern
 from torchlift.rules.distributed.p2p.interpreter.keys import node_text
 from torchlift.rules.distributed.p2p.interpreter.rank_state import MISSING, RankState
 from torchlift.rules.distributed.p2p.interpreter.values import External, Frame, Layout, Level, Unknown, Value
@@ -18,40 +19,42 @@ _LAST = frozenset({"last"})
 _NEXT = frozenset({"next", "succ", "successor", "following"})
 _PREVIOUS = frozenset({"prev", "previous", "pred", "predecessor", "preceding"})
 # What makes a name one of a rank, beside the words that say which.
-_RANK = re.compile(r"(?:rank|ranks|stage|stages|neighbou?rs?|peer|node|worker|process|device|pp|partition)")
+_RANK = lazy_pattern(r"(?:rank|ranks|stage|stages|neighbou?rs?|peer|node|worker|process|device|pp|partition)")
 _NOT_A_NUMBER = frozenset(
     """tensor tensors req reqs request requests shape shapes group groups buffer buffers grad grads data handle handles work
     works op ops input output inputs outputs name names queue stream event result comm model module""".split()
 )
 
-_OWN = re.compile(
+_OWN = lazy_pattern(
     r"(?:\w+_)?(?:rank|rankid)(?:_id|_in_group|_in_\w+|_idx)?|(?:my_?|this_|cur(?:rent)?_|pp_|pipeline_)?stage(?:_id|_idx|_index|_num)"
     r"|(?:my_|this_|cur(?:rent)?_)stage"
 )
-_SIZE = re.compile(
+_SIZE = lazy_pattern(
     r"(?:\w+_)?(?:world_?size|nranks|nprocs|(?:n|num|number_of)_(?:of_)?(?:stages|ranks|procs|processes|workers|partitions|gpus|nodes))"
     r"|(?:pp|cp|sp|dp|tp|ep|pipeline|parallel|ring|group|comm|ulysses|\w+_parallel)_(?:size|degree)"
 )
-_RANKS = re.compile(r"(?:\w+_)?ranks(?:_list|_in_group)?|rank_list")
-_ZERO = re.compile(
+_RANKS = lazy_pattern(r"(?:\w+_)?ranks(?:_list|_in_group)?|rank_list")
+_ZERO = lazy_pattern(
     r"(?:is_)?(?:main|master)_(?:process|rank|node)|is_(?:main|master|root|rank_zero|rank0|rank_0|leader)"
 )
-_ROOT = re.compile(r"(?:root|master|leader|driver|main)(?:_rank)?|src_or_dst")
-_OTHERS = re.compile(r"(?:src|source|dst|dest|send|recv|target|other|worker)_ranks")
-_ENDS = re.compile(
+_ROOT = lazy_pattern(r"(?:root|master|leader|driver|main)(?:_rank)?|src_or_dst")
+_OTHERS = lazy_pattern(r"(?:src|source|dst|dest|send|recv|target|other|worker)_ranks")
+_ENDS = lazy_pattern(
     r"(?:\w+_)?is_(?:\w+_)?(?:first|last)(?:_(?:rank|stage|pp_rank|pp|node|worker|process|device|partition|peer))?"
 )
-_TO = re.compile(
+_TO = lazy_pattern(
     r"send_?(?:to|rank|dst|dest|peer)(?:_rank)?|(?:dst|dest|destination|to|receiver|right)_(?:rank|stage|peer|id|neighbou?r)"
 )
-_FROM = re.compile(
+_FROM = lazy_pattern(
     r"(?:recv|receive)_?(?:from|rank|src|source|peer)(?:_rank)?|(?:src|source|from|sender|left)_(?:rank|stage|peer|id|neighbou?r)"
 )
-_PARTNER = re.compile(r"(?:\w+_)?(?:peer|partner|buddy)(?:_rank|_id)?|other_rank|neighbou?r(?:_rank|_id)?")
-_NEIGHBOURS = re.compile(r"(?:\w+_)?(?:neighbou?rs?_?(?:ranks|ids|list)|neighbou?rs|neighbou?r_ranks|peers|peer_ranks)")
+_PARTNER = lazy_pattern(r"(?:\w+_)?(?:peer|partner|buddy)(?:_rank|_id)?|other_rank|neighbou?r(?:_rank|_id)?")
+_NEIGHBOURS = lazy_pattern(
+    r"(?:\w+_)?(?:neighbou?rs?_?(?:ranks|ids|list)|neighbou?rs|neighbou?r_ranks|peers|peer_ranks)"
+)
 # Names of other things, too: taken for ranks only where a rank has to stand.
-_WEAK_TO = re.compile(r"to|dst|dest|destination|receiver|right|successor|next|following")
-_WEAK_FROM = re.compile(r"src|source|sender|left|predecessor|prev|previous|preceding")
+_WEAK_TO = lazy_pattern(r"to|dst|dest|destination|receiver|right|successor|next|following")
+_WEAK_FROM = lazy_pattern(r"src|source|sender|left|predecessor|prev|previous|preceding")
 
 
 def _bare(name: str) -> str:
@@ -175,4 +178,4 @@ class Meanings(RankState):
         return self._take(text, [n for n in both if 0 <= n < self.size and n != self.rank], "the ranks on both sides")
 
 
-_SAYS_RANK = re.compile(r"(?:^|_)(?:next|prev|first|last|my|local|global|world|own)_?(?:\w+_)?(?:rank|stage|size)")
+_SAYS_RANK = lazy_pattern(r"(?:^|_)(?:next|prev|first|last|my|local|global|world|own)_?(?:\w+_)?(?:rank|stage|size)")
